@@ -33,12 +33,12 @@ class Event(enum.StrEnum):
     """The node ended in order. count: log records lost."""
 
     ADVERTISE = "advertise"
-    """A client's operation, as issued. id: the client's name for it; text: PADRES notation."""
+    """A client's operation, as issued. id: the client's name for it; predicates: its content."""
     UNADVERTISE = "unadvertise"
     SUBSCRIBE = "subscribe"
     UNSUBSCRIBE = "unsubscribe"
     PUBLISH = "publish"
-    """intended: when the workload wanted it; time: when it was handed to the session."""
+    """intended: when the workload wanted it; time: when it was handed to the session; numbers, strings: its content."""
     CONFIRMED = "confirmed"
     """The broker confirmed an operation. id and kind: the operation's."""
     NOTIFIED = "notified"
@@ -48,6 +48,16 @@ class Event(enum.StrEnum):
     """A gauge, once a second and link. queue: messages waiting; count: messages in flight."""
     LAG = "lag"
     """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
+
+
+class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One predicate of a subscription or an advertisement. The one of `number` and `string` that is set is its value."""
+
+    attribute: str
+    operator: str
+    """The PADRES word: =, <, eq, str-prefix, ... (`language.Operator` values)."""
+    number: float | None = None
+    string: str | None = None
 
 
 class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -80,3 +90,9 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     intended: int | None = None
     """Nanoseconds, same clock as `time`."""
     text: str | None = None
+    """A reason, for people."""
+    numbers: dict[str, float] | None = None
+    """A publication's numeric attributes."""
+    strings: dict[str, str] | None = None
+    """A publication's string attributes."""
+    predicates: list[PredicateRecord] | None = None

@@ -1,0 +1,72 @@
+"""What a broker process is told when it starts: one JSON file, `python -m broker_service.server CONFIG`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The bounds a broker keeps. What overflows is dropped, counted and logged."""
+
+    window: int = 128
+    """Messages in flight on a link before its peer must acknowledge some; more wait in the output queue."""
+    batch: int = 64
+    """Messages in one frame at most."""
+    link_queue: int = 100_000
+    """Messages that may wait for a link."""
+    session_queue: int = 20_000
+    """Events that may wait for a client session that does not read."""
+    heartbeat: float = 1.0
+    """Seconds between heartbeats on a quiet link; three missed ones mean that the peer is dead."""
+    reconnect_first: float = 0.05
+    """Seconds before a broken link is tried again; doubles up to `reconnect_last`."""
+    reconnect_last: float = 1.0
+    message_bytes: int = 1 << 20
+    """Largest frame taken from a client or a neighbour."""
+    utilisation_window: float = 1.0
+    """Seconds over which the link status table takes its rates."""
+
+
+class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """This broker's end of one overlay link."""
+
+    neighbour: str
+    local: str
+    """host:port to listen on, on the address of this very link."""
+    remote: str
+    """host:port of the neighbour's end."""
+    dial: bool
+    """Whether this end opens the stream (exactly one end does)."""
+    attributes: dict[str, Any] = {}
+    """The neighbour's overlay attributes."""
+
+
+class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything a broker process needs to know."""
+
+    id: str
+    incarnation: int
+    """1 for the first start in a run, one more for each restart."""
+    protocol: str
+    """The routing protocol's name, a key of `broker_service.routing.PROTOCOLS`."""
+    options: dict[str, Any] = {}
+    """The scenario's `routing` section, less the protocol."""
+    attributes: dict[str, Any] = {}
+    listen: tuple[str, ...] = ()
+    """Where clients and control reach it: `unix:/path` or `host:port`."""
+    links: tuple[LinkConfig, ...] = ()
+    log: str = ""
+    """Path of its log; nothing is logged when empty."""
+    variant: str = "base"
+    seed: int = 0
+    service_time: float = 0.0
+    """Seconds of work added to each message, to emulate slower hardware on purpose."""
+    limits: Limits = Limits()
+
+
+def load(path: Path) -> BrokerConfig:
+    """Reads a config file. Raises `msgspec.ValidationError` (naming the field) or `OSError`."""
+    return msgspec.json.decode(path.read_bytes(), type=BrokerConfig)
