@@ -25,6 +25,14 @@ class Kind(enum.IntEnum):
     PUBLISH = 5
     CONTROL = 6
 
+    @property
+    def word(self) -> str:
+        """The name in the log."""
+        return KIND_WORDS[self]
+
+
+KIND_WORDS = {kind: kind.name.lower() for kind in Kind}
+
 
 class Message(msgspec.Struct, frozen=True):
     """A message on an overlay link."""
@@ -34,4 +42,54 @@ class Message(msgspec.Struct, frozen=True):
     body: bytes = b""
     header: bytes = b""
     hops: int = 0
-    """Overlay links travelled when it is handled; a message made at this broker has 0."""
+    """Overlay links travelled when the next broker handles it; 0 for a client's own at its broker."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of body and header."""
+        return len(self.body) + len(self.header)
+
+
+class Operation(enum.IntEnum):
+    """What a client asks of its broker. Values equal those of `Operation` in proto/broker.proto."""
+
+    ATTACH = 1
+    DETACH = 2
+    ADVERTISE = 3
+    UNADVERTISE = 4
+    SUBSCRIBE = 5
+    UNSUBSCRIBE = 6
+    PUBLISH = 7
+
+
+class Outcome(enum.IntEnum):
+    """What a broker tells a client. Values equal those of `Outcome` in proto/broker.proto."""
+
+    CONFIRMED = 1
+    REJECTED = 2
+    NOTIFIED = 3
+
+
+class ClientRequest(msgspec.Struct, frozen=True):
+    """One operation of one logical client."""
+
+    client: ClientId
+    number: int
+    """Chosen by the client; the answer carries it. Publications are answered only when they are rejected."""
+    operation: Operation
+    id: str = ""
+    """The client's own name for the advertisement, subscription or publication."""
+    body: bytes = b""
+    """Encoded content or predicates."""
+
+
+class ClientEvent(msgspec.Struct, frozen=True):
+    """What a broker tells clients of one session."""
+
+    outcome: Outcome
+    clients: tuple[ClientId, ...]
+    number: int = 0
+    id: str = ""
+    body: bytes = b""
+    hops: int = 0
+    reason: str = ""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Protocol
 
 import msgspec
 
@@ -51,7 +52,7 @@ class Event(enum.StrEnum):
 
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One predicate of a subscription or an advertisement. The one of `number` and `string` that is set is its value."""
+    """One predicate of a subscription or an advertisement; its value is the one of `number` and `string` that is set."""
 
     attribute: str
     operator: str
@@ -96,3 +97,16 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     strings: dict[str, str] | None = None
     """A publication's string attributes."""
     predicates: list[PredicateRecord] | None = None
+
+
+class Trace(Protocol):
+    """Where a node writes its log."""
+
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def variant(self) -> str: ...
+
+    def write(self, record: TraceRecord) -> None:
+        """Appends a record. Never raises: a record that cannot be kept is counted."""

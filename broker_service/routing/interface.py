@@ -70,7 +70,7 @@ class RouterTrace(Protocol):
     def matched(self, publication: str, matches: int, duration: int) -> None:
         """Content was compared with the subscriptions stored here."""
 
-    def dropped(self, message: Message, reason: str) -> None:
+    def dropped_message(self, message: Message, reason: str) -> None:
         """A message ended here without reaching a destination it was meant for."""
 
 

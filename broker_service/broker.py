@@ -1,0 +1,339 @@
+"""The broker: clients, router and links, without I/O.
+
+A publication's way: `handle` takes it from a client's session, checks it against that client's advertisements and asks
+the router; the router's actions put it into the output queues of links (`OverlayLink.take` gives it to the shell) or
+into client sessions (`Session.take`); `receive` takes it from a neighbour. The gRPC server drives this in real time,
+the simulator drives the same object in virtual time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+from broker_service.config import BrokerConfig
+from broker_service.language import Advertisement, Subscription
+from broker_service.language.relations import conforms
+from broker_service.language.wire import decode_predicates, decode_publication
+from broker_service.links import OverlayLink
+from broker_service.messages import (
+    BrokerId,
+    ClientEvent,
+    ClientId,
+    ClientRequest,
+    Kind,
+    Message,
+    Operation,
+    Outcome,
+)
+from broker_service.routing import make_router
+from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer
+from broker_service.sessions import Advertised, Client, Session, Subscribed
+from broker_service.trace import Event, Trace, TraceRecord
+
+OPERATION_KINDS: Mapping[Operation, Kind] = {
+    Operation.ADVERTISE: Kind.ADVERTISE,
+    Operation.UNADVERTISE: Kind.UNADVERTISE,
+    Operation.SUBSCRIBE: Kind.SUBSCRIBE,
+    Operation.UNSUBSCRIBE: Kind.UNSUBSCRIBE,
+    Operation.PUBLISH: Kind.PUBLISH,
+}
+
+
+class RejectedError(ValueError):
+    """A client's operation cannot be carried out; the text goes to the client."""
+
+
+class Broker:
+    """One broker of the overlay.
+
+    `schedule(name, seconds)` asks the shell to call `timer(name)` then, instead of any earlier request of that name.
+    """
+
+    def __init__(
+        self, config: BrokerConfig, clock: Callable[[], int], trace: Trace, schedule: Callable[[str, float], None]
+    ) -> None:
+        self.id: BrokerId = config.id
+        self.incarnation = config.incarnation
+        self.published = 0
+        self.delivered = 0
+        self.rejected = 0
+        self.dropped = 0
+        """Messages that ended here, in links and sessions not counted."""
+        self.links: dict[BrokerId, OverlayLink] = {
+            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, trace) for link in config.links
+        }
+        self._clients: dict[ClientId, Client] = {}
+        self._session_limit = config.limits.session_queue
+        self._clock = clock
+        self._trace = trace
+        self._schedule = schedule
+        self._named = 0
+        self._router = make_router(
+            config.protocol,
+            RouterContext(
+                broker=config.id,
+                incarnation=config.incarnation,
+                neighbours={link.neighbour: link.attributes for link in config.links},
+                attributes=config.attributes,
+                clock=clock,
+                random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
+                link_status=self.links,
+                trace=self,
+                options=config.options,
+            ),
+        )
+        self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
+            Operation.DETACH: self._detach,
+            Operation.ADVERTISE: self._advertise,
+            Operation.UNADVERTISE: self._unadvertise,
+            Operation.SUBSCRIBE: self._subscribe,
+            Operation.UNSUBSCRIBE: self._unsubscribe,
+            Operation.PUBLISH: self._publish,
+        }
+
+    @property
+    def clients(self) -> int:
+        return len(self._clients)
+
+    def tables(self) -> Mapping[str, object]:
+        """The router's tables, JSON-ready."""
+        return self._router.tables()
+
+    # Neighbours
+
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
+        """Handles what came over a link, in order. A message the router cannot read is dropped and counted."""
+        link = self.links[neighbour]
+        for message in messages:
+            link.received += 1
+            self._record(Event.RECEIVED, message, peer=neighbour)
+            try:
+                self._perform(self._router.receive(neighbour, message))
+            except ValueError as error:
+                self.dropped_message(message, f"malformed: {error}")
+
+    def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
+        """The stream to a neighbour is open; it has handled that many messages of this incarnation of ours before."""
+        self.links[neighbour].connect(incarnation, handled)
+        self._record_link(Event.LINK_UP, neighbour)
+        self._perform(self._router.link_up(neighbour, incarnation))
+
+    def link_down(self, neighbour: BrokerId) -> None:
+        """The stream to a neighbour broke, or the neighbour is silent."""
+        self.links[neighbour].disconnect()
+        self._record_link(Event.LINK_DOWN, neighbour)
+        self._perform(self._router.link_down(neighbour))
+
+    def timer(self, name: str) -> None:
+        self._perform(self._router.timer(name))
+
+    # Clients
+
+    def open_session(self) -> Session:
+        return Session(self._session_limit)
+
+    def close_session(self, session: Session) -> None:
+        """The session is gone, and with it its clients: all they advertised and subscribed to is withdrawn."""
+        for client in list(session.clients.values()):
+            self._withdraw(client)
+
+    def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
+        """Carries out operations of a session's clients, in order."""
+        for request in requests:
+            try:
+                if request.operation is Operation.ATTACH:
+                    self._attach(session, request)
+                else:
+                    self._operate(session, request)
+            except ValueError as error:
+                self._reject(session, request, str(error))
+
+    def _operate(self, session: Session, request: ClientRequest) -> None:
+        client = session.clients.get(request.client)
+        if client is None:
+            raise RejectedError(f"client {request.client!r} is not attached to this session")
+        if request.operation in OPERATION_KINDS:
+            message = Message(OPERATION_KINDS[request.operation], request.id, request.body)
+            self._record(Event.RECEIVED, message, client=client.id)
+        self._operations[request.operation](client, request)
+        if request.operation is not Operation.PUBLISH:
+            self._confirm(session, request)
+
+    def _attach(self, session: Session, request: ClientRequest) -> None:
+        """A client that is attached elsewhere has moved here, with nothing: it says again what it wants."""
+        if not request.client:
+            raise RejectedError("a client needs a name")
+        former = self._clients.get(request.client)
+        if former is not None:
+            self._withdraw(former)
+        client = Client(request.client, session)
+        self._clients[client.id] = client
+        session.clients[client.id] = client
+        self._confirm(session, request)
+
+    def _detach(self, client: Client, _request: ClientRequest) -> None:
+        self._withdraw(client)
+
+    def _withdraw(self, client: Client) -> None:
+        for subscribed in client.subscriptions.values():
+            self._perform(self._router.unsubscribe(client.id, subscribed.id))
+        for advertised in client.advertisements.values():
+            self._perform(self._router.unadvertise(client.id, advertised.id))
+        client.session.clients.pop(client.id, None)
+        self._clients.pop(client.id, None)
+
+    def _advertise(self, client: Client, request: ClientRequest) -> None:
+        """Said twice is said once; another content under the same name takes the place of the former."""
+        advertisement = Advertisement(decode_predicates(request.body))
+        present = client.advertisements.get(request.id)
+        if present is not None:
+            if present.body == request.body:
+                return
+            self._unadvertise(client, request)
+        advertised = Advertised(self._new_id(), advertisement, request.body)
+        client.advertisements[request.id] = advertised
+        self._perform(self._router.advertise(client.id, advertised.id, advertisement))
+
+    def _unadvertise(self, client: Client, request: ClientRequest) -> None:
+        advertised = client.advertisements.pop(request.id, None)
+        if advertised is None:
+            raise RejectedError(f"client {client.id!r} has no advertisement {request.id!r}")
+        self._perform(self._router.unadvertise(client.id, advertised.id))
+
+    def _subscribe(self, client: Client, request: ClientRequest) -> None:
+        """As `_advertise`."""
+        subscription = Subscription(decode_predicates(request.body))
+        present = client.subscriptions.get(request.id)
+        if present is not None:
+            if present.body == request.body:
+                return
+            self._unsubscribe(client, request)
+        subscribed = Subscribed(self._new_id(), subscription, request.body)
+        client.subscriptions[request.id] = subscribed
+        self._perform(self._router.subscribe(client.id, subscribed.id, subscription))
+
+    def _unsubscribe(self, client: Client, request: ClientRequest) -> None:
+        subscribed = client.subscriptions.pop(request.id, None)
+        if subscribed is None:
+            raise RejectedError(f"client {client.id!r} has no subscription {request.id!r}")
+        self._perform(self._router.unsubscribe(client.id, subscribed.id))
+
+    def _publish(self, client: Client, request: ClientRequest) -> None:
+        message = Message(Kind.PUBLISH, request.id, request.body)
+        publication = decode_publication(request.body)
+        for advertised in client.advertisements.values():
+            if conforms(publication, advertised.advertisement):
+                break
+        else:
+            raise RejectedError(f"publication {request.id!r} conforms to no advertisement of client {client.id!r}")
+        self.published += 1
+        self._perform(self._router.publish(client.id, message, publication, advertised.id))
+
+    def _new_id(self) -> str:
+        """Unique in the overlay: no other broker and no other incarnation of this one makes it."""
+        self._named += 1
+        return f"{self.id}.{self.incarnation}.{self._named}"
+
+    # Answers
+
+    def _confirm(self, session: Session, request: ClientRequest) -> None:
+        self._tell(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
+
+    def _reject(self, session: Session, request: ClientRequest, reason: str) -> None:
+        self.rejected += 1
+        message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
+        self._record(Event.REJECTED, message, client=request.client, text=reason)
+        self._tell(session, ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason))
+
+    def _tell(self, session: Session, event: ClientEvent) -> None:
+        if not session.put(event):
+            message = Message(Kind.PUBLISH if event.outcome is Outcome.NOTIFIED else Kind.CONTROL, event.id)
+            for client in event.clients:
+                self._record(Event.DROPPED, message, client=client, text="client session does not read", count=1)
+
+    # Actions
+
+    def _perform(self, actions: Actions) -> None:
+        for action in actions:
+            if isinstance(action, Send):
+                self.links[action.neighbour].put(action.message)
+            elif isinstance(action, Deliver):
+                self._deliver(action)
+            elif isinstance(action, SetTimer):
+                self._schedule(action.name, action.after)
+
+    def _deliver(self, action: Deliver) -> None:
+        """One event for each session, whatever number of its clients is notified."""
+        message = action.message
+        by_session: dict[int, list[Client]] = {}
+        for name in action.clients:
+            client = self._clients.get(name)
+            if client is not None:
+                by_session.setdefault(id(client.session), []).append(client)
+        for clients in by_session.values():
+            names = tuple(client.id for client in clients)
+            event = ClientEvent(Outcome.NOTIFIED, names, 0, message.id, message.body, message.hops)
+            self.delivered += len(names)
+            for name in names:
+                self._record(Event.DELIVERED, message, client=name)
+            self._tell(clients[0].session, event)
+
+    # Log; `matched` and `dropped_message` are the router's view of it (RouterTrace)
+
+    def matched(self, publication: str, matches: int, duration: int) -> None:
+        self._trace.write(
+            TraceRecord(
+                time=self._clock(),
+                node=self._trace.node,
+                variant=self._trace.variant,
+                event=Event.MATCHED,
+                kind=Kind.PUBLISH.word,
+                id=publication,
+                count=matches,
+                duration=duration,
+            )
+        )
+
+    def dropped_message(self, message: Message, reason: str) -> None:
+        self.dropped += 1
+        self._record(Event.DROPPED, message, text=reason, count=1)
+
+    def _record(
+        self,
+        event: Event,
+        message: Message,
+        *,
+        peer: str | None = None,
+        client: str | None = None,
+        text: str | None = None,
+        count: int | None = None,
+    ) -> None:
+        self._trace.write(
+            TraceRecord(
+                time=self._clock(),
+                node=self._trace.node,
+                variant=self._trace.variant,
+                event=event,
+                kind=message.kind.word,
+                id=message.id,
+                peer=peer,
+                client=client,
+                hops=message.hops,
+                bytes=message.size,
+                text=text,
+                count=count,
+            )
+        )
+
+    def _record_link(self, event: Event, neighbour: BrokerId) -> None:
+        self._trace.write(
+            TraceRecord(
+                time=self._clock(),
+                node=self._trace.node,
+                variant=self._trace.variant,
+                event=event,
+                peer=neighbour,
+                count=self.links[neighbour].neighbour_incarnation,
+            )
+        )

@@ -1,0 +1,201 @@
+"""One overlay link as its broker sees it: the output queue, what is in flight, and the link status table's row.
+
+A message is *waiting* until `take` hands it to the transport, then *in flight* until the neighbour acknowledges it. No
+more than `window` are in flight, so a slow link makes messages wait here, where the link status table sees them, and
+not in socket buffers. Acknowledgements count messages, from the first one this incarnation of the broker sent to that
+incarnation of the neighbour; after a broken stream the neighbour tells how many it has handled, and the rest travels
+again, so that nothing is lost or doubled between two brokers that both live on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from broker_service.config import Limits
+from broker_service.messages import BrokerId, Message
+from broker_service.trace import Event, Trace, TraceRecord
+
+NANOSECONDS = 1_000_000_000
+STATUS_SAMPLES = 16
+"""The utilisation window slides in steps of one sixteenth."""
+
+
+class OverlayLink:
+    """The end of an overlay link at one broker.
+
+    `on_waiting` is called whenever something was put into the queue; `take` then returns what may travel now.
+    """
+
+    def __init__(self, neighbour: BrokerId, limits: Limits, clock: Callable[[], int], trace: Trace) -> None:
+        self.neighbour = neighbour
+        self.on_waiting: Callable[[], None] = _nothing
+        self.up = False
+        self.neighbour_incarnation = 0
+        self.sent = 0
+        """Messages handed to the transport, repeats not counted."""
+        self.received = 0
+        """Messages of the neighbour's present incarnation that were handled here."""
+        self.dropped = 0
+        self._limits = limits
+        self._clock = clock
+        self._trace = trace
+        self._waiting: deque[tuple[int, Message]] = deque()
+        self._in_flight: deque[Message] = deque()
+        self._repeat: deque[Message] = deque()
+        self._acknowledged = 0
+        self._samples: deque[tuple[int, int]] = deque()
+        """(time, messages sent by then), oldest first; they span the utilisation window."""
+        self._sample_interval = int(limits.utilisation_window * NANOSECONDS / STATUS_SAMPLES)
+
+    @property
+    def queue_length(self) -> int:
+        """Messages waiting, those that must travel again included."""
+        return len(self._waiting) + len(self._repeat)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._in_flight)
+
+    @property
+    def sendable(self) -> int:
+        """How many messages `take` would return now."""
+        if not self.up:
+            return 0
+        return max(0, min(self.queue_length, self._limits.window - len(self._in_flight)))
+
+    @property
+    def utilisation(self) -> float:
+        """U = r_output / r_sending over the window (TID paper, section 3.3), at least 1; infinite when down.
+
+        A backlog the window began with counts as having entered at its start, so that a queue that is long but no
+        longer growing does not look idle: what entered is then what was sent plus what still waits.
+        """
+        if not self.up:
+            return float("inf")
+        waiting = self.queue_length
+        if not waiting:
+            return 1.0
+        return 1.0 + waiting / max(1, self._sent_in_window())
+
+    def put(self, message: Message) -> None:
+        """Queues a message; drops it, counted and logged, when the queue is full."""
+        if len(self._waiting) >= self._limits.link_queue:
+            self._drop(message, "output queue full")
+            return
+        self._waiting.append((self._clock(), message))
+        self.on_waiting()
+
+    def take(self) -> list[Message]:
+        """The next messages for one frame: at most a batch, and no more than the window has room for."""
+        count = min(self.sendable, self._limits.batch)
+        if not count:
+            return []
+        messages: list[Message] = []
+        while self._repeat and count:
+            messages.append(self._repeat.popleft())
+            count -= 1
+        if count and self._waiting:
+            self._take_waiting(messages, count)
+        self._in_flight.extend(messages)
+        return messages
+
+    def acknowledge(self, total: int) -> None:
+        """The neighbour has handled `total` messages of ours. Raises `ValueError` when it cannot have."""
+        if not self._acknowledged <= total <= self._acknowledged + len(self._in_flight):
+            raise ValueError(f"{self.neighbour} acknowledged {total} messages, {self.sent} were sent")
+        for _ in range(total - self._acknowledged):
+            self._in_flight.popleft()
+        self._acknowledged = total
+
+    def connect(self, incarnation: int, handled: int) -> None:
+        """The stream is open: the neighbour is `incarnation` and has handled `handled` messages of ours before."""
+        if incarnation != self.neighbour_incarnation:
+            self._forget(incarnation)
+        self._repeat.extendleft(reversed(self._in_flight))
+        self._in_flight.clear()
+        for _ in range(max(0, handled - self._acknowledged)):
+            if self._repeat:
+                self._repeat.popleft()
+                self._acknowledged += 1
+        self.up = True
+
+    def disconnect(self) -> None:
+        """The stream broke; what was in flight waits for `connect` to learn its fate."""
+        self.up = False
+
+    def _take_waiting(self, messages: list[Message], count: int) -> None:
+        now = self._clock()
+        waiting = self._waiting
+        trace = self._trace
+        for _ in range(min(count, len(waiting))):
+            entered, message = waiting.popleft()
+            messages.append(message)
+            self.sent += 1
+            trace.write(
+                TraceRecord(
+                    time=now,
+                    node=trace.node,
+                    variant=trace.variant,
+                    event=Event.SENT,
+                    kind=message.kind.word,
+                    id=message.id,
+                    peer=self.neighbour,
+                    hops=message.hops,
+                    queue=len(waiting),
+                    duration=now - entered,
+                    bytes=message.size,
+                )
+            )
+        self._sample(now)
+
+    def _sample(self, now: int) -> None:
+        samples = self._samples
+        if not samples or now - samples[-1][0] >= self._sample_interval:
+            samples.append((now, self.sent))
+        self._expire(now)
+
+    def _expire(self, now: int) -> None:
+        """Keeps one sample at or before the window's start, to count from."""
+        start = now - self._sample_interval * STATUS_SAMPLES
+        samples = self._samples
+        while len(samples) > 1 and samples[1][0] <= start:
+            samples.popleft()
+
+    def _sent_in_window(self) -> int:
+        if not self._samples:
+            return 0
+        self._expire(self._clock())
+        return self.sent - self._samples[0][1]
+
+    def _forget(self, incarnation: int) -> None:
+        """A neighbour that was restarted has no use for what was meant for its former self."""
+        if self.neighbour_incarnation:
+            for message in [*self._repeat, *self._in_flight, *(message for _, message in self._waiting)]:
+                self._drop(message, "neighbour restarted")
+            self._waiting.clear()
+        self._in_flight.clear()
+        self._repeat.clear()
+        self._acknowledged = 0
+        self.received = 0
+        self.neighbour_incarnation = incarnation
+
+    def _drop(self, message: Message, reason: str) -> None:
+        self.dropped += 1
+        self._trace.write(
+            TraceRecord(
+                time=self._clock(),
+                node=self._trace.node,
+                variant=self._trace.variant,
+                event=Event.DROPPED,
+                kind=message.kind.word,
+                id=message.id,
+                peer=self.neighbour,
+                text=reason,
+                count=1,
+            )
+        )
+
+
+def _nothing() -> None:
+    """Stands in until a shell listens."""

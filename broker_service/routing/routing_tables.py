@@ -1,0 +1,212 @@
+"""The tables of TID-based routing: who advertises, who subscribes, and over which neighbour each can be reached.
+
+Overlay-wide identifiers have the form `<broker>.<incarnation>.<number>`; the part before the number, the *home*, names
+one life of one broker, so whatever a broker left behind when it died can be told from what it says after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
+
+from broker_service.language import Advertisement, Subscription
+from broker_service.language.wire import decode_predicates
+from broker_service.messages import BrokerId
+
+TreeId = str
+"""A TID: the overlay-wide identifier of an advertisement, naming the tree its broadcast built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One life of one broker."""
+
+    broker: BrokerId
+    incarnation: int
+
+    def __str__(self) -> str:
+        return f"{self.broker}.{self.incarnation}"
+
+
+def split_id(id: str) -> tuple[Home, int]:
+    """The home and the number an identifier consists of. Raises `ValueError` when it has another form."""
+    broker, incarnation, number = id.rsplit(".", 2)
+    return Home(broker, int(incarnation)), int(number)
+
+
+@dataclass(slots=True, eq=False)
+class AdvertisementEntry:
+    """A row of the subscription routing table: an advertisement, and where it came from."""
+
+    tid: TreeId
+    body: bytes
+    last_hop: BrokerId | None
+    """The neighbour towards the publisher; None when the publisher is a client of this broker."""
+    path: tuple[BrokerId, ...]
+    """The brokers it came through, the publisher's first, this one not included."""
+    root: Home
+    _advertisement: Advertisement | None = None
+
+    @property
+    def advertisement(self) -> Advertisement:
+        """Decoded when a subscription must be compared with it, which most brokers never have to."""
+        if self._advertisement is None:
+            self._advertisement = Advertisement(decode_predicates(self.body))
+        return self._advertisement
+
+
+class SubscriptionRoutingTable:
+    """The SRT: one row an advertisement, by TID, and the TIDs withdrawn lately.
+
+    A withdrawn TID is remembered, because a copy of the advertisement may still arrive over a slower path, and taken
+    for a new one it would be broadcast again.
+    """
+
+    WITHDRAWN_KEPT = 10_000
+
+    def __init__(self) -> None:
+        self._entries: dict[TreeId, AdvertisementEntry] = {}
+        self._withdrawn: dict[TreeId, None] = {}
+
+    def __contains__(self, tid: TreeId) -> bool:
+        return tid in self._entries
+
+    def __iter__(self) -> Iterator[AdvertisementEntry]:
+        return iter(self._entries.values())
+
+    def get(self, tid: TreeId) -> AdvertisementEntry | None:
+        return self._entries.get(tid)
+
+    def add(self, entry: AdvertisementEntry) -> None:
+        self._entries[entry.tid] = entry
+
+    def withdraw(self, tid: TreeId) -> AdvertisementEntry | None:
+        """Removes a row, and refuses its TID from now on."""
+        self._withdrawn[tid] = None
+        if len(self._withdrawn) > self.WITHDRAWN_KEPT:
+            del self._withdrawn[next(iter(self._withdrawn))]
+        return self._entries.pop(tid, None)
+
+    def is_withdrawn(self, tid: TreeId) -> bool:
+        return tid in self._withdrawn
+
+    def last_hop(self, tid: TreeId) -> BrokerId | None:
+        """The neighbour towards the publisher; None when that is here, or when the tree is not known."""
+        entry = self._entries.get(tid)
+        return entry.last_hop if entry is not None else None
+
+    def is_local(self, tid: TreeId) -> bool:
+        entry = self._entries.get(tid)
+        return entry is not None and entry.last_hop is None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way to a subscriber: the neighbour the subscription came from along a tree, and how far it had come."""
+
+    last_hop: BrokerId
+    distance: int
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """All ways to a subscriber, by TID. Subscriptions that can be reached alike share one object."""
+
+    by_tid: Mapping[TreeId, Route]
+
+
+NO_ROUTES = Routes({})
+
+
+@dataclass(slots=True, eq=False)
+class SubscriptionEntry:
+    """A row of the publication routing table: `{subscription, [(TID, last hop)]}`."""
+
+    id: str
+    body: bytes
+    home: Home
+    number: int
+    client: str
+    """The subscriber. A publication that matches several of its subscriptions makes one notification."""
+    local: bool
+    """Whether the subscriber is a client of this very broker."""
+    tids: dict[TreeId, None] = field(default_factory=dict)
+    """The trees the subscription is bound to, as far as this broker knows."""
+    routes: Routes = NO_ROUTES
+    """Empty when the subscriber is local."""
+    _subscription: Subscription | None = None
+
+    @property
+    def subscription(self) -> Subscription:
+        """Decoded only where publications are matched."""
+        if self._subscription is None:
+            self._subscription = Subscription(decode_predicates(self.body))
+        return self._subscription
+
+
+class PublicationRoutingTable:
+    """The PRT: one row a subscription, found by identifier, by home and number, and by TID."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, SubscriptionEntry] = {}
+        self._by_home: dict[str, dict[int, SubscriptionEntry]] = {}
+        self._by_tid: dict[TreeId, dict[str, SubscriptionEntry]] = {}
+        self._shared: WeakValueDictionary[tuple[tuple[TreeId, Route], ...], Routes] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[SubscriptionEntry]:
+        return iter(self._entries.values())
+
+    def get(self, id: str) -> SubscriptionEntry | None:
+        return self._entries.get(id)
+
+    def at_home(self, home: str) -> Mapping[int, SubscriptionEntry]:
+        """The subscriptions of one home, by number."""
+        return self._by_home.get(home, {})
+
+    def bound_to(self, tid: TreeId) -> Iterable[SubscriptionEntry]:
+        return tuple(self._by_tid.get(tid, {}).values())
+
+    def add(self, entry: SubscriptionEntry) -> None:
+        self._entries[entry.id] = entry
+        self._by_home.setdefault(str(entry.home), {})[entry.number] = entry
+
+    def remove(self, entry: SubscriptionEntry) -> None:
+        for tid in tuple(entry.tids):
+            self.unbind(entry, tid)
+        self._entries.pop(entry.id, None)
+        numbers = self._by_home[str(entry.home)]
+        numbers.pop(entry.number, None)
+        if not numbers:
+            del self._by_home[str(entry.home)]
+
+    def bind(self, entry: SubscriptionEntry, tid: TreeId, route: Route | None) -> None:
+        """Notes that a subscription is bound to a tree, and (unless it is local) the route it came by."""
+        entry.tids[tid] = None
+        self._by_tid.setdefault(tid, {})[entry.id] = entry
+        if route is not None:
+            self._set_routes(entry, {**entry.routes.by_tid, tid: route})
+
+    def unbind(self, entry: SubscriptionEntry, tid: TreeId) -> None:
+        entry.tids.pop(tid, None)
+        entries = self._by_tid.get(tid, {})
+        entries.pop(entry.id, None)
+        if not entries:
+            self._by_tid.pop(tid, None)
+        if tid in entry.routes.by_tid:
+            self._set_routes(entry, {key: route for key, route in entry.routes.by_tid.items() if key != tid})
+
+    def _set_routes(self, entry: SubscriptionEntry, by_tid: dict[TreeId, Route]) -> None:
+        key = tuple(sorted(by_tid.items(), key=_tid_of))
+        routes = self._shared.get(key)
+        if routes is None:
+            routes = Routes(dict(key))
+            self._shared[key] = routes
+        entry.routes = routes
+
+
+def _tid_of(item: tuple[TreeId, Route]) -> TreeId:
+    return item[0]

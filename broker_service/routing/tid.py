@@ -1,0 +1,409 @@
+"""TID-based routing: PADRES on general overlays (Li, Muthusamy, Jacobsen, section 3).
+
+The rules:
+
+1. An advertisement is broadcast; a broker keeps the first copy and discards the others, so that each advertisement
+   builds a spanning tree, named by its tree identifier (TID).
+2. The subscriber's broker matches a subscription with the advertisements, once, and binds it to the TIDs of those that
+   intersect it. A bound subscription follows each tree towards its root; every broker on the way notes
+   `{subscription, [(TID, last hop)]}`. Copies for several TIDs with the same next hop travel as one message.
+3. The publisher's broker matches a publication with the subscriptions bound to its own trees, once. Nobody else parses
+   its content.
+4. Fixed routing follows the publication's own tree. Dynamic routing (Algorithm 1) takes, at every broker and for every
+   matching subscription, the link of least utilisation among the last hops of that subscription's own entries.
+
+What the paper leaves open, and how it is settled here:
+
+*What travels instead of a second match.* Following the TID alone would carry a publication to every subscriber of its
+tree, matching or not, and matching again at each broker is what TIDs are to avoid. So the result of the one match
+travels: the identifiers of the matching subscriptions, grouped by home broker and client. A broker splits the list by
+next hop (each copy names only subscribers that lie behind that link), which is what Algorithm 1's loop over S needs
+anyway. An identifier costs one to three bytes beside its home's name, and 200 of them about half a kilobyte; all
+subscriptions with the same routes share one `Routes` object, so a choice is made once for each of those.
+The alternatives were worse: a bit vector over all subscriptions needs a numbering the whole overlay agrees on; naming
+only the home brokers forgets which subscription's entries dynamic routing may use (Property 2) and makes the last
+broker match again.
+
+*One notification for each client.* A client's matching subscriptions stay together as one group and take one way, that
+of the first that is still known, so they cannot arrive as two copies by two paths.
+
+*No endless wandering.* Algorithm 1 alone can pass a publication back and forth between two trees that cross in opposite
+directions. Every entry therefore keeps the distance to the subscriber along its tree, and a publication a hop budget:
+the longest of its routes at the publisher's broker, less one with each hop. Only entries within the budget count as
+alternatives. Following the tree that was taken last always stays within it, so there is a choice at every broker
+and the journey ends.
+
+*Ties.* When links are equally loaded (within `utilisation_margin`), the publication stays on its tree: the broadcast
+that built it was a race, so in a quiet overlay it is the fastest way. Next come shorter ways, then smaller TIDs.
+
+*Restarts.* An advertisement carries the path it took, and nobody accepts or offers one whose path leads through the
+receiver, so a broker that lost its tables cannot be hung below its own descendants. When a neighbour comes up with a
+new incarnation, it is told all advertisements that do not come through it and all subscriptions whose trees lead to it;
+what its former incarnation's clients had is forgotten everywhere (`Restarted` is broadcast); and subscriptions that
+used to come through it and are not renewed within `reconcile_after` seconds are withdrawn along their trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.relations import intersects
+from broker_service.language.wire import encode_predicates
+from broker_service.matching import MatchIndex
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send, SetTimer
+from broker_service.routing.routing_tables import (
+    AdvertisementEntry,
+    Home,
+    PublicationRoutingTable,
+    Route,
+    SubscriptionEntry,
+    SubscriptionRoutingTable,
+    TreeId,
+    split_id,
+)
+from broker_service.routing.tid_forwarding import Arrival, Copies, DynamicForwarding, FixedForwarding, Forwarding
+from broker_service.routing.tid_messages import (
+    AdvertiseHeader,
+    Group,
+    Restarted,
+    SubscribeHeader,
+    UnsubscribeHeader,
+    decode_advertise,
+    decode_publish,
+    decode_restarted,
+    decode_subscribe,
+    decode_unsubscribe,
+    encode,
+)
+
+
+class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section for this protocol."""
+
+    publications: Literal["fixed", "dynamic"] = "fixed"
+    utilisation_margin: float = 0.1
+    """Links whose utilisation differs by less count as equally loaded."""
+    reconcile_after: float = 5.0
+    """Seconds a restarted neighbour has to renew the subscriptions that came through it."""
+
+
+RECONCILE = "reconcile:"
+
+
+class TidRouter:
+    """TID-based routing at one broker. See the module's text for the rules."""
+
+    def __init__(self, context: RouterContext) -> None:
+        options = msgspec.convert(dict(context.options), TidOptions)
+        self._context = context
+        self._options = options
+        self._home = Home(context.broker, context.incarnation)
+        self._neighbours = tuple(context.neighbours)
+        self._advertisements = SubscriptionRoutingTable()
+        self._subscriptions = PublicationRoutingTable()
+        self._matching: MatchIndex[SubscriptionEntry] = MatchIndex()
+        """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
+        self._incarnations: dict[BrokerId, int] = {context.broker: context.incarnation}
+        """The latest life heard of, of any broker."""
+        self._linked: dict[BrokerId, int] = {}
+        """The life of each neighbour that was last told our tables."""
+        self._stale: dict[BrokerId, set[tuple[str, TreeId]]] = {}
+        """(subscription, TID) pairs that a restarted neighbour has yet to renew."""
+        self._forwarding: Forwarding = (
+            FixedForwarding()
+            if options.publications == "fixed"
+            else DynamicForwarding(context.link_status, options.utilisation_margin)
+        )
+
+    # Operations of clients
+
+    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
+        body = encode_predicates(advertisement.predicates)
+        entry = AdvertisementEntry(id, body, None, (), self._home, advertisement)
+        self._advertisements.add(entry)
+        return [*self._broadcast(self._advertise_message(entry, 0), None), *self._bind_local(entry)]
+
+    def unadvertise(self, client: ClientId, id: str) -> Actions:
+        return self._withdraw_advertisement(id, None)
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        body = encode_predicates(subscription.predicates)
+        home, number = split_id(id)
+        entry = SubscriptionEntry(id, body, home, number, client, True, _subscription=subscription)
+        self._subscriptions.add(entry)
+        tids = [row.tid for row in self._advertisements if intersects(row.advertisement, subscription)]
+        for tid in tids:
+            self._subscriptions.bind(entry, tid, None)
+        self._index(entry)
+        return self._forward_subscription(entry, tids, 0)
+
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        entry = self._subscriptions.get(id)
+        if entry is None:
+            return []
+        return self._withdraw_subscription(entry, tuple(entry.tids), None)
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        started = self._context.clock()
+        matches = self._matching.match(publication.attributes)
+        self._context.trace.matched(message.id, len(matches), self._context.clock() - started)
+        clients: dict[ClientId, None] = {}
+        groups: dict[tuple[str, ClientId], list[SubscriptionEntry]] = {}
+        for entry in matches:
+            if entry.local:
+                clients[entry.client] = None
+            elif self._forwarding.longest(entry.routes, advertisement):
+                groups.setdefault((str(entry.home), entry.client), []).append(entry)
+        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
+        if groups:
+            actions += self._forward_first(message, advertisement, groups)
+        return actions
+
+    # Messages of neighbours
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        match message.kind:
+            case Kind.PUBLISH:
+                return self._receive_publication(neighbour, message)
+            case Kind.SUBSCRIBE:
+                return self._receive_subscription(neighbour, message)
+            case Kind.UNSUBSCRIBE:
+                tids = decode_unsubscribe(message.header).tids
+                entry = self._subscriptions.get(message.id)
+                return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
+            case Kind.ADVERTISE:
+                return self._receive_advertisement(neighbour, message)
+            case Kind.UNADVERTISE:
+                return self._withdraw_advertisement(message.id, neighbour)
+            case Kind.CONTROL:
+                return self._forget_former_lives(decode_restarted(message.header), neighbour)
+
+    def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Rule 1: the first copy counts; one that came through this very broker never does."""
+        path = decode_advertise(message.header).path
+        root, _ = split_id(message.id)
+        if self._is_former(root) or self._advertisements.is_withdrawn(message.id) or self._home.broker in path:
+            return []
+        known = self._advertisements.get(message.id)
+        if known is not None:
+            if known.last_hop == neighbour:
+                known.path = path
+            return []
+        entry = AdvertisementEntry(message.id, message.body, neighbour, path, root)
+        self._advertisements.add(entry)
+        onward = self._advertise_message(entry, message.hops)
+        return [*self._broadcast(onward, neighbour), *self._bind_local(entry), *self._renew(neighbour, (entry.tid,))]
+
+    def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Rule 2, at a broker on the way: note the routes, and follow each tree further."""
+        header = decode_subscribe(message.header)
+        home, number = split_id(message.id)
+        if self._is_former(home) or home == self._home:
+            return []
+        entry = self._subscriptions.get(message.id)
+        if entry is None:
+            entry = SubscriptionEntry(message.id, message.body, home, number, header.client, False)
+            self._subscriptions.add(entry)
+        route = Route(neighbour, message.hops)
+        stale = self._stale.get(neighbour, set())
+        news = []
+        for tid in header.tids:
+            stale.discard((entry.id, tid))
+            if self._advertisements.is_withdrawn(tid) or entry.routes.by_tid.get(tid) == route:
+                continue
+            self._subscriptions.bind(entry, tid, route)
+            news.append(tid)
+        if not entry.tids:
+            self._subscriptions.remove(entry)
+        self._index(entry)
+        return self._forward_subscription(entry, news, message.hops)
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        header = decode_publish(message.header)
+        destinations = dict(header.destinations)
+        actions: list[Action] = []
+        here = destinations.pop(str(self._home), ())
+        if here:
+            actions.append(Deliver(self._subscribers(here), message))
+        if destinations:
+            copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
+            for home, groups in destinations.items():
+                known = self._subscriptions.at_home(home)
+                for group in groups:
+                    entry = next((known[number] for number in group if number in known), None)
+                    if entry is None or not copies.add(entry.routes, home, group):
+                        self._context.trace.dropped_message(message, f"no route to subscriber at {home}")
+            actions += copies.sends(message)
+        return actions
+
+    def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
+        """The clients whose subscriptions these are; one withdrawn in the meantime is passed over."""
+        known = self._subscriptions.at_home(str(self._home))
+        clients = {known[number].client: None for group in groups for number in group if number in known}
+        return tuple(clients)
+
+    def _forward_first(
+        self, message: Message, tid: TreeId, groups: Mapping[tuple[str, ClientId], list[SubscriptionEntry]]
+    ) -> list[Action]:
+        """Forwards from the publisher's broker, where the hop budget is set."""
+        budget = max(self._forwarding.longest(entry.routes, tid) for entries in groups.values() for entry in entries)
+        copies = Copies(self._forwarding, Arrival(tid, budget, None))
+        for (home, _client), entries in groups.items():
+            copies.add(entries[0].routes, home, tuple(entry.number for entry in entries))
+        return [*copies.sends(message)]
+
+    # Links
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        former = self._linked.get(neighbour)
+        if former == incarnation:
+            return []
+        self._linked[neighbour] = incarnation
+        actions: list[Action] = []
+        if former is not None:
+            actions += self._forget_former_lives(Restarted(neighbour, incarnation), neighbour)
+            self._stale[neighbour] = {
+                (entry.id, tid)
+                for entry in self._subscriptions
+                for tid, route in entry.routes.by_tid.items()
+                if route.last_hop == neighbour
+            }
+            actions.append(SetTimer(RECONCILE + neighbour, self._options.reconcile_after))
+        rows = tuple(self._advertisements)
+        for row in rows:
+            if row.last_hop != neighbour and neighbour not in row.path:
+                actions.append(Send(neighbour, self._advertise_message(row, len(row.path))))
+        return actions + self._renew(neighbour, [row.tid for row in rows if row.last_hop == neighbour])
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        """Nothing to change: dynamic routing sees the link's status, and the neighbour may come back as it was."""
+        return []
+
+    def timer(self, name: str) -> Actions:
+        neighbour = name.removeprefix(RECONCILE)
+        actions: list[Action] = []
+        for id, tid in sorted(self._stale.pop(neighbour, set())):
+            entry = self._subscriptions.get(id)
+            if entry is not None:
+                actions += self._withdraw_subscription(entry, (tid,), neighbour)
+        return actions
+
+    # Advertisements and subscriptions, wherever they come from
+
+    def _bind_local(self, row: AdvertisementEntry) -> list[Action]:
+        """Binds this broker's own subscriptions to a tree that is new here."""
+        actions: list[Action] = []
+        for entry in self._subscriptions:
+            if entry.local and intersects(row.advertisement, entry.subscription):
+                self._subscriptions.bind(entry, row.tid, None)
+                self._index(entry)
+                actions += self._forward_subscription(entry, (row.tid,), 0)
+        return actions
+
+    def _forward_subscription(self, entry: SubscriptionEntry, tids: Iterable[TreeId], hops: int) -> list[Action]:
+        """Sends a subscription one hop up each of these trees; one message for all that share the next hop."""
+        by_next_hop: dict[BrokerId, list[TreeId]] = {}
+        for tid in tids:
+            next_hop = self._advertisements.last_hop(tid)
+            route = entry.routes.by_tid.get(tid)
+            if next_hop is not None and (route is None or route.last_hop != next_hop):
+                by_next_hop.setdefault(next_hop, []).append(tid)
+        return [
+            Send(neighbour, self._subscribe_message(entry, tuple(bound), hops + 1))
+            for neighbour, bound in by_next_hop.items()
+        ]
+
+    def _renew(self, neighbour: BrokerId, tids: Iterable[TreeId]) -> list[Action]:
+        """Sends every subscription bound to trees that lead to this neighbour, whoever it came from."""
+        together: dict[tuple[SubscriptionEntry, int], list[TreeId]] = {}
+        for tid in tids:
+            for entry in self._subscriptions.bound_to(tid):
+                route = entry.routes.by_tid.get(tid)
+                if route is None or route.last_hop != neighbour:
+                    together.setdefault((entry, route.distance if route else 0), []).append(tid)
+        return [
+            Send(neighbour, self._subscribe_message(entry, tuple(bound), distance + 1))
+            for (entry, distance), bound in together.items()
+        ]
+
+    def _withdraw_subscription(
+        self, entry: SubscriptionEntry, tids: Iterable[TreeId], source: BrokerId | None
+    ) -> list[Action]:
+        """Removes the routes that came from `source` (None: the subscriber itself), here and up the trees."""
+        by_next_hop: dict[BrokerId, list[TreeId]] = {}
+        for tid in tids:
+            route = entry.routes.by_tid.get(tid)
+            if source is not None and (route is None or route.last_hop != source):
+                continue
+            self._subscriptions.unbind(entry, tid)
+            next_hop = self._advertisements.last_hop(tid)
+            if next_hop is not None and next_hop != source:
+                by_next_hop.setdefault(next_hop, []).append(tid)
+        if source is None or not entry.tids:
+            self._subscriptions.remove(entry)
+        self._index(entry)
+        return [
+            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode(UnsubscribeHeader(tuple(bound)))))
+            for next_hop, bound in by_next_hop.items()
+        ]
+
+    def _withdraw_advertisement(self, tid: TreeId, source: BrokerId | None) -> list[Action]:
+        known = self._advertisements.withdraw(tid)
+        for entry in self._subscriptions.bound_to(tid):
+            self._subscriptions.unbind(entry, tid)
+            if not entry.local and not entry.tids:
+                self._subscriptions.remove(entry)
+            self._index(entry)
+        return self._broadcast(Message(Kind.UNADVERTISE, tid), source) if known is not None else []
+
+    def _forget_former_lives(self, restarted: Restarted, source: BrokerId) -> list[Action]:
+        """Everything a broker's earlier incarnations had is void. Their trees end too, without an unadvertisement."""
+        if self._incarnations.get(restarted.broker, 1) >= restarted.incarnation:
+            return []
+        self._incarnations[restarted.broker] = restarted.incarnation
+        for row in tuple(self._advertisements):
+            if self._is_former(row.root):
+                self._withdraw_advertisement(row.tid, None)
+        for entry in tuple(self._subscriptions):
+            if self._is_former(entry.home):
+                self._subscriptions.remove(entry)
+                self._index(entry)
+        message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode(restarted))
+        return self._broadcast(message, source)
+
+    def _is_former(self, home: Home) -> bool:
+        return home.incarnation < self._incarnations.get(home.broker, 0)
+
+    def _index(self, entry: SubscriptionEntry) -> None:
+        """Keeps the matching index at exactly the subscriptions bound to a tree rooted here."""
+        wanted = any(self._advertisements.is_local(tid) for tid in entry.tids)
+        if wanted and entry not in self._matching:
+            self._matching.add(entry, entry.subscription)
+        elif not wanted and entry in self._matching:
+            self._matching.remove(entry)
+
+    # Messages
+
+    def _broadcast(self, message: Message, source: BrokerId | None) -> list[Action]:
+        return [Send(neighbour, message) for neighbour in self._neighbours if neighbour != source]
+
+    def _advertise_message(self, entry: AdvertisementEntry, hops: int) -> Message:
+        header = encode(AdvertiseHeader((*entry.path, self._home.broker)))
+        return Message(Kind.ADVERTISE, entry.tid, entry.body, header, hops + 1)
+
+    def _subscribe_message(self, entry: SubscriptionEntry, tids: tuple[TreeId, ...], hops: int) -> Message:
+        return Message(Kind.SUBSCRIBE, entry.id, entry.body, encode(SubscribeHeader(entry.client, tids)), hops)
+
+    def tables(self) -> Mapping[str, object]:
+        return {
+            "subscription_routing_table": {row.tid: row.last_hop for row in self._advertisements},
+            "publication_routing_table": {
+                entry.id: [[tid, route.last_hop] for tid, route in entry.routes.by_tid.items()]
+                for entry in self._subscriptions
+            },
+        }

@@ -1,0 +1,144 @@
+"""Fixed and dynamic publication routing: which of a subscription's routes a publication takes (TID paper, 3.2, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.interface import LinkStatus, Send
+from broker_service.routing.routing_tables import Routes, TreeId
+from broker_service.routing.tid_messages import Group, PublishHeader, encode
+
+BUSIEST = 1 << 30
+"""The level of a link that is down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How a publication came to this broker."""
+
+    tid: TreeId
+    """The tree it travels on."""
+    budget: int
+    """Hops it may still travel."""
+    source: BrokerId | None
+    """The neighbour it came from; None at the publisher's broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextHop:
+    neighbour: BrokerId
+    tid: TreeId
+
+
+class Forwarding(Protocol):
+    """How a next hop is chosen among the routes to a subscriber."""
+
+    def longest(self, routes: Routes, tid: TreeId) -> int:
+        """Hops of the longest route a publication of tree `tid` may take; 0 when it cannot reach the subscriber."""
+
+    def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None: ...
+
+
+class FixedForwarding:
+    """A publication stays on the tree of the advertisement it conforms to."""
+
+    def longest(self, routes: Routes, tid: TreeId) -> int:
+        route = routes.by_tid.get(tid)
+        return route.distance if route is not None else 0
+
+    def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None:
+        route = routes.by_tid.get(arrival.tid)
+        if route is None or arrival.budget <= 0:
+            return None
+        return NextHop(route.last_hop, arrival.tid)
+
+
+class DynamicForwarding:
+    """Algorithm 1: the route whose first link is least utilised, among those within the hop budget."""
+
+    def __init__(self, link_status: Mapping[BrokerId, LinkStatus], margin: float) -> None:
+        self._link_status = link_status
+        self._margin = margin
+
+    def longest(self, routes: Routes, tid: TreeId) -> int:
+        return max((route.distance for route in routes.by_tid.values()), default=0)
+
+    def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None:
+        if arrival.budget <= 0:
+            return None
+        best: tuple[int, bool, int, TreeId] | None = None
+        for tid, route in routes.by_tid.items():
+            if route.distance > arrival.budget or route.last_hop == arrival.source:
+                continue
+            rank = (self._level(route.last_hop), tid != arrival.tid, route.distance, tid)
+            if best is None or rank < best:
+                best = rank
+        if best is None:
+            return self._shortest(routes)
+        return NextHop(routes.by_tid[best[3]].last_hop, best[3])
+
+    def _shortest(self, routes: Routes) -> NextHop | None:
+        """For the rare moment in which the tables changed under way and nothing fits the budget."""
+        if not routes.by_tid:
+            return None
+        tid, route = min(routes.by_tid.items(), key=lambda item: (item[1].distance, item[0]))
+        return NextHop(route.last_hop, tid)
+
+    def _level(self, neighbour: BrokerId) -> int:
+        status = self._link_status[neighbour]
+        return int((status.utilisation - 1.0) / self._margin) if status.up else BUSIEST
+
+
+class Copies:
+    """The copies of one publication that leave a broker: one for each next hop, naming the subscribers behind it."""
+
+    def __init__(self, forwarding: Forwarding, arrival: Arrival) -> None:
+        self._forwarding = forwarding
+        self._arrival = arrival
+        self._choices: dict[Routes, NextHop | None] = {}
+        self._tids: dict[BrokerId, TreeId] = {}
+        self._destinations: dict[BrokerId, dict[str, list[Group]]] = {}
+
+    def add(self, routes: Routes, home: str, group: Group) -> bool:
+        """Sends a client's group along one of its routes; False when none can be taken."""
+        try:
+            choice = self._choices[routes]
+        except KeyError:
+            choice = self._choices[routes] = self._forwarding.choose(routes, self._arrival)
+        if choice is None:
+            return False
+        destinations = self._destinations.get(choice.neighbour)
+        if destinations is None:
+            destinations = self._destinations[choice.neighbour] = {}
+            self._tids[choice.neighbour] = choice.tid
+        groups = destinations.get(home)
+        if groups is None:
+            destinations[home] = [group]
+        else:
+            groups.append(group)
+        return True
+
+    def sends(self, message: Message) -> list[Send]:
+        budget = self._arrival.budget - 1
+        return [
+            Send(
+                neighbour,
+                Message(
+                    message.kind,
+                    message.id,
+                    message.body,
+                    encode(
+                        PublishHeader(
+                            self._tids[neighbour],
+                            budget,
+                            {home: tuple(groups) for home, groups in destinations.items()},
+                        )
+                    ),
+                    message.hops + 1,
+                ),
+            )
+            for neighbour, destinations in self._destinations.items()
+        ]

@@ -1,0 +1,50 @@
+"""What TID-based routing writes into the headers of its messages. Only `tid.py` and its helpers read them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from broker_service.messages import BrokerId, ClientId
+from broker_service.routing.routing_tables import TreeId
+
+Group = tuple[int, ...]
+"""Matching subscriptions of one client, by number."""
+
+
+class AdvertiseHeader(msgspec.Struct, frozen=True, array_like=True):
+    path: tuple[BrokerId, ...]
+    """The brokers it came through, the publisher's first, the sender last."""
+
+
+class SubscribeHeader(msgspec.Struct, frozen=True, array_like=True):
+    client: ClientId
+    tids: tuple[TreeId, ...]
+    """The trees it follows over this link."""
+
+
+class UnsubscribeHeader(msgspec.Struct, frozen=True, array_like=True):
+    tids: tuple[TreeId, ...]
+    """The trees it leaves."""
+
+
+class PublishHeader(msgspec.Struct, frozen=True, array_like=True):
+    tid: TreeId
+    budget: int
+    """Hops it may still travel."""
+    destinations: dict[str, tuple[Group, ...]]
+    """For each home, the matching subscriptions there."""
+
+
+class Restarted(msgspec.Struct, frozen=True, array_like=True):
+    """A broker lives its next life; what the earlier ones left is void."""
+
+    broker: BrokerId
+    incarnation: int
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_advertise = msgspec.msgpack.Decoder(AdvertiseHeader).decode
+decode_subscribe = msgspec.msgpack.Decoder(SubscribeHeader).decode
+decode_unsubscribe = msgspec.msgpack.Decoder(UnsubscribeHeader).decode
+decode_publish = msgspec.msgpack.Decoder(PublishHeader).decode
+decode_restarted = msgspec.msgpack.Decoder(Restarted).decode
