@@ -1,0 +1,90 @@
+"""`fidelity.json`: whether the emulation kept what it promised about links, CPU and logs."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from emulation.manifest import replace
+
+
+class Verdict(enum.StrEnum):
+    """VALID: measurements may be used as they are. DEGRADED: usable with care, the reasons say which care. INVALID: the
+    numbers describe this host, not the overlay that was asked for."""
+
+    VALID = "VALID"
+    DEGRADED = "DEGRADED"
+    INVALID = "INVALID"
+
+
+_SEVERITY = {Verdict.VALID: 0, Verdict.DEGRADED: 1, Verdict.INVALID: 2}
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The severest of several verdicts; VALID of none."""
+    return max(verdicts, key=_SEVERITY.__getitem__, default=Verdict.VALID)
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One promise, measured."""
+
+    name: str
+    value: float | None
+    """In `unit`; None when it could not be measured here, which is no verdict on the run."""
+    unit: str
+    limit: float | None
+    """Beyond this the run is DEGRADED; None for a check that only informs."""
+    verdict: Verdict
+    detail: str
+    """For people: what was measured, where it was worst, and what it means."""
+
+
+class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One direction of one link, from `a` to `b`, probed. Delays in seconds, rates in bit/s, loss as a share."""
+
+    a: str
+    b: str
+    phase: str
+    """before or during (the load)."""
+    delay_asked: float
+    delay_measured: float | None
+    rate_asked: float | None
+    rate_measured: float | None
+    loss_asked: float
+    loss_measured: float | None
+    ok: bool
+    detail: str = ""
+
+
+class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    verdict: Verdict
+    checks: list[Check]
+    links: list[LinkCheck]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is not VALID, worst first."""
+        failed = [check for check in self.checks if check.verdict is not Verdict.VALID]
+        failed.sort(key=lambda check: -_SEVERITY[check.verdict])
+        return [f"{check.name}: {check.detail}" for check in failed]
+
+
+class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole run."""
+
+    verdict: Verdict
+    variants: list[VariantFidelity]
+
+
+def write(fidelity: Fidelity, directory: Path) -> None:
+    """Writes `fidelity.json` into a run directory."""
+    replace(directory / "fidelity.json", msgspec.json.format(msgspec.json.encode(fidelity), indent=2))
+
+
+def read(directory: Path) -> Fidelity:
+    """Reads a run directory's `fidelity.json`. Raises `OSError` or `msgspec.ValidationError`."""
+    return msgspec.json.decode((directory / "fidelity.json").read_bytes(), type=Fidelity)

@@ -1,0 +1,84 @@
+"""How much is too much: every limit of the fidelity verdict, with its reason, in one place.
+
+A value beyond `degraded` makes a run DEGRADED, one beyond `invalid` makes it INVALID. Both are in the check's unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulation.fidelity.model import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    name: str
+    unit: str
+    degraded: float
+    invalid: float
+    meaning: str
+    """What a value beyond the limit does to the measurements."""
+
+    def verdict(self, value: float) -> Verdict:
+        if value > self.invalid:
+            return Verdict.INVALID
+        return Verdict.DEGRADED if value > self.degraded else Verdict.VALID
+
+
+LINKS_BEFORE = Threshold(
+    "links before load", "share out of tolerance", 0.0, 0.05,
+    "these links do not have the delay, rate or loss that was asked for",
+)  # fmt: skip
+LINKS_DURING = Threshold(
+    # Probes share the links with the traffic they disturb and with a busy CPU, so a few may miss.
+    "links during load", "share out of tolerance", 0.10, 0.50,
+    "under load these links are not what was asked for",
+)  # fmt: skip
+RELAY_LATENESS = Threshold(
+    # The relay's promise is a delay within 0.3 ms; frames that leave later than that break it.
+    "relay lateness, 99th percentile", "ms", 1.0, 5.0,
+    "the relay gets the CPU too late, so links are slower than asked",
+)  # fmt: skip
+BROKER_LAG = Threshold(
+    # A broker of its own machine would not wait for the CPU; what it waits here is added to every delay.
+    "broker event loop lag, 95th percentile of the worst in each second", "ms", 20.0, 100.0,
+    "brokers wait for the CPU, which adds to every hop's delay",
+)  # fmt: skip
+WORKLOAD_LATENESS = Threshold(
+    "publications handed over late, 99th percentile", "ms", 20.0, 200.0,
+    "the workload came later than planned; delays count from the planned time",
+)  # fmt: skip
+CPU_BUSY = Threshold(
+    "CPU busy", "%", 85.0, 97.0,
+    "the CPUs had next to no time left, so brokers slow each other down in ways separate machines would not",
+)  # fmt: skip
+CPU_STEAL = Threshold(
+    "CPU stolen by the hypervisor", "%", 2.0, 10.0,
+    "the host's own CPUs were taken away for part of the run",
+)  # fmt: skip
+CPU_PRESSURE = Threshold(
+    # With few CPUs something nearly always waits for an instant; only near-constant waiting means saturation.
+    "CPU pressure", "%", 70.0, 95.0,
+    "for this share of the time something that could have run had to wait for a CPU",
+)  # fmt: skip
+MEMORY_PRESSURE = Threshold(
+    "memory pressure", "%", 1.0, 10.0,
+    "for this share of the time something waited for memory, mostly to be read back from disk",
+)  # fmt: skip
+LOG_LOSS = Threshold(
+    # The delivery verdict rests on complete logs.
+    "log records lost", "records", 0.0, 0.0,
+    "the logs are incomplete, so losses and duplicates cannot be told from missing records",
+)  # fmt: skip
+TORN_LOGS = Threshold(
+    "unreadable log lines", "lines", 0.0, 100.0,
+    "a node was ended while it wrote; what it wrote last is missing",
+)  # fmt: skip
+UNEXPECTED_ENDS = Threshold(
+    "brokers that ended by themselves", "brokers", 0.0, 0.0,
+    "the overlay that ran is not the one that was asked for",
+)  # fmt: skip
+SETTLING = Threshold(
+    "join traffic under way when the run phase began", "brokers", 0.0, float("inf"),
+    "subscriptions and advertisements were still spreading; lengthen `timeline.join`",
+)  # fmt: skip

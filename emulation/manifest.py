@@ -1,0 +1,85 @@
+"""`manifest.json`: what a run was asked to do, on what, and when each of its phases was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class Phase(msgspec.Struct, kw_only=True):
+    """A stretch of a variant's time, in nanoseconds of the run's clock."""
+
+    name: str
+    """start, join, run, drain or stop."""
+    start: int
+    end: int
+
+
+class VariantRecord(msgspec.Struct, kw_only=True):
+    """One variant as it went."""
+
+    name: str
+    settings: dict[str, Any] = {}
+    """Path in the scenario to the value this variant gives it."""
+    phases: list[Phase] = []
+    interrupted: bool = False
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A rung of the capability ladder and why it was taken."""
+
+    name: str
+    reason: str
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine that ran it."""
+
+    cpus: int
+    """Those this process may use."""
+    memory: int
+    """Bytes."""
+    processor: str
+    system: str
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """Everything needed to understand a run directory, and to repeat the run."""
+
+    run_id: str
+    created: str
+    """ISO 8601, UTC."""
+    scenario: dict[str, Any]
+    """As resolved: defaults filled in, in base units."""
+    seed: int
+    runtime: Choice
+    links: Choice
+    versions: dict[str, str]
+    image: str | None
+    """The broker image's id; None where no image was used."""
+    kernel: str
+    git_revision: str | None
+    clock: str
+    """The clock domain of all times in the logs."""
+    host: Host
+    interrupted: bool = False
+    variants: list[VariantRecord] = []
+
+
+def write(manifest: Manifest, directory: Path) -> None:
+    """Replaces `manifest.json` in one step, so that a reader sees either the old one or the new one."""
+    replace(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+
+
+def read(directory: Path) -> Manifest:
+    """Reads a run directory's manifest. Raises `OSError` or `msgspec.ValidationError`."""
+    return msgspec.json.decode((directory / "manifest.json").read_bytes(), type=Manifest)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)

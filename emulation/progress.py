@@ -1,0 +1,172 @@
+"""What the user sees while a run goes on: a live display on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between two plain lines of the same phase."""
+
+PHASES = ("start", "join", "run", "drain", "stop")
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The state of a run that is worth a look. The run writes it, the display reads it."""
+
+    variant: str = ""
+    variant_number: int = 0
+    variants: int = 0
+    phase: str = ""
+    activity: str = ""
+    """What is being done right now, in words."""
+    phase_begin: float = 0.0
+    """`time.monotonic()` seconds, as is `phase_end`."""
+    phase_end: float | None = None
+    """None when nobody can know."""
+    run_end: float | None = None
+    """When the whole run is expected to be over."""
+    brokers: int = 0
+    brokers_up: int = 0
+    links: int = 0
+    links_up: int = 0
+    published: int = 0
+    publications: int = 0
+    """How many the workload holds."""
+    delivered: int = 0
+    rejected: int = 0
+
+    def share(self, now: float) -> float | None:
+        """How far the phase has come, 0 to 1; None when nobody can know."""
+        if self.phase_end is None or self.phase_end <= self.phase_begin:
+            return None
+        return min(1.0, max(0.0, (now - self.phase_begin) / (self.phase_end - self.phase_begin)))
+
+
+class Display(Protocol):
+    """Used as a context manager around a run."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def refresh(self) -> None:
+        """The snapshot has changed."""
+
+    def say(self, line: str) -> None:
+        """Something that is to stay readable."""
+
+
+def duration(seconds: float) -> str:
+    """A time for people: `7 s`, `2 min 05 s`."""
+    whole = max(0, round(seconds))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"
+
+
+class LiveDisplay:
+    """A few lines that are redrawn in place."""
+
+    def __init__(self, snapshot: Snapshot, console: Console) -> None:
+        self._snapshot = snapshot
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True, get_renderable=self._render)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def refresh(self) -> None:
+        self._live.refresh()
+
+    def say(self, line: str) -> None:
+        self._console.print(line, highlight=False, markup=False)
+
+    def _render(self) -> RenderableType:
+        return render(self._snapshot, time.monotonic())
+
+
+def render(snapshot: Snapshot, now: float) -> RenderableType:
+    """The live display's lines: where the run is, how far the phase is, and the counters."""
+    done = PHASES.index(snapshot.phase) if snapshot.phase in PHASES else -1
+    trail = Text("  ")
+    for number, phase in enumerate(PHASES):
+        style = "green" if number < done else "bold cyan" if number == done else "dim"
+        trail.append(phase, style=style).append(" › " if phase != PHASES[-1] else "", style="dim")
+    trail.append(f"   {snapshot.activity}", style="dim")
+
+    bar = Table.grid(padding=(0, 2))
+    share = snapshot.share(now)
+    bar.add_row(
+        "",
+        ProgressBar(total=1.0, completed=share or 0.0, width=40, pulse=share is None, animation_time=now),
+        "" if snapshot.phase_end is None else f"{duration(snapshot.phase_end - now)} left in {snapshot.phase}",
+        "" if snapshot.run_end is None else f"about {duration(snapshot.run_end - now)} left in all",
+    )
+    heading = Text(f"variant {snapshot.variant_number} of {snapshot.variants}: ").append(snapshot.variant, style="bold")
+    return Group(heading, trail, bar, Text(f"  {counters(snapshot)}"))
+
+
+def counters(snapshot: Snapshot) -> str:
+    """Brokers, links and messages in one line."""
+    parts = [f"brokers {snapshot.brokers_up}/{snapshot.brokers}", f"links {snapshot.links_up}/{snapshot.links}"]
+    if snapshot.published or snapshot.phase in {"run", "drain", "stop"}:
+        parts += [f"published {snapshot.published:,}/{snapshot.publications:,}", f"delivered {snapshot.delivered:,}"]
+    if snapshot.rejected:
+        parts.append(f"rejected {snapshot.rejected:,}")
+    return "  ".join(parts)
+
+
+class PlainDisplay:
+    """One line when a phase begins, and one now and then while it lasts."""
+
+    def __init__(self, snapshot: Snapshot, console: Console) -> None:
+        self._snapshot = snapshot
+        self._console = console
+        self._last: tuple[int, str] = (0, "")
+        self._next_line = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def refresh(self) -> None:
+        snapshot, now = self._snapshot, time.monotonic()
+        current = (snapshot.variant_number, snapshot.phase)
+        if not snapshot.phase or (current == self._last and now < self._next_line):
+            return
+        if current == self._last:
+            left = "" if snapshot.phase_end is None else f"  {duration(snapshot.phase_end - now)} left"
+            detail = f"{counters(snapshot)}{left}"
+        else:
+            ahead = "" if snapshot.phase_end is None else f"  ({duration(snapshot.phase_end - now)})"
+            detail = f"{snapshot.activity or counters(snapshot)}{ahead}"
+        self._last, self._next_line = current, now + PLAIN_INTERVAL
+        self.say(f"[{snapshot.variant_number}/{snapshot.variants} {snapshot.variant}] {snapshot.phase:<5}  {detail}")
+
+    def say(self, line: str) -> None:
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def display(snapshot: Snapshot, console: Console) -> Display:
+    """The display that fits where the output goes."""
+    return (LiveDisplay if console.is_terminal else PlainDisplay)(snapshot, console)

@@ -1,0 +1,173 @@
+"""The driver processes, which speak for all clients: started here, watched here, ended here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from emulation.errors import HostError
+from emulation.journal import Journal, Resource
+from emulation.processes import RUN_VARIABLE
+
+_SOURCE_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverStatus:
+    """What a driver reports twice a second; all counts since its start."""
+
+    issued: int = 0
+    published: int = 0
+    confirmed: int = 0
+    rejected: int = 0
+    notified: int = 0
+    lag_ms: float = 0.0
+    done: bool = False
+    """All operations issued."""
+
+    @classmethod
+    def of(cls, line: dict[str, Any]) -> DriverStatus:
+        return cls(**{field.name: line[field.name] for field in fields(cls) if field.name in line})
+
+    @classmethod
+    def total(cls, statuses: Sequence[DriverStatus]) -> DriverStatus:
+        """Of several drivers together."""
+        return cls(
+            issued=sum(status.issued for status in statuses),
+            published=sum(status.published for status in statuses),
+            confirmed=sum(status.confirmed for status in statuses),
+            rejected=sum(status.rejected for status in statuses),
+            notified=sum(status.notified for status in statuses),
+            lag_ms=max((status.lag_ms for status in statuses), default=0.0),
+            done=all(status.done for status in statuses),
+        )
+
+
+class DriverProcess:
+    """One driver. Its standard output is read by a thread of its own."""
+
+    def __init__(self, name: str, config: Path, run_id: str, journal: Journal) -> None:
+        self.name = name
+        self.status = DriverStatus()
+        self.ready = threading.Event()
+        """Set when it has connected to its brokers, or has ended."""
+        self._journal = journal
+        self._errors = config.with_suffix(".stderr.log")
+        self._resource = f"driver {config}"
+        journal.creating(Resource.PROCESS, self._resource)
+        with self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "emulation.driver", str(config.absolute())],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=_SOURCE_ROOT,
+                env=os.environ | {RUN_VARIABLE: run_id}, start_new_session=True,
+            )  # fmt: skip
+        journal.started(self._resource, self._process.pid)
+        self._reader = threading.Thread(target=self._read, name=f"driver {name}", daemon=True)
+        self._reader.start()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def begin(self, start: int) -> None:
+        """Gives the workload its zero, in nanoseconds of the monotonic clock."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"start": start}).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise HostError(self.epitaph()) from error
+
+    def ask_to_end(self) -> None:
+        """It flushes its log and ends."""
+        assert self._process.stdin is not None
+        if not self._process.stdin.closed:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                return
+
+    def end(self, within: float) -> bool:
+        """Waits for its end, and kills it after `within` seconds. Whether it ended in order."""
+        self.ask_to_end()
+        try:
+            self._process.wait(within)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(1.0)
+        self._journal.removed(Resource.PROCESS, self._resource)
+        return self._process.returncode == 0
+
+    def epitaph(self) -> str:
+        """What is known of a driver that ended too early."""
+        lines = self._errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        said = f": {lines[-1]}" if lines else " and said nothing"
+        return f"driver {self.name} ended with exit code {self._process.poll()}{said} (all of it: {self._errors})"
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                try:
+                    told = json.loads(line)
+                except ValueError:
+                    continue
+                if told.get("event") == "ready":
+                    self.ready.set()
+                else:
+                    self.status = DriverStatus.of(told)
+        self.ready.set()
+
+
+class Drivers:
+    """All drivers of a variant; leaving the context ends them."""
+
+    def __init__(self, configs: Sequence[tuple[str, Path]], run_id: str, journal: Journal) -> None:
+        self._processes: list[DriverProcess] = []
+        for name, config in configs:
+            self._processes.append(DriverProcess(name, config, run_id, journal))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end(within=0.5)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all have connected. Raises `HostError` when one ended instead."""
+        self.check()
+        return all(process.ready.is_set() for process in self._processes)
+
+    @property
+    def status(self) -> DriverStatus:
+        return DriverStatus.total([process.status for process in self._processes])
+
+    def check(self) -> None:
+        """Raises `HostError` when a driver is gone."""
+        for process in self._processes:
+            if not process.running:
+                raise HostError(process.epitaph())
+
+    def begin(self, start: int) -> None:
+        for process in self._processes:
+            process.begin(start)
+
+    def end(self, within: float) -> None:
+        """Ends all, side by side."""
+        for process in self._processes:
+            process.ask_to_end()
+        for process in self._processes:
+            process.end(within)
+        self._processes.clear()

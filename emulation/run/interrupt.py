@@ -1,0 +1,61 @@
+"""Ctrl-C and SIGTERM: the first ends the run in order, the second tears it down at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
+    """The user wants the run to end in order."""
+
+
+class QuickStop(BaseException):
+    """The user wants the run to end now. A `BaseException`, so that nothing on the way takes it for a failure."""
+
+
+class Interrupt:
+    """Takes over SIGINT and SIGTERM while it is entered. Belongs to the main thread."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+        self._previous: dict[int, Any] = {}
+        self.teardown = False
+        """Set while what the run made is being removed: nothing may stop that half-way."""
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    @property
+    def asked(self) -> bool:
+        return self._asked.is_set()
+
+    def check(self) -> None:
+        """Raises `Interrupted` if the user has asked."""
+        if self._asked.is_set():
+            raise Interrupted
+
+    def wait(self, seconds: float) -> None:
+        """Sleeps. Raises `Interrupted` as soon as the user asks."""
+        if self._asked.wait(max(0.0, seconds)):
+            raise Interrupted
+
+    def wait_until(self, moment: float) -> None:
+        """Sleeps until a moment of `time.monotonic()`."""
+        self.wait(moment - time.monotonic())
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._asked.is_set() and not self.teardown:
+            raise QuickStop
+        self._asked.set()

@@ -1,0 +1,231 @@
+"""Brokers in Docker containers.
+
+Every broker has two. The *sandbox* does nothing but hold a network namespace: Docker gives it no network, and the
+emulated links are put into it. The *broker's own* joins that namespace. A broker that is killed therefore keeps its
+links, as a machine whose process crashed keeps its cables.
+
+Broker containers have no privileges: a user of their own, a read-only root, no capabilities, bounded memory and
+processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import docker
+import docker.errors
+from docker.types import LogConfig
+
+from emulation.errors import HostError
+from emulation.journal import Journal, Resource
+from emulation.place import BROKER_UID, RunPlace
+from emulation.processes import RUN_VARIABLE, ProcessIdentity, identify
+from emulation.runtimes.interface import Ending, Launch, Paths
+from topology.model import BrokerId
+
+RUN_LABEL = "brokerlab.run"
+BROKER_LABEL = "brokerlab.broker"
+CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/logs"
+
+_PARALLEL = 8
+"""Docker requests at a time; more only queue up in the daemon."""
+_LAST_LINES = 20
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+class ContainerRuntime:
+    """See the module. One object serves one run."""
+
+    name = "container"
+
+    def __init__(self, client: docker.DockerClient, image: str, place: RunPlace, journal: Journal) -> None:
+        self._api: Any = client.api
+        self._image = image
+        self._place = place
+        self._journal = journal
+        self._sandboxes: dict[BrokerId, str] = {}
+        self._processes: dict[BrokerId, ProcessIdentity] = {}
+        self._pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._processes.clear()
+        try:
+            self._each(self._remove, [self._name(broker) for broker in self._sandboxes])
+        finally:
+            try:
+                self._each(self._remove, list(self._sandboxes.values()))
+            finally:
+                self._sandboxes.clear()
+                self._pool.shutdown()
+
+    def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
+        surplus = [broker for broker in self._sandboxes if broker not in brokers]
+        self._each(self._remove, [self._sandboxes.pop(broker) for broker in surplus])
+        missing = [broker for broker in brokers if broker not in self._sandboxes]
+        for broker in missing:
+            self._sandboxes[broker] = f"{self._name(broker)}-sandbox"
+        self._each(self._create_sandbox, missing)
+        pids = self._each(lambda broker: self._pid(self._sandboxes[broker]), brokers)
+        return dict(zip(brokers, pids, strict=True))
+
+    def paths(self, broker: BrokerId) -> Paths:
+        return Paths(socket=f"{SOCKET_MOUNT}/broker.sock", log=f"{LOG_MOUNT}/{broker}.jsonl")
+
+    def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
+        # The namespaces are those of the sandboxes, which containers join by name.
+        for launch in launches:
+            launch.write_config()
+        self._each(self._start_one, launches)
+
+    def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
+        for broker in brokers:
+            self._processes.pop(broker, None)
+        self._each(lambda broker: self._stop_one(self._name(broker), within), brokers)
+
+    def kill(self, broker: BrokerId) -> None:
+        self._processes.pop(broker, None)
+        with docker_errors(f"kill broker {broker}"):
+            self._api.kill(self._name(broker))
+
+    def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
+        return dict(self._processes)
+
+    def ending(self, broker: BrokerId) -> Ending:
+        self._processes.pop(broker, None)
+        try:
+            code = int(self._api.inspect_container(self._name(broker))["State"]["ExitCode"])
+            written: bytes = self._api.logs(self._name(broker), stdout=True, stderr=True, tail=_LAST_LINES)
+        except docker.errors.DockerException:
+            return Ending(broker, None, ())
+        # Docker reports a signal the way a shell does.
+        lines = tuple(written.decode(errors="replace").strip().splitlines())
+        return Ending(broker, code if code <= 128 else 128 - code, lines)
+
+    def _name(self, broker: BrokerId) -> str:
+        return f"brokerlab-{self._place.run_id}-{broker}"
+
+    def _create_sandbox(self, broker: BrokerId) -> None:
+        self._run(
+            self._sandboxes[broker],
+            broker,
+            ["sleep", "infinity"],
+            self._api.create_host_config(
+                network_mode="none",
+                read_only=True,
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges"],
+                pids_limit=4,
+                mem_limit=16 * 1024 * 1024,
+                log_config=LogConfig(type="none"),
+            ),
+        )
+
+    def _start_one(self, launch: Launch) -> None:
+        broker, resources = launch.broker, launch.resources
+        self._remove(self._name(broker))
+        config = self._api.create_host_config(
+            network_mode=f"container:{self._sandboxes[broker]}",
+            read_only=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            pids_limit=resources.processes,
+            mem_limit=resources.memory,
+            nano_cpus=None if resources.cpu is None else int(resources.cpu * 1e9),
+            log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
+            binds={
+                str(launch.config_directory.absolute()): {"bind": CONFIG_MOUNT, "mode": "ro"},
+                str(self._place.socket(broker).parent): {"bind": SOCKET_MOUNT, "mode": "rw"},
+                str(self._place.logs): {"bind": LOG_MOUNT, "mode": "rw"},
+            },
+        )
+        command = ["python", "-m", "broker_service.server", f"{CONFIG_MOUNT}/broker.json"]
+        self._run(self._name(broker), broker, command, config)
+        pid = self._pid(self._name(broker))
+        if (identity := identify(pid) if pid else None) is None:
+            raise HostError(f"{self.ending(broker)}, right after its start")
+        self._processes[broker] = identity
+
+    def _run(self, name: str, broker: BrokerId, command: list[str], host_config: object) -> None:
+        self._journal.creating(Resource.CONTAINER, name)
+        with docker_errors(f"start container {name}"):
+            self._api.create_container(
+                self._image,
+                entrypoint=command[:1],
+                command=command[1:],
+                name=name,
+                user=f"{BROKER_UID}:{BROKER_UID}",
+                labels={"brokerlab": "1", RUN_LABEL: self._place.run_id, BROKER_LABEL: broker},
+                environment={RUN_VARIABLE: self._place.run_id},
+                detach=True,
+                host_config=host_config,
+            )
+            self._api.start(name)
+
+    def _pid(self, name: str) -> int:
+        with docker_errors(f"inspect container {name}"):
+            return int(self._api.inspect_container(name)["State"]["Pid"])
+
+    def _stop_one(self, name: str, within: float) -> None:
+        try:
+            self._api.stop(name, timeout=int(within))
+        except docker.errors.NotFound:
+            return
+        except docker.errors.DockerException as error:
+            raise HostError(f"cannot stop container {name}: {explain(error)}") from error
+
+    def _remove(self, name: str) -> None:
+        try:
+            self._api.remove_container(name, force=True, v=True)
+        except docker.errors.NotFound:
+            pass
+        except docker.errors.DockerException as error:
+            raise HostError(f"cannot remove container {name}: {explain(error)}") from error
+        self._journal.removed(Resource.CONTAINER, name)
+
+    def _each(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+        """Calls side by side; all are awaited, then the first failure is raised."""
+        futures = [self._pool.submit(function, item) for item in items]
+        failures = [failure for future in futures if (failure := future.exception()) is not None]
+        if failures:
+            raise failures[0]
+        return [future.result() for future in futures]
+
+
+class docker_errors:  # noqa: N801 - used as a verb's context
+    """Turns what Docker refuses into a `HostError` that says what was attempted."""
+
+    def __init__(self, attempt: str) -> None:
+        self._attempt = attempt
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, docker.errors.ImageNotFound):
+            raise HostError(
+                f"cannot {self._attempt}: the broker image is missing; build it with `make image`"
+            ) from error
+        if isinstance(error, docker.errors.DockerException | OSError):
+            raise HostError(f"cannot {self._attempt}: {explain(error)}") from error
+
+
+def explain(error: Exception) -> str:
+    """One line for what Docker says, with the remedy where there is a known one."""
+    said = (getattr(error, "explanation", None) or str(error)).strip().splitlines()[0]
+    if "is already in use" in said:
+        return f"{said} Remove or rename it; `brokerlab clean` removes what dead runs left."
+    if "no space left" in said:
+        return f"{said}. Make room where Docker keeps its data, then run again."
+    return str(said)

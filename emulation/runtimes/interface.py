@@ -1,0 +1,115 @@
+"""The contract between a run and whatever hosts its brokers in real time.
+
+A runtime owns broker processes and, where it has sandboxes, the network namespaces they live in. It knows nothing of
+links, phases or workloads, so the same calls serve a run, its faults and the conformance cases. Calls block until done
+and raise `HostError` when the host refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import msgspec
+
+from broker_service.config import BrokerConfig
+from emulation.processes import ProcessIdentity
+from topology.model import BrokerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What one broker may use."""
+
+    memory: int = 512 * 1024 * 1024
+    """Bytes."""
+    processes: int = 64
+    """Threads included."""
+    cpu: float | None = None
+    """CPUs, as a cgroup quota; unlimited when None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One start of one broker."""
+
+    config: BrokerConfig
+    """With the paths the broker itself will see."""
+    config_directory: Path
+    """Where `broker.json` is written; one directory for each broker and variant."""
+    resources: Resources = Resources()
+
+    @property
+    def broker(self) -> BrokerId:
+        return self.config.id
+
+    def write_config(self) -> None:
+        """Writes `broker.json`, readable by every user."""
+        self.config_directory.mkdir(parents=True, exist_ok=True)
+        content = msgspec.json.format(msgspec.json.encode(self.config), indent=2)
+        (self.config_directory / "broker.json").write_bytes(content)
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where a broker finds its files, as seen by the broker itself."""
+
+    socket: str
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a broker process ended."""
+
+    broker: BrokerId
+    exit_code: int | None
+    """Negative: the signal that ended it. None: not known."""
+    last_lines: tuple[str, ...]
+    """The last lines it wrote to its standard error."""
+
+    def __str__(self) -> str:
+        how = "ended"
+        if self.exit_code is not None:
+            how = f"ended with exit code {self.exit_code}" if self.exit_code >= 0 else f"got signal {-self.exit_code}"
+        said = f": {self.last_lines[-1]}" if self.last_lines else " and said nothing"
+        return f"broker {self.broker} {how}{said}"
+
+
+class Runtime(Protocol):
+    """Hosts brokers. Used as a context manager: leaving it removes everything it made."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
+        """Makes a network namespace for each broker, which outlives the broker's own processes.
+
+        Returns the pid that holds each; nothing when the network's own hosts are to hold them.
+        """
+
+    def paths(self, broker: BrokerId) -> Paths: ...
+
+    def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
+        """Starts brokers side by side, each in the network namespace of the given pid."""
+
+    def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
+        """Ends brokers in order, side by side; those that have not ended after `within` seconds are killed."""
+
+    def kill(self, broker: BrokerId) -> None:
+        """Ends a broker at once, as a crash would. Its namespace and its links stay."""
+
+    def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
+        """The brokers started and not yet stopped or killed through this interface."""
+
+    def ending(self, broker: BrokerId) -> Ending:
+        """What is known of a broker that ended by itself."""

@@ -1,0 +1,135 @@
+"""Brokers as plain processes, each in the network namespace of its Mininet host. Needs root and Mininet, but no Docker.
+
+The processes give up root: a user of their own without capabilities, bounded memory, and no way to gain privileges.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import broker_service
+from emulation.errors import HostError
+from emulation.journal import Journal, Resource
+from emulation.place import BROKER_UID, RunPlace
+from emulation.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify
+from emulation.runtimes.interface import Ending, Launch, Paths
+from topology.model import BrokerId
+
+_LAST_LINES = 20
+_SOURCE_ROOT = Path(broker_service.__file__).parent.parent
+
+
+class ProcessRuntime:
+    """See the module. One object serves one run."""
+
+    name = "process"
+
+    def __init__(self, place: RunPlace, journal: Journal) -> None:
+        self._place = place
+        self._journal = journal
+        self._running: dict[BrokerId, subprocess.Popen[bytes]] = {}
+        self._identities: dict[BrokerId, ProcessIdentity] = {}
+        self._errors: dict[BrokerId, Path] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for broker in list(self._running):
+            self.kill(broker)
+
+    def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
+        return {}
+
+    def paths(self, broker: BrokerId) -> Paths:
+        return Paths(socket=str(self._place.socket(broker)), log=str(self._place.logs / f"{broker}.jsonl"))
+
+    def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
+        for launch in launches:
+            launch.write_config()
+            self._start_one(launch, namespaces[launch.broker], len(namespaces))
+
+    def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
+        stopping = [broker for broker in brokers if broker in self._running]
+        for broker in stopping:
+            self._identities[broker].kill(signal.SIGTERM)
+        await_end([self._identities[broker] for broker in stopping], within)
+        for broker in stopping:
+            self.kill(broker)
+
+    def kill(self, broker: BrokerId) -> None:
+        process = self._running.pop(broker, None)
+        self._identities.pop(broker, None)
+        if process is not None:
+            process.kill()
+            process.wait()
+            self._journal.removed(Resource.PROCESS, self._name(broker))
+
+    def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
+        return dict(self._identities)
+
+    def ending(self, broker: BrokerId) -> Ending:
+        process = self._running.get(broker)
+        code = None if process is None else process.poll()
+        self.kill(broker)
+        path = self._errors.get(broker)
+        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path is not None else []
+        return Ending(broker, code, tuple(lines[-_LAST_LINES:]))
+
+    def _name(self, broker: BrokerId) -> str:
+        return f"broker {broker}"
+
+    def _start_one(self, launch: Launch, namespace: int, brokers: int) -> None:
+        broker = launch.broker
+        errors = launch.config_directory / "stderr.log"
+        command = [
+            "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
+            "prlimit", f"--data={launch.resources.memory}",
+            # The kernel counts processes by user, and all brokers of the host are one user.
+            f"--nproc={launch.resources.processes * max(brokers, 1)}", "--",
+            *unprivileged(self._place.logs), "--",
+            sys.executable, "-m", "broker_service.server", str((launch.config_directory / "broker.json").absolute()),
+        ]  # fmt: skip
+        environment = os.environ | {RUN_VARIABLE: self._place.run_id, "PYTHONPATH": str(_SOURCE_ROOT)}
+        self._journal.creating(Resource.PROCESS, self._name(broker))
+        try:
+            with errors.open("wb") as standard_error:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=standard_error, stderr=standard_error,
+                    env=environment, cwd="/", start_new_session=True,
+                )  # fmt: skip
+        except OSError as error:
+            raise HostError(f"cannot start broker {broker}: {error}") from error
+        self._journal.started(self._name(broker), process.pid)
+        self._running[broker], self._errors[broker] = process, errors
+        identity = identify(process.pid)
+        if identity is None:
+            raise HostError(f"{self.ending(broker)}, right after its start")
+        self._identities[broker] = identity
+
+
+def unprivileged(logs: Path) -> list[str]:
+    """The command prefix that gives up root.
+
+    Where the sources or the run directory lie below a directory that only root may enter, the right to read past that
+    (CAP_DAC_READ_SEARCH) is kept, and no other.
+    """
+    reachable = all(map(_everyone_may_enter, (_SOURCE_ROOT, Path(sys.executable), Path(sys.prefix), logs)))
+    kept = "-all" if reachable else "-all,+dac_read_search"
+    return [
+        "setpriv", f"--reuid={BROKER_UID}", f"--regid={BROKER_UID}", "--clear-groups", "--no-new-privs",
+        f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}",
+    ]  # fmt: skip
+
+
+def _everyone_may_enter(path: Path) -> bool:
+    return all(parent.stat().st_mode & 0o001 for parent in path.resolve().parents)
