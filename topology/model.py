@@ -1,13 +1,27 @@
-"""An overlay: brokers and the links between them, each with the properties it is to be emulated with."""
+"""An overlay: brokers and the links between them, each with the properties it is to be emulated with.
+
+Values check themselves when they are made: whoever holds an `Overlay` holds a connected one with known ends.
+"""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+import networkx as nx
 
 BrokerId = str
 AttributeValue = str | int | float | tuple[int, ...] | tuple[float, ...]
+
+# Broker ids become names of containers, interfaces' aliases and files.
+_BROKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}", re.ASCII)
+
+
+class OverlayError(ValueError):
+    """An overlay that cannot be: the message names the broker or link and what is wrong with it."""
 
 
 class JitterDistribution(enum.StrEnum):
@@ -34,6 +48,17 @@ class LinkProperties:
     queue_limit: int = 1000
     """Frames that may wait for the rate limit; what comes on top is dropped."""
 
+    def __post_init__(self) -> None:
+        for name, value in (("delay", self.delay), ("jitter", self.jitter)):
+            if not 0 <= value < math.inf:
+                raise OverlayError(f"a link's {name} must be zero or more seconds, not {value}")
+        if not 0 <= self.loss <= 1:
+            raise OverlayError(f"a link's loss must be a share from 0 to 1, not {self.loss}")
+        if self.rate is not None and not 0 < self.rate < math.inf:
+            raise OverlayError(f"a link's rate must be more than 0 bits per second, not {self.rate}")
+        if self.queue_limit < 1:
+            raise OverlayError(f"a link's queue limit must be at least one frame, not {self.queue_limit}")
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -57,8 +82,75 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A broker overlay network."""
+    """A broker overlay network: connected, without self-loops or doubled links.
+
+    Raises `OverlayError` when made of anything else.
+    """
 
     name: str
     brokers: tuple[Broker, ...]
     links: tuple[Link, ...]
+    _adjacency: Mapping[BrokerId, Mapping[BrokerId, Link]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_adjacency", _adjacency(self.brokers, self.links))
+        _require_connected(self.to_networkx())
+
+    def neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
+        """The brokers that share a link with this one, in the order of the links. Raises `KeyError` if unknown."""
+        return tuple(self._adjacency[broker])
+
+    def link(self, a: BrokerId, b: BrokerId) -> Link:
+        """The link between two brokers, whichever of them it calls `a`. Raises `KeyError` when there is none."""
+        return self._adjacency[a][b]
+
+    def broker(self, broker: BrokerId) -> Broker:
+        """Raises `KeyError` when the overlay has no such broker."""
+        for candidate in self.brokers:
+            if candidate.id == broker:
+                return candidate
+        raise KeyError(broker)
+
+    def to_networkx(self) -> nx.Graph[BrokerId]:
+        """An undirected graph: brokers' attributes on its nodes, the `Link` as the edge attribute `link`."""
+        graph: nx.Graph[BrokerId] = nx.Graph(name=self.name)
+        for broker in self.brokers:
+            graph.add_node(broker.id, **broker.attributes)
+        for link in self.links:
+            graph.add_edge(link.a, link.b, link=link)
+        return graph
+
+
+def _adjacency(brokers: Sequence[Broker], links: Sequence[Link]) -> dict[BrokerId, dict[BrokerId, Link]]:
+    if not brokers:
+        raise OverlayError("an overlay needs at least one broker")
+    adjacency: dict[BrokerId, dict[BrokerId, Link]] = {}
+    for broker in brokers:
+        if not _BROKER_ID.fullmatch(broker.id):
+            raise OverlayError(
+                f"broker id {broker.id!r}: use up to 32 letters, digits, '-', '_' and '.', beginning with a letter or digit"
+            )
+        if broker.id in adjacency:
+            raise OverlayError(f"broker {broker.id} is listed twice")
+        adjacency[broker.id] = {}
+    for link in links:
+        for end in (link.a, link.b):
+            if end not in adjacency:
+                raise OverlayError(f"link {link.a} - {link.b}: there is no broker {end!r}")
+        if link.a == link.b:
+            raise OverlayError(f"link {link.a} - {link.b}: a broker cannot be linked to itself")
+        if link.b in adjacency[link.a]:
+            raise OverlayError(f"link {link.a} - {link.b} is listed twice")
+        adjacency[link.a][link.b] = adjacency[link.b][link.a] = link
+    return adjacency
+
+
+def _require_connected(graph: nx.Graph[BrokerId]) -> None:
+    parts = [sorted(part) for part in nx.connected_components(graph)]
+    if len(parts) > 1:
+        smallest = min(parts, key=len)
+        listed = ", ".join(smallest[:5]) + (", ..." if len(smallest) > 5 else "")
+        raise OverlayError(
+            f"the overlay is disconnected: {len(parts)} parts, one of them {{{listed}}}; "
+            "add a link between each two parts"
+        )

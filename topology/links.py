@@ -1,0 +1,101 @@
+"""Giving links their properties: fixed values, or seeded draws from ranges, one draw a link."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import networkx as nx
+
+from topology.model import (
+    Broker,
+    BrokerId,
+    JitterDistribution,
+    Link,
+    LinkProperties,
+    Overlay,
+    OverlayError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A fixed value (both ends equal) or a uniform distribution."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise OverlayError(f"the range {self.low:g} to {self.high:g} has its ends swapped")
+
+    @classmethod
+    def fixed(cls, value: float) -> Range:
+        return cls(value, value)
+
+    def draw(self, rng: random.Random) -> float:
+        return self.low if self.low == self.high else rng.uniform(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTemplate:
+    """What the links of an overlay are drawn from. Units are those of `LinkProperties`."""
+
+    delay: Range = Range(0.0, 0.0)
+    jitter: Range = Range(0.0, 0.0)
+    jitter_share: float = 0.0
+    """Jitter as a share of the link's own delay, added to `jitter`."""
+    distribution: JitterDistribution = JitterDistribution.NORMAL
+    loss: Range = Range(0.0, 0.0)
+    rate: Range | None = None
+    queue_limit: int = 1000
+
+    def draw(self, seed: str) -> LinkProperties:
+        """The properties of the link that `seed` names; each property has its own random stream."""
+
+        def stream(name: str) -> random.Random:
+            return random.Random(f"{seed}:{name}")
+
+        delay = self.delay.draw(stream("delay"))
+        return LinkProperties(
+            delay=delay,
+            jitter=self.jitter.draw(stream("jitter")) + self.jitter_share * delay,
+            distribution=self.distribution,
+            loss=self.loss.draw(stream("loss")),
+            rate=None if self.rate is None else self.rate.draw(stream("rate")),
+            queue_limit=self.queue_limit,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTemplates:
+    """The template of each direction; a link is symmetric when `backward` is None."""
+
+    forward: LinkTemplate = LinkTemplate()
+    backward: LinkTemplate | None = None
+
+    def draw(self, a: BrokerId, b: BrokerId, seed: str) -> Link:
+        forward = self.forward.draw(f"{seed}:{a}:{b}")
+        backward = forward if self.backward is None else self.backward.draw(f"{seed}:{b}:{a}")
+        return Link(a, b, forward, backward)
+
+
+def build(
+    name: str,
+    graph: nx.Graph[BrokerId],
+    templates: LinkTemplates,
+    seed: int,
+    exceptions: Mapping[tuple[BrokerId, BrokerId], LinkTemplates] | None = None,
+) -> Overlay:
+    """An overlay of a graph's shape, with links drawn from `templates`, or from the exception for that very link.
+
+    A link's properties depend on the seed and its two ends only, so that adding a link changes no other.
+    Raises `OverlayError` when the graph is not a valid overlay.
+    """
+    exceptions = exceptions or {}
+    return Overlay(
+        name=name,
+        brokers=tuple(Broker(node, dict(attributes)) for node, attributes in graph.nodes(data=True)),
+        links=tuple(exceptions.get((a, b), templates).draw(a, b, f"{seed}:link") for a, b in graph.edges),
+    )
