@@ -1,0 +1,102 @@
+"""What the parts of the network share: the link drivers, a link's ends, and names that carry ownership."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from emulation.errors import HostError
+from topology.model import BrokerId, Link
+
+MAXIMUM_LINKS = 99_999
+"""What fits an interface name; the /30 networks of 10.0.0.0/8 would last for four million."""
+
+_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
+_PREFIX_LENGTH = 30
+
+
+class NetworkError(HostError):
+    """The emulated network cannot be built, has broken, or was asked for something it does not have."""
+
+
+class LinkDriver(enum.StrEnum):
+    """What gives links their properties."""
+
+    NETEM = "netem"
+    """The kernel: HTB and netem on both ends of a veth pair."""
+    USERSPACE = "userspace"
+    """A relay process between two TAP interfaces."""
+    PLAIN = "plain"
+    """Nothing: a bare veth pair, for benchmarks. Links that ask for properties are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEnd:
+    """A link as one of its two brokers sees it."""
+
+    neighbour: BrokerId
+    local_address: str
+    remote_address: str
+    interface: str
+    first: bool
+    """Whether this is end `a` of the link: the one that dials."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkNames:
+    """The interfaces, addresses and hardware addresses of a link's ends `a` and `b`."""
+
+    link: Link
+    interfaces: tuple[str, str]
+    addresses: tuple[str, str]
+    hardware_addresses: tuple[str, str]
+    prefix_length: int = _PREFIX_LENGTH
+
+    @classmethod
+    def of(cls, link: Link, index: int, run_id: str) -> LinkNames:
+        """Names of the `index`-th link of run `run_id`."""
+        prefix = interface_prefix(run_id)
+        network = _BASE + 4 * index
+        low = f"{index & 0xFFFFFF:06x}"
+        middle = f"{low[0:2]}:{low[2:4]}:{low[4:6]}"
+        return cls(
+            link,
+            (f"{prefix}{index}a", f"{prefix}{index}b"),
+            (str(ipaddress.IPv4Address(network + 1)), str(ipaddress.IPv4Address(network + 2))),
+            (f"02:00:{middle}:0a", f"02:00:{middle}:0b"),
+        )
+
+    def __str__(self) -> str:
+        return f"link {self.link.a}-{self.link.b}"
+
+    def end(self, side: int) -> LinkEnd:
+        """The link seen from end `a` (side 0) or `b` (side 1)."""
+        neighbour = (self.link.b, self.link.a)[side]
+        return LinkEnd(neighbour, self.addresses[side], self.addresses[1 - side], self.interfaces[side], side == 0)
+
+
+def interface_prefix(run_id: str) -> str:
+    """What the names of a run's interfaces begin with: `b`, six hex digits of the run id's hash, a dash.
+
+    Linux allows 15 characters; `b1a2b3c-12345a` is end `a` of link 12345.
+    """
+    return f"b{hashlib.sha256(run_id.encode()).hexdigest()[:6]}-"
+
+
+def name_links(links: Iterable[Link], run_id: str) -> list[LinkNames]:
+    """Interfaces and addresses of an overlay's links, by their order; `NetworkError` when they cannot all have some."""
+    names = [LinkNames.of(link, index, run_id) for index, link in enumerate(links)]
+    if len(names) > MAXIMUM_LINKS:
+        raise NetworkError(f"{len(names)} links are more than the {MAXIMUM_LINKS} that interface names have room for")
+    pairs = set()
+    for name in names:
+        pair = frozenset((name.link.a, name.link.b))
+        if len(pair) == 1:
+            raise NetworkError(f"{name} joins a broker to itself: remove it from the topology")
+        if pair in pairs:
+            raise NetworkError(f"{name} is there twice: give one link both directions' properties")
+        pairs.add(pair)
+    return names

@@ -1,0 +1,88 @@
+"""Mininet hosts as brokers' nodes, and their interfaces.
+
+Mininet configures an interface with several processes each; here an interface only notes what it wants, and its node
+has it done by one `ip -batch`. 56 nodes and 136 links start in seconds rather than in tens of them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from mininet.link import Intf
+from mininet.node import Host
+
+from emulation.network.model import NetworkError
+from emulation.network.namespaces import run_in_namespace
+from emulation.processes import RUN_VARIABLE
+
+IPV6_SETTINGS = Path("/proc/sys/net/ipv6")
+"""Present where the kernel speaks IPv6."""
+
+
+class Node(Host):  # type: ignore[misc]
+    """A Mininet host with a network namespace, and a shell in it, of its own."""
+
+    def __init__(self, name: str, run_id: str, **parameters: Any) -> None:
+        self._run_id = run_id
+        self._wanted: list[str] = []
+        super().__init__(name, **parameters)
+
+    def _popen(self, cmd: list[str], **parameters: Any) -> Popen[bytes]:
+        """Start a process of the node's, marked as the run's."""
+        return super()._popen(cmd, env=os.environ | {RUN_VARIABLE: self._run_id}, **parameters)  # type: ignore[no-any-return]
+
+    def want(self, command: str) -> None:
+        """Note an `ip` command, for `configure`."""
+        self._wanted.append(command)
+
+    def configure(self) -> None:
+        """Carry out the commands noted, all or none of them counting: `NetworkError` names the first that failed."""
+        commands, self._wanted = self._wanted, []
+        done = run_in_namespace(self.pid, ["ip", "-batch", "-"], "\n".join(["link set dev lo up", *commands, ""]))
+        if done.returncode:
+            reason = " ".join(done.stderr.split())
+            raise NetworkError(f"cannot configure the interfaces of {self.name}: {reason}")
+
+
+class SandboxNode(Node):
+    """A Mininet host whose namespace is that of a running process, such as a sandbox container's; it needs no shell."""
+
+    def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802 - Mininet's name
+        """Take the namespace of the process given as parameter `process`."""
+        self.pid = self.params["process"]
+
+    def cmd(self, *words: Any, **_: Any) -> str:
+        """Run a command line in the node's network namespace; its output, errors included, as Mininet has it."""
+        if len(words) == 1 and isinstance(words[0], list):
+            words = tuple(words[0])
+        line = " ".join(map(str, words))
+        done = run_in_namespace(self.pid, ["sh", "-c", line])
+        return done.stdout + done.stderr
+
+
+class NodeInterface(Intf):  # type: ignore[misc]
+    """An interface that is configured along with the others of its node.
+
+    The far end's hardware address is entered for good, so that no ARP exchange crosses the link, where it would be
+    delayed, lost and counted; nor do the messages of IPv6, which gets no address.
+    """
+
+    def config(self, ip: str, hardware_address: str, neighbour: tuple[str, str], **_: Any) -> dict[str, Any]:
+        """Note what is wanted: `ip` with its prefix length, and the `neighbour`'s address and hardware address."""
+        want_interface(self, ip, hardware_address, neighbour)
+        return {}
+
+
+def want_interface(interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
+    """Note the commands that configure a new interface, with its node."""
+    interface.ip, interface.prefixLen = ip.split("/")
+    interface.mac = hardware_address
+    name, want = interface.name, interface.node.want
+    if IPV6_SETTINGS.exists():
+        want(f"link set dev {name} addrgenmode none")
+    want(f"link set dev {name} address {hardware_address} up")
+    want(f"addr add {ip} dev {name}")
+    want(f"neigh replace {neighbour[0]} lladdr {neighbour[1]} nud permanent dev {name}")

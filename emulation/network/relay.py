@@ -1,0 +1,295 @@
+"""The relay: one process that carries frames between pairs of TAP interfaces and gives links their properties.
+
+    python -m emulation.network.relay --seed SEED --control DESCRIPTOR
+
+It is started by `RelayProcess`, speaks `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper` says
+when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds what is in flight.
+
+A frame that is read late arrives late, so the relay asks for round-robin real-time scheduling (the kernel leaves other
+processes 5% of each second even then), else for a better nice value, and never collects garbage: what it makes has no
+cycles. It ends when the control socket is closed or its parent is gone, and its TAP interfaces end with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import gc
+import heapq
+import os
+import resource
+import select
+import signal
+import socket
+import time
+
+import msgspec
+
+from emulation.network.model import NetworkError
+from emulation.network.namespaces import enter_namespace, enter_open_namespace
+from emulation.network.relay_messages import (
+    LATENESS_BUCKETS,
+    LATENESS_UNIT,
+    MAXIMUM_MESSAGE,
+    AddLink,
+    AskStatistics,
+    ChangeDirection,
+    DirectionCounters,
+    Done,
+    LinkCounters,
+    Refused,
+    Reply,
+    Request,
+    SetUp,
+)
+from emulation.network.shaping import Drop, Shaper
+from emulation.network.tap import HEADER_SIZE, MAXIMUM_READ, expect_frames, expect_segments, open_tap
+from topology.model import LinkProperties
+
+REAL_TIME_PRIORITY = 10
+NICE = -15
+MAXIMUM_IN_FLIGHT = 250_000
+"""Frames, of all links together: under 400 MB when each is of full size."""
+
+_BATCH = 16
+"""Frames read from one interface before the others, and what is due, get their turn."""
+
+
+class Direction:
+    """What enters the link at one TAP and leaves it at the other."""
+
+    __slots__ = ("broken", "greatest", "lateness", "octets", "output", "shaper", "source", "tallies", "undeliverable")
+
+    def __init__(self, source: int, output: int, properties: LinkProperties, seed: str) -> None:
+        self.source = source
+        self.output = output
+        self.shaper = Shaper(properties, seed)
+        self.tallies = dict.fromkeys(map(int, Drop), 0)
+        self.octets = 0
+        self.undeliverable = 0
+        self.lateness = [0] * LATENESS_BUCKETS
+        self.greatest = 0
+        self.broken = False
+        self.offload(properties)
+
+    def offload(self, properties: LinkProperties) -> None:
+        """Take whole stretches of a TCP stream as one frame only where neither rate nor loss would notice."""
+        if properties.rate is None and not properties.loss:
+            expect_segments(self.source)
+        else:
+            expect_frames(self.source)
+
+    def change(self, properties: LinkProperties) -> None:
+        self.shaper.change(properties)
+        self.offload(properties)
+
+    def counters(self) -> DirectionCounters:
+        """A copy of the counts so far."""
+        lateness = {bucket: count for bucket, count in enumerate(self.lateness) if count}
+        return DirectionCounters(
+            frames=sum(self.lateness),
+            octets=self.octets,
+            lost=self.tallies[Drop.LOSS],
+            queue_full=self.tallies[Drop.QUEUE],
+            down=self.tallies[Drop.DOWN],
+            undeliverable=self.undeliverable,
+            lateness=lateness,
+            greatest_lateness=self.greatest,
+            broken=self.broken,
+        )
+
+
+class Relay:
+    """All links of a run."""
+
+    def __init__(self, control: socket.socket, seed: str) -> None:
+        self._control = control
+        self._seed = seed
+        self._links: dict[int, tuple[Direction, Direction]] = {}
+        self._by_source: dict[int, Direction] = {}
+        self._in_flight: list[tuple[int, int, Direction, bytes]] = []
+        self._timer = Timer()
+        self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        self._epoll = select.epoll()
+        self._epoll.register(control, select.EPOLLIN)
+        self._epoll.register(self._timer.descriptor, select.EPOLLIN | select.EPOLLET)
+        self._parent = os.pidfd_open(os.getppid())
+        self._epoll.register(self._parent, select.EPOLLIN)
+        self._running = True
+        self._decoder = msgspec.json.Decoder(Request)
+
+    def run(self) -> None:
+        """Carry frames until told to end."""
+        poll, by_source, timer, clock = self._epoll.poll, self._by_source, self._timer.descriptor, time.monotonic_ns
+        in_flight, push, read = self._in_flight, heapq.heappush, os.read
+        again = BlockingIOError
+        sequence = armed = 0
+        while self._running:
+            for descriptor, _ in poll():
+                direction = by_source.get(descriptor)
+                if direction is None:
+                    if descriptor != timer:
+                        self._attend(descriptor)
+                    continue
+                admit, tallies = direction.shaper.admit, direction.tallies
+                now = clock()
+                try:
+                    for _ in range(_BATCH):
+                        frame = read(descriptor, MAXIMUM_READ)
+                        due = admit(now, len(frame) - HEADER_SIZE)
+                        if due < 0:
+                            tallies[due] += 1
+                        else:
+                            sequence += 1
+                            push(in_flight, (due, sequence, direction, frame))
+                except again:
+                    pass
+                except OSError:
+                    self._break(direction)
+            if in_flight:
+                self._send_what_is_due()
+                if in_flight and in_flight[0][0] != armed:
+                    armed = in_flight[0][0]
+                    self._timer.set(armed)
+
+    def _send_what_is_due(self) -> None:
+        in_flight, pop, write, clock = self._in_flight, heapq.heappop, os.write, time.monotonic_ns
+        now = clock()
+        while in_flight and in_flight[0][0] <= now:
+            due, _, direction, frame = pop(in_flight)
+            try:
+                write(direction.output, frame)
+            except OSError:
+                direction.undeliverable += 1
+                continue
+            now = clock()
+            late = now - due
+            direction.octets += len(frame) - HEADER_SIZE
+            bucket = late // LATENESS_UNIT
+            direction.lateness[bucket if bucket < LATENESS_BUCKETS else -1] += 1
+            direction.greatest = max(direction.greatest, late)
+        if len(in_flight) > MAXIMUM_IN_FLIGHT:
+            self._shed()
+
+    def _shed(self) -> None:
+        """Drop what would arrive last, until no more than half of the greatest number is in flight."""
+        in_flight = self._in_flight
+        in_flight.sort()
+        for _, _, direction, _ in in_flight[MAXIMUM_IN_FLIGHT // 2 :]:
+            direction.undeliverable += 1
+        del in_flight[MAXIMUM_IN_FLIGHT // 2 :]
+
+    def _break(self, direction: Direction) -> None:
+        """Stop listening to a TAP whose interface is gone; a namespace that ends takes its interfaces along."""
+        direction.broken = True
+        del self._by_source[direction.source]
+        self._epoll.unregister(direction.source)
+
+    def _attend(self, descriptor: int) -> None:
+        """Answer a request, or end when there is nobody left to make one."""
+        message = b"" if descriptor == self._parent else self._control.recv(MAXIMUM_MESSAGE)
+        if not message:
+            self._running = False
+            return
+        try:
+            reply = self._carry_out(self._decoder.decode(message))
+        except (NetworkError, OSError, KeyError, msgspec.MsgspecError) as error:
+            reply = Refused(str(error))
+        self._control.send(msgspec.json.encode(reply))
+
+    def _carry_out(self, request: Request) -> Reply:
+        match request:
+            case AddLink():
+                self._add(request)
+            case ChangeDirection(index, side, properties):
+                self._links[index][side].change(properties)
+            case SetUp(index, side, up):
+                self._links[index][side].shaper.up = up
+            case AskStatistics(index):
+                first, second = self._links[index]
+                return LinkCounters((first.counters(), second.counters()))
+        return Done()
+
+    def _add(self, request: AddLink) -> None:
+        first, second = (self._open(*end) for end in zip(request.processes, request.interfaces, strict=True))
+        ends = ((first, second), (second, first))
+        directions = [
+            Direction(*ends[side], request.properties[side], f"{self._seed}/{request.index}/{side}") for side in (0, 1)
+        ]
+        self._links[request.index] = (directions[0], directions[1])
+        for direction in directions:
+            self._by_source[direction.source] = direction
+            self._epoll.register(direction.source, select.EPOLLIN)
+
+    def _open(self, process: int, interface: str) -> int:
+        enter_namespace(process)
+        try:
+            return open_tap(interface)
+        except OSError as error:
+            raise NetworkError(f"cannot open TAP interface {interface}: {error.strerror}") from error
+        finally:
+            enter_open_namespace(self._home)
+
+
+class _TimerSpecification(ctypes.Structure):
+    """`struct itimerspec`."""
+
+    _fields_ = (
+        ("interval_seconds", ctypes.c_long),
+        ("interval_nanoseconds", ctypes.c_long),
+        ("seconds", ctypes.c_long),
+        ("nanoseconds", ctypes.c_long),
+    )
+
+
+class Timer:
+    """A timerfd on CLOCK_MONOTONIC. Watched edge-triggered, it need never be read."""
+
+    _ABSOLUTE = 1
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self.descriptor: int = self._libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.descriptor < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create")
+        self._specification = _TimerSpecification()
+        self._reference = ctypes.byref(self._specification)
+        self._set_time = self._libc.timerfd_settime
+
+    def set(self, when: int) -> None:
+        """Fire at `when`, in nanoseconds of the monotonic clock (at once, if that is over), and at no other time."""
+        self._specification.seconds, self._specification.nanoseconds = divmod(when, 1_000_000_000)
+        self._set_time(self.descriptor, self._ABSOLUTE, self._reference, None)
+
+
+def take_priority() -> str:
+    """Get ahead of the processes that the relay serves, as far as the host allows; say how far that was."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REAL_TIME_PRIORITY))
+        return f"real-time, round-robin, {REAL_TIME_PRIORITY}"
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+        return f"nice {NICE}"
+    return "none"
+
+
+def main() -> None:
+    """Serve the emulator that holds the other end of the control socket."""
+    parser = argparse.ArgumentParser(description="Carries frames for an emulated network; started by the emulator.")
+    parser.add_argument("--seed", required=True, help="what loss and jitter are drawn from")
+    parser.add_argument("--control", type=int, required=True, help="descriptor of the control socket")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the emulator's to handle; it still needs its links
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    control = socket.socket(fileno=options.control)
+    relay = Relay(control, options.seed)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    control.send(msgspec.json.encode(Done(take_priority())))
+    relay.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""What the emulator and its relay say to each other: JSON messages, one a packet, over a socket pair.
+
+Every request has one reply, in order. The relay ends when its end of the socket pair, or its parent, is gone.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from topology.model import LinkProperties
+
+MAXIMUM_MESSAGE = 1 << 16
+
+
+class AddLink(msgspec.Struct, tag=True, frozen=True):
+    """Open a TAP in the network namespaces of two processes and join them. Reply: `Done`."""
+
+    index: int
+    processes: tuple[int, int]
+    interfaces: tuple[str, str]
+    properties: tuple[LinkProperties, LinkProperties]
+    """From end a to end b, and from b to a."""
+
+
+class ChangeDirection(msgspec.Struct, tag=True, frozen=True):
+    """Give what enters a link at one end (0: a, 1: b) new properties. Reply: `Done`."""
+
+    index: int
+    side: int
+    properties: LinkProperties
+
+
+class SetUp(msgspec.Struct, tag=True, frozen=True):
+    """Let frames into a link at one end (0: a, 1: b), or drop them. Reply: `Done`."""
+
+    index: int
+    side: int
+    up: bool
+
+
+class AskStatistics(msgspec.Struct, tag=True, frozen=True):
+    """Ask for a link's counters. Reply: `LinkCounters`."""
+
+    index: int
+
+
+class DirectionCounters(msgspec.Struct, frozen=True):
+    """One direction of a link since it was made."""
+
+    frames: int
+    """Delivered."""
+    octets: int
+    """Delivered."""
+    lost: int
+    queue_full: int
+    down: int
+    undeliverable: int
+    """Refused by the receiving interface (it was down), or more than the relay may hold in flight."""
+    lateness: dict[int, int]
+    """Frames by how late they left the relay: the key is in units of `LATENESS_UNIT` nanoseconds, rounded down."""
+    greatest_lateness: int
+    """Nanoseconds."""
+    broken: bool
+    """An interface has vanished under the relay."""
+
+
+class LinkCounters(msgspec.Struct, tag=True, frozen=True):
+    """Both directions of a link."""
+
+    directions: tuple[DirectionCounters, DirectionCounters]
+
+
+class Done(msgspec.Struct, tag=True, frozen=True):
+    """The request is carried out."""
+
+    detail: str = ""
+
+
+class Refused(msgspec.Struct, tag=True, frozen=True):
+    """The request cannot be carried out."""
+
+    reason: str
+
+
+Request = AddLink | ChangeDirection | SetUp | AskStatistics
+Reply = LinkCounters | Done | Refused
+
+LATENESS_UNIT = 10_000
+LATENESS_BUCKETS = 2_000
+"""The last one holds everything later: 20 ms."""

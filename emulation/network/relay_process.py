@@ -1,0 +1,116 @@
+"""The emulator's handle on its relay: starts it, asks it, notices its death, ends it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from emulation.network.model import NetworkError
+from emulation.network.relay_messages import MAXIMUM_MESSAGE, Done, LinkCounters, Refused, Reply, Request
+from emulation.processes import RUN_VARIABLE
+
+REPLY_TIMEOUT = 20.0
+"""Seconds; a relay that has not answered by then is taken for dead."""
+_END_TIMEOUT = 5.0
+_ROOT = Path(__file__).resolve().parents[2]
+_Reply = TypeVar("_Reply", LinkCounters, Done)
+
+
+class RelayProcess:
+    """A running relay."""
+
+    def __init__(self, run_id: str, seed: int) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(REPLY_TIMEOUT)
+        self._decoder = msgspec.json.Decoder(Reply)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
+        control = str(theirs.fileno())
+        command = [sys.executable, "-m", "emulation.network.relay", "--seed", str(seed), "--control", control]
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                cwd=_ROOT,
+                env=os.environ | {RUN_VARIABLE: run_id},
+            )
+        try:
+            self.priority = self._receive(Done).detail
+        except NetworkError:
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The relay's process."""
+        return self._process.pid
+
+    def carry_out(self, request: Request) -> None:
+        """Have the relay do something; `NetworkError` says why it cannot."""
+        self._send(request)
+        self._receive(Done)
+
+    def counters(self, requests: Sequence[Request]) -> list[LinkCounters]:
+        """The replies to requests for statistics, in order."""
+        replies = []
+        for request in requests:
+            self._send(request)
+            replies.append(self._receive(LinkCounters))
+        return replies
+
+    def check(self) -> None:
+        """Raise `NetworkError` when the relay is no longer there."""
+        if self._process.poll() is not None:
+            raise NetworkError(self._epitaph())
+
+    def stop(self) -> None:
+        """End the relay, and with it its interfaces. Harmless when it has ended already."""
+        self._control.close()
+        try:
+            self._process.wait(_END_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def _send(self, request: Request) -> None:
+        try:
+            self._control.send(msgspec.json.encode(request))
+        except OSError as error:
+            raise NetworkError(self._epitaph()) from error
+
+    def _receive(self, expected: type[_Reply]) -> _Reply:
+        try:
+            message = self._control.recv(MAXIMUM_MESSAGE)
+        except OSError as error:
+            raise NetworkError(self._epitaph()) from error
+        if not message:
+            raise NetworkError(self._epitaph())
+        reply = self._decoder.decode(message)
+        if isinstance(reply, Refused):
+            raise NetworkError(f"the relay refused: {reply.reason}")
+        if not isinstance(reply, expected):
+            raise NetworkError(f"the relay answered {type(reply).__name__} where {expected.__name__} was due")
+        return reply
+
+    def _epitaph(self) -> str:
+        """What became of the relay, for the user."""
+        try:
+            status = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return f"the relay (process {self.pid}) does not answer: the links' properties no longer hold"
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        last = f": {lines[-1]}" if lines else ""
+        return f"the relay (process {self.pid}) {how}{last}; every link of this run is cut"

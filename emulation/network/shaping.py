@@ -1,0 +1,124 @@
+"""When a frame leaves a link: one direction of a link as a plain object, in whatever time its caller keeps.
+
+Rules, in the order a frame meets them:
+
+1. A link that is down drops what arrives. What was under way before still arrives, as on a wire that was cut behind it.
+2. Loss is drawn for each frame on its own, at the entrance: a lost frame uses none of the rate (as netem under HTB).
+3. The rate serialises: a frame takes `size * 8 / rate` and starts when the one before it ended. Of the frames that have
+   arrived and not started, `queue_limit` may wait; a frame on top is dropped. Size is that of the Ethernet frame
+   without preamble and check sequence, as the kernel's queueing disciplines count it.
+4. Delay and jitter follow. Jitter is drawn for each frame on its own; a sum below zero counts as zero.
+5. Frames never overtake each other: one that would leaves together with the one before it. Frames that follow each other
+   more closely than the jitter is wide are therefore later, in the mean, than their delay says. (Netem is made to do the
+   same, see `netem.py`.)
+
+Changed properties hold for frames that arrive from then on; what is under way keeps its time.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import random
+import statistics
+from collections import deque
+from functools import cache
+
+from topology.model import JitterDistribution, LinkProperties
+
+NANOSECONDS = 1_000_000_000
+PARETO_SHAPE = 3.0
+"""As netem's table: the smallest integer shape with a finite variance."""
+
+_TABLE_BITS = 12
+_TABLE_SIZE = 1 << _TABLE_BITS
+
+
+class Drop(enum.IntEnum):
+    """Why a frame never leaves; below zero, where no time is."""
+
+    LOSS = -1
+    QUEUE = -2
+    DOWN = -3
+
+
+_LOSS, _QUEUE, _DOWN = int(Drop.LOSS), int(Drop.QUEUE), int(Drop.DOWN)
+
+
+class Shaper:
+    """One direction of a link. Times are integers, in nanoseconds of any clock that does not run backwards."""
+
+    __slots__ = (
+        "_backlog",
+        "_bits",
+        "_delay",
+        "_last",
+        "_loss",
+        "_offsets",
+        "_per_byte",
+        "_queue_limit",
+        "_random",
+        "up",
+    )
+
+    def __init__(self, properties: LinkProperties, seed: str) -> None:
+        generator = random.Random(seed)
+        self._random = generator.random
+        self._bits = generator.getrandbits
+        self._backlog: deque[int] = deque()  # when each frame that is not yet wholly on the wire will be
+        self._last = 0
+        self.up = True
+        self.change(properties)
+
+    def change(self, properties: LinkProperties) -> None:
+        """Give frames that arrive from now on these properties."""
+        self._delay = round(properties.delay * NANOSECONDS)
+        self._loss = properties.loss
+        self._per_byte = 0.0 if properties.rate is None else 8 * NANOSECONDS / properties.rate
+        self._queue_limit = properties.queue_limit
+        self._offsets = _offsets(properties.distribution, properties.jitter) if properties.jitter else ()
+
+    def admit(self, now: int, size: int) -> int:
+        """Take a frame of `size` bytes that arrives at `now`: when it leaves, or a `Drop`."""
+        if not self.up:
+            return _DOWN
+        if self._loss and self._random() < self._loss:
+            return _LOSS
+        sent = now
+        if self._per_byte:
+            backlog = self._backlog
+            while backlog and backlog[0] <= now:
+                backlog.popleft()
+            if len(backlog) > self._queue_limit:
+                return _QUEUE
+            sent = (backlog[-1] if backlog else now) + round(size * self._per_byte)
+            backlog.append(sent)
+        due = sent + self._delay
+        if self._offsets:
+            due = max(sent, due + self._offsets[self._bits(_TABLE_BITS)])
+        due = max(due, self._last)
+        self._last = due
+        return due
+
+
+@cache
+def standard_quantiles(distribution: JitterDistribution) -> tuple[float, ...]:
+    """Quantiles of a distribution of jitter around zero, at equal steps of probability.
+
+    Normal and Pareto (shape 3) have standard deviation 1, the uniform distribution has half-width 1.
+    """
+    steps = [(index + 0.5) / _TABLE_SIZE for index in range(_TABLE_SIZE)]
+    if distribution is JitterDistribution.UNIFORM:
+        return tuple(2 * step - 1 for step in steps)
+    if distribution is JitterDistribution.NORMAL:
+        values = [statistics.NormalDist().inv_cdf(step) for step in steps]
+    else:
+        values = [math.pow(1 - step, -1 / PARETO_SHAPE) for step in steps]
+    mean, deviation = statistics.fmean(values), statistics.pstdev(values)
+    return tuple((value - mean) / deviation for value in values)
+
+
+@cache
+def _offsets(distribution: JitterDistribution, jitter: float) -> tuple[int, ...]:
+    """The jitter's possible values in nanoseconds, each as likely as any other."""
+    return tuple(round(value * jitter * NANOSECONDS) for value in standard_quantiles(distribution))
