@@ -1,0 +1,109 @@
+"""Each promise, kept and broken."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulation.fidelity import LinkCheck, Measurements, Throttling, Verdict, judge, worst
+from emulation.fidelity.checks import percentile
+from emulation.fidelity.host import HostUse
+from emulation.fidelity.logs import LogFindings
+from emulation.runtimes.interface import Ending
+
+
+def link(phase: str, ok: bool) -> LinkCheck:
+    return LinkCheck(
+        a="B1", b="B2", phase=phase, delay_asked=0.005, delay_measured=0.005 if ok else 0.009, rate_asked=None,
+        rate_measured=None, loss_asked=0.0, loss_measured=None, ok=ok, detail="" if ok else "took 9.0 ms, asked 5.0 ms",
+    )  # fmt: skip
+
+
+IDLE_HOST = HostUse(idle=0.6, steal=0.0, cpu_pressure=0.2, memory_pressure=0.0, lowest_idle=0.3)
+
+
+def good() -> Measurements:
+    return Measurements(
+        variant="base",
+        links=[link("before", True), link("during", True)],
+        host=IDLE_HOST,
+        logs=LogFindings(lag={"B1": [0.001] * 20}, lateness=[0.001] * 100),
+        relay_lateness=0.0001,
+    )
+
+
+def verdict_of(measured: Measurements, check: str) -> Verdict:
+    (found,) = [each for each in judge(measured).checks if each.name.startswith(check)]
+    return found.verdict
+
+
+def test_a_run_that_kept_every_promise_is_valid() -> None:
+    judged = judge(good())
+    assert judged.verdict is Verdict.VALID
+    assert judged.reasons == []
+    assert all(check.value is not None for check in judged.checks)
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "verdict"),
+    [
+        ({"links": [link("before", False)]}, "links before load", Verdict.INVALID),
+        ({"links": [link("before", True)] * 30 + [link("before", False)]}, "links before load", Verdict.DEGRADED),
+        ({"links": [link("during", True)] * 3 + [link("during", False)]}, "links during load", Verdict.DEGRADED),
+        ({"relay_lateness": 0.002}, "relay lateness", Verdict.DEGRADED),
+        ({"relay_lateness": 0.02}, "relay lateness", Verdict.INVALID),
+        ({"logs": LogFindings(lag={"B1": [0.001], "B2": [0.05] * 5})}, "broker event loop lag", Verdict.DEGRADED),
+        ({"logs": LogFindings(lateness=[0.3] * 5)}, "publications handed over late", Verdict.INVALID),
+        ({"logs": LogFindings(lost={"B7": 1})}, "log records lost", Verdict.INVALID),
+        ({"logs": LogFindings(torn=1)}, "unreadable log lines", Verdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, idle=0.1)}, "CPU busy", Verdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, idle=0.01)}, "CPU busy", Verdict.INVALID),
+        ({"host": dataclasses.replace(IDLE_HOST, steal=0.05)}, "CPU stolen", Verdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, cpu_pressure=0.8)}, "CPU pressure", Verdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, memory_pressure=0.2)}, "memory pressure", Verdict.INVALID),
+        ({"endings": [Ending("B3", -9, ())]}, "brokers that ended", Verdict.INVALID),
+        ({"unsettled": ["B4"]}, "join traffic", Verdict.DEGRADED),
+    ],
+)
+def test_a_broken_promise_shows(change: dict[str, object], check: str, verdict: Verdict) -> None:
+    measured = dataclasses.replace(good(), **change)  # type: ignore[arg-type]
+    assert verdict_of(measured, check) is verdict
+    assert judge(measured).verdict is verdict
+    assert any(reason.startswith(check) for reason in judge(measured).reasons)
+
+
+def test_reasons_say_which_link_and_what_it_means() -> None:
+    (reason,) = judge(dataclasses.replace(good(), links=[link("before", False)])).reasons
+    assert "B1 to B2 took 9.0 ms, asked 5.0 ms" in reason
+    assert "do not have the delay" in reason
+
+
+def test_what_cannot_be_measured_is_no_verdict() -> None:
+    host = dataclasses.replace(IDLE_HOST, cpu_pressure=None, memory_pressure=None)
+    judged = judge(dataclasses.replace(good(), host=host))
+    assert judged.verdict is Verdict.VALID
+    assert [check.value for check in judged.checks if "pressure" in check.name] == [None, None]
+
+
+def test_a_quota_that_throttles_does_what_it_was_asked_to() -> None:
+    judged = judge(dataclasses.replace(good(), throttling=Throttling(quota=0.5, share=0.9)))
+    assert judged.verdict is Verdict.VALID
+
+
+@given(st.lists(st.sampled_from(list(Verdict))))
+def test_the_worst_verdict_wins(verdicts: list[Verdict]) -> None:
+    order = [Verdict.INVALID, Verdict.DEGRADED, Verdict.VALID]
+    assert worst(verdicts) is next((verdict for verdict in order if verdict in verdicts), Verdict.VALID)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1.0))
+def test_a_percentile_is_the_smallest_value_that_covers_the_share(values: list[float], share: float) -> None:
+    found = percentile(values, share)
+    assert found in values
+    needed = math.ceil(share * len(values))
+    assert sum(value <= found for value in values) >= needed
+    assert sum(value < found for value in values) < needed
