@@ -1,0 +1,21 @@
+# The image of a broker, and of the sandbox that owns its network namespace. Built by `make image`, which chooses the
+# base and lays out .cache/broker-packages first (see setup/broker-packages.sh); the build itself needs no network.
+ARG BASE_IMAGE=python:3.11.14-slim-bookworm
+FROM ${BASE_IMAGE}
+LABEL brokerlab="1"
+
+# One thread: NumPy's own pool would cost each of the many brokers on a host memory and processes for nothing.
+ENV PYTHONPATH=/opt/brokerlab:/opt/brokerlab/packages \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    OPENBLAS_NUM_THREADS=1 \
+    MALLOC_ARENA_MAX=2
+
+# The standard library is compiled too: brokers run unprivileged on a read-only root and cannot do it for themselves.
+COPY .cache/broker-packages /opt/brokerlab/packages
+RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/opt/brokerlab/packages"]
+COPY broker_service /opt/brokerlab/broker_service
+RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/opt/brokerlab/broker_service"]
+
+USER 10001:10001
+CMD ["python", "-m", "broker_service.server", "/etc/brokerlab/broker.json"]

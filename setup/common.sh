@@ -1,0 +1,64 @@
+# Sourced by every step of set-up: where things are, how a step speaks, and how it reaches the network.
+# shellcheck shell=bash
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=$ROOT/.cache
+LOG=$CACHE/setup.log
+STAMPS=$CACHE/stamps
+SYSTEM_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+
+say() { printf 'set-up: %s\n' "$*"; }
+
+# The host cannot do what was asked: exit code 4, as for `brokerlab emulate`.
+fail() {
+    printf 'set-up: %s\n' "$@" >&2
+    exit 4
+}
+
+# require_root WHAT: some steps change the host, and only when they do is root needed.
+require_root() {
+    [ "$(id -u)" -eq 0 ] || fail "$1 needs root: run the same command as root, or with sudo."
+}
+
+# quietly COMMAND...: output goes to the log; when the command fails, the end of it is shown.
+quietly() {
+    mkdir -p "$CACHE"
+    printf '\n### %s\n' "$*" >>"$LOG"
+    local start status=0
+    start=$(wc -l <"$LOG")
+    "$@" >>"$LOG" 2>&1 || status=$?
+    [ "$status" -eq 0 ] && return
+    tail -n "+$((start + 1))" "$LOG" | tail -n 15 | sed 's/^/    | /' >&2
+    fail "\`$1\` failed with exit code $status; its last lines are above, all of it in $LOG"
+}
+
+# Stamps say that a step was done for inputs of this content, so that doing it again costs a hash.
+content_hash() { cat "$@" | sha256sum | cut -c1-16; }
+stamped() { [ -e "$STAMPS/$1-$2" ]; }
+stamp() {
+    mkdir -p "$STAMPS"
+    rm -f "$STAMPS/$1"-*
+    : >"$STAMPS/$1-$2"
+}
+
+# Behind a proxy that inspects TLS, the host's private CA must reach every client. EXTRA_CA_BUNDLE names a PEM file;
+# without it, a host that has CAs of its own in /usr/local/share/ca-certificates uses its system bundle.
+use_ca_bundle() {
+    local extra=${EXTRA_CA_BUNDLE:-}
+    if [ -z "$extra" ]; then
+        [ -n "$(find /usr/local/share/ca-certificates -name '*.crt' -print -quit 2>/dev/null)" ] || return 0
+        extra=$SYSTEM_CA_BUNDLE
+    fi
+    [ -r "$extra" ] || fail "EXTRA_CA_BUNDLE names $extra, which cannot be read: name a PEM file, or unset it."
+    mkdir -p "$CACHE"
+    CA_BUNDLE=$CACHE/ca-bundle.pem
+    # Some clients replace their own bundle by the one named, so it must hold the public CAs too.
+    { [ ! -r "$SYSTEM_CA_BUNDLE" ] || cat "$SYSTEM_CA_BUNDLE"
+      [ "$extra" = "$SYSTEM_CA_BUNDLE" ] || cat "$extra"; } >"$CA_BUNDLE.$$"
+    mv "$CA_BUNDLE.$$" "$CA_BUNDLE"
+    printf 'ca_certificate = %s\n' "$CA_BUNDLE" >"$CACHE/wgetrc"
+    export CA_BUNDLE WGETRC="$CACHE/wgetrc"
+    export PIP_CERT="${PIP_CERT:-$CA_BUNDLE}" SSL_CERT_FILE="${SSL_CERT_FILE:-$CA_BUNDLE}"
+}
