@@ -1,0 +1,245 @@
+"""The tables of `results/`: one struct a table, whose docstring is the grain and whose fields are the columns.
+
+Each table is one Parquet file, `results/<name>.parquet`; `TABLES` maps the names. The computing modules take their
+schemas from here, `docs/logs.md` takes its text from here, and `analysis.results.read_table` gives typed rows back.
+
+Times named `_ns` are of the run's clock (the log's), in nanoseconds. `second` counts whole seconds from the start of
+the variant's phase `run`; it is negative while clients still join. Delays count from a publication's intended time.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Right(StrEnum):
+    """What the delivery oracle says of a publication and a client."""
+
+    MUST = "must"
+    """A settled subscription of the client matches a publication that its publisher was surely entitled to make."""
+    MAY = "may"
+    """A (un)subscription or (un)advertisement was in flight, or the run was cut short: both outcomes are correct."""
+    NONE = "none"
+    """It must not get it."""
+
+
+class Defect(StrEnum):
+    """What is wrong with the deliveries of a publication to a client."""
+
+    LOST = "lost"
+    """It must get it and did not."""
+    DUPLICATED = "duplicated"
+    """It was notified more than once."""
+    SPURIOUS = "spurious"
+    """It was notified and must not be; `cause` says why."""
+
+
+class Cause(StrEnum):
+    """Why a notification is spurious."""
+
+    UNKNOWN_PUBLICATION = "unknown publication"
+    """No client published it."""
+    UNADVERTISED = "outside its advertisements"
+    """It conforms to no advertisement that its publisher had."""
+    WITHDRAWN = "subscription withdrawn"
+    """The matching subscriptions had all been withdrawn before."""
+    NOT_YET_SUBSCRIBED = "not yet subscribed"
+    """The matching subscriptions were all made later."""
+    NO_MATCH = "no subscription matches"
+    """The client never had a subscription that matches."""
+
+
+class Notification(Struct, frozen=True, kw_only=True):
+    """One row per notification that a client got."""
+
+    variant: str
+    publication: str
+    client: str
+    repeat: int
+    """0 for the first notification of this publication to this client, 1 for the second, ..."""
+    publisher: str | None
+    """The publishing client; null, as are the times, when nobody published it."""
+    broker: str | None
+    """The client's broker."""
+    intended_ns: int | None
+    """When the workload wanted it published."""
+    published_ns: int | None
+    """When it was handed to the publisher's session."""
+    notified_ns: int
+    delay_ms: float | None
+    """From the intended time to the notification, milliseconds."""
+    hops: int | None
+    """Overlay links travelled."""
+    queueing_ms: float | None
+    """Waiting in output queues along the way it came, milliseconds; null when the log does not hold the whole way."""
+    path: list[str] | None
+    """The brokers it came through, the publisher's first; null when the log does not hold the whole way."""
+    second: int | None
+    """Of the intended time."""
+
+
+class Expectation(Struct, frozen=True, kw_only=True):
+    """One row per publication and client that must or may get it, or that got it without a right."""
+
+    variant: str
+    publication: str
+    client: str
+    right: str
+    """must, may or none: see `Right`."""
+    notifications: int
+    """How many it got."""
+    defect: str | None
+    """lost, duplicated or spurious: see `Defect`; null when all is well."""
+    cause: str | None
+    """Why it is spurious: see `Cause`."""
+    publisher: str | None
+    published_ns: int | None
+
+
+class BrokerMessages(Struct, frozen=True, kw_only=True):
+    """One row per variant, broker and message kind."""
+
+    variant: str
+    broker: str
+    kind: str
+    """advertise, unadvertise, subscribe, unsubscribe, publish or control."""
+    from_clients: int
+    """Messages received from clients."""
+    received: int
+    """Messages received from neighbours."""
+    sent: int
+    """Messages sent to neighbours."""
+    delivered: int
+    """Notifications handed to clients."""
+    received_bytes: int
+    """From clients and neighbours, body and header."""
+    sent_bytes: int
+    """To neighbours, body and header."""
+
+
+class LinkLoad(Struct, frozen=True, kw_only=True):
+    """One row per variant and direction of an overlay link that carried a message."""
+
+    variant: str
+    source: str
+    target: str
+    messages: int
+    publications: int
+    """Those of the messages that are publications."""
+    bytes: int
+    """Body and header."""
+    max_queue: int | None
+    """Longest output queue that a message left behind when it was sent."""
+    mean_wait_ms: float | None
+    """Mean wait in the output queue, milliseconds."""
+    max_wait_ms: float | None
+
+
+class QueueLength(Struct, frozen=True, kw_only=True):
+    """One row per variant, output queue and second: the largest value the gauge showed in it."""
+
+    variant: str
+    broker: str
+    neighbour: str
+    second: int
+    queue: int
+    """Messages waiting."""
+    in_flight: int
+    """Messages sent and not yet acknowledged."""
+
+
+class DelayOverTime(Struct, frozen=True, kw_only=True):
+    """One row per variant and second in which delivered publications were intended."""
+
+    variant: str
+    second: int
+    notifications: int
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    max_ms: float
+
+
+class DelayDistribution(Struct, frozen=True, kw_only=True):
+    """One row per variant and logarithmic delay class that holds a notification; 20 classes a decade."""
+
+    variant: str
+    lower_ms: float
+    """Inclusive."""
+    upper_ms: float
+    """Exclusive."""
+    notifications: int
+
+
+class DelayByHops(Struct, frozen=True, kw_only=True):
+    """One row per variant and number of overlay links travelled."""
+
+    variant: str
+    hops: int
+    notifications: int
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    queueing_share: float | None
+    """Share of the delay spent in output queues, over the notifications whose whole way is known."""
+
+
+class MatchingLoad(Struct, frozen=True, kw_only=True):
+    """One row per variant and broker that compared content with subscriptions."""
+
+    variant: str
+    broker: str
+    operations: int
+    """Comparisons of one publication with the subscriptions stored there."""
+    publications: int
+    """Distinct publications among them."""
+    matches: int
+    """Subscriptions that matched, in all."""
+    time_ms: float
+    """Time spent comparing, in all, milliseconds."""
+
+
+class Drop(Struct, frozen=True, kw_only=True):
+    """One row per variant, node, event, message kind and reason for which something was dropped or refused."""
+
+    variant: str
+    node: str
+    event: str
+    """dropped (a message ended there) or rejected (a client's operation was refused, as the client was told)."""
+    kind: str
+    """The message's or the operation's; empty when it was not logged."""
+    reason: str
+    count: int
+
+
+class PhaseTimes(Struct, frozen=True, kw_only=True):
+    """One row per variant and phase, as the manifest has them."""
+
+    variant: str
+    phase: str
+    """start, join, run, drain or stop."""
+    start_ns: int
+    end_ns: int
+    start_s: float
+    """Seconds from the start of the variant's phase `run`."""
+    end_s: float
+
+
+TABLES: dict[str, type[Struct]] = {
+    "notifications": Notification,
+    "expected": Expectation,
+    "messages": BrokerMessages,
+    "links": LinkLoad,
+    "queues": QueueLength,
+    "delays": DelayOverTime,
+    "distribution": DelayDistribution,
+    "hops": DelayByHops,
+    "matching": MatchingLoad,
+    "drops": Drop,
+    "phases": PhaseTimes,
+}
+"""Every table by its file's name."""
