@@ -1,6 +1,8 @@
 #!/bin/bash
 # bootstrap-base.sh TARBALL: a root file system with Debian 12 and Python 3.11, for hosts that reach no image registry.
 # It comes from the mirror that the host's own apt uses, where that carries bookworm.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
 tarball=$1

@@ -1,6 +1,8 @@
 #!/bin/bash
 # broker-packages.sh DIRECTORY: what a broker imports, unpacked for the image's Python 3.11 on this machine's processor.
 # The host's pip does it, so that the host's own settings (proxy, CA, indexes) apply and none of them enters the image.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
 directory=$1

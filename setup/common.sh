@@ -1,6 +1,5 @@
 # Sourced by every step of set-up: where things are, how a step speaks, and how it reaches the network.
 # shellcheck shell=bash
-set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=$ROOT/.cache

@@ -1,0 +1,76 @@
+# Every target sees to its own set-up: on a fresh Debian as root, `make emulate` and `make test` are all there is to do.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+PYTHON_BIN := .venv/bin
+SCENARIO ?= scenarios/quickstart.yaml
+ARGS ?=
+BENCHMARKS := matching throughput relay startup analysis
+# Those named above first, in that order, then whatever else is there.
+BENCHMARK_MODULES = $(foreach name,$(BENCHMARKS),$(wildcard benchmarks/$(name).py)) \
+	$(filter-out $(BENCHMARKS:%=benchmarks/%.py) benchmarks/__init__.py benchmarks/_%,$(wildcard benchmarks/*.py))
+
+.PHONY: help setup base docker image emulate test lint bench smoke doctor proto clean distclean
+
+help: ## Show this help
+	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo 'Examples: make emulate'
+	@echo '          make emulate SCENARIO=scenarios/quickstart.yaml ARGS="--seed 7 --runtime process"'
+	@echo '          make test ARGS="tests/topology -k mean_degree"'
+
+base:
+	@setup/system.sh
+	@setup/venv.sh
+	@setup/proto.sh
+
+docker: base
+	@setup/docker-daemon.sh
+
+image: docker ## Build the broker image, where this tree's is not there yet
+	@$(PYTHON_BIN)/python setup/image.py
+
+# A host that cannot have Docker still runs the lower runtimes; `brokerlab emulate` says which, and why.
+setup: base ## Install, generate, start and build whatever is missing
+	@{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
+		echo 'set-up: going on without Docker; `make doctor` tells what that costs' >&2
+
+proto: base ## Generate the protobuf code again, where proto/ changed
+
+emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print both verdicts
+	@$(PYTHON_BIN)/brokerlab emulate $(SCENARIO) $(ARGS)
+
+test: setup lint ## Lint, type-check and test; ARGS goes to pytest
+	$(PYTHON_BIN)/python -m pytest $(ARGS)
+
+lint: base ## Check style, format and types
+	$(PYTHON_BIN)/ruff check
+	$(PYTHON_BIN)/ruff format --check
+	$(PYTHON_BIN)/mypy
+
+bench: setup ## Run every benchmark, against its targets
+	@failed=; for module in $(BENCHMARK_MODULES); do \
+		name=$${module#benchmarks/}; name=$${name%.py}; \
+		printf '\n== %s ==\n' "$$name"; \
+		$(PYTHON_BIN)/python -m "benchmarks.$$name" || failed="$$failed $$name"; \
+	done; [ -z "$$failed" ] || { echo "benchmarks that failed:$$failed" >&2; exit 1; }
+
+smoke: image ## Three brokers on a plain compose network, no Mininet: a quick check of the image
+	@setup/smoke.sh
+
+doctor: base ## Show what this host can run, what it lacks and how to get it
+	@$(PYTHON_BIN)/brokerlab doctor
+
+# runs/ is the user's own and stays. So does Docker: others may use it by now.
+clean: ## Remove what dead runs left on this host, and the caches of the tools; keeps runs/
+	@if [ -x $(PYTHON_BIN)/brokerlab ]; then $(PYTHON_BIN)/brokerlab clean; fi
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
+	@find . -path ./.venv -prune -o -path ./runs -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## Undo set-up as well: the images, .venv, .cache, the Docker daemon if set-up started it; keeps runs/
+	@if [ -x $(PYTHON_BIN)/python ]; then $(PYTHON_BIN)/python setup/remove_images.py; fi
+	@setup/docker-daemon.sh stop
+	@rm -rf .venv .cache *.egg-info broker_service/generated/*_pb2*.py*

@@ -1,0 +1,19 @@
+"""`make image`: the broker image of the present tree, built if it is not there."""
+
+import sys
+
+from emulation.docker_host import ensure_image
+from emulation.errors import UserError
+
+
+def main() -> int:
+    try:
+        ensure_image(say=lambda step: print(f"set-up: {step}", flush=True))
+    except UserError as error:
+        print(f"set-up: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

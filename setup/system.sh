@@ -1,0 +1,60 @@
+#!/bin/bash
+# Installs what is missing of the system's side, and touches nothing that is there. What counts is whether the command
+# works, not which package it came from: a host with another Docker or Java keeps it.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh"
+
+have_python() { "$ROOT/setup/find-python.sh"; }
+have() { command -v "$1" >/dev/null; }
+have_java() {
+    have java || return 1
+    local major
+    major=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
+    [ "${major:-0}" -ge 17 ]
+}
+have_compose() { have docker-compose || docker compose version >/dev/null 2>&1; }
+
+# package, what shows that it is not needed, what it is for
+REQUIREMENTS=(
+    "python3-venv|have_python|the virtual environment"
+    "docker.io|have dockerd|broker containers"
+    "mininet|have mnexec|emulated nodes"
+    "iproute2|have tc|links and their shaping"
+    "ethtool|have ethtool|offloads of link ends"
+    "iputils-ping|have ping|probes of links"
+    "procps|have ps|the state of processes"
+    "default-jre-headless|have_java|the analysis in Spark (Java 17 or later)"
+    "debootstrap|have debootstrap|a base image where no image registry answers"
+    "debian-archive-keyring|test -e /usr/share/keyrings/debian-archive-keyring.gpg|signatures of that base image"
+    "ca-certificates|test -e $SYSTEM_CA_BUNDLE|downloads"
+    "docker-compose|have_compose|the smoke test"
+    "user-mode-linux|have linux.uml|the test of the netem link driver"
+)
+OPTIONAL=" user-mode-linux docker-compose "  # not on every release and processor; runs do without them
+
+missing=()
+reasons=()
+for requirement in "${REQUIREMENTS[@]}"; do
+    IFS='|' read -r package test purpose <<<"$requirement"
+    $test >/dev/null 2>&1 || { missing+=("$package"); reasons+=("$package: $purpose"); }
+done
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+have apt-get || fail "this is not a Debian system; install by its own means what these Debian packages hold:" \
+    "${reasons[@]/#/  }"
+require_root "Installing system packages (${missing[*]})"
+use_ca_bundle
+apt=(apt-get -q -o DPkg::Lock::Timeout=300 ${CA_BUNDLE:+-o "Acquire::https::CaInfo=$CA_BUNDLE"})
+
+say "installing system packages: ${missing[*]} (minutes on a fresh host; log in ${LOG#"$PWD"/})"
+quietly "${apt[@]}" update
+available=()
+for package in "${missing[@]}"; do
+    if [[ $OPTIONAL == *" $package "* ]] && ! apt-get install --simulate -y "$package" >/dev/null 2>&1; then
+        say "this system has no package $package: only what it is for goes without"
+    else
+        available+=("$package")
+    fi
+done
+[ "${#available[@]}" -eq 0 ] || quietly "${apt[@]}" install -y --no-install-recommends "${available[@]}"

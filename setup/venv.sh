@@ -1,0 +1,25 @@
+#!/bin/bash
+# The virtual environment `.venv`, with the versions that constraints.txt pins.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh"
+cd "$ROOT"
+
+# The stamp lives in the environment, so that removing one removes the other.
+stamp=.venv/made-from-$(content_hash pyproject.toml constraints.txt)
+[ -e "$stamp" ] && .venv/bin/python -c '' 2>/dev/null && exit 0
+
+use_ca_bundle
+if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    python=$(setup/find-python.sh) || fail "no Python 3.11 or later with venv was found: install python3-venv, or name one in PYTHON."
+    say "making the virtual environment .venv with $python ($("$python" -c 'import platform; print(platform.python_version())'))"
+    rm -rf .venv
+    quietly "$python" -m venv .venv
+fi
+say "installing pinned Python packages (minutes the first time; log in ${LOG#"$PWD"/})"
+pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt)
+# Packages that come as source, this one too, are built by the pinned setuptools and not by whichever is newest.
+quietly "${pip[@]}" setuptools
+quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulator,dev]'
+rm -f .venv/made-from-*
+: >"$stamp"
