@@ -1,6 +1,7 @@
 """Broker overlays: the model, generators, files, and coordinates to draw them at."""
 
 from topology import shapes
+from topology.files import load, save
 from topology.links import LinkTemplate, LinkTemplates, Range, build
 from topology.model import (
     AttributeValue,
@@ -26,5 +27,7 @@ __all__ = [
     "OverlayError",
     "Range",
     "build",
+    "load",
+    "save",
     "shapes",
 ]

@@ -1,0 +1,21 @@
+"""Scenarios: one YAML file an experiment."""
+
+from emulation.scenario.errors import ScenarioError
+from emulation.scenario.loading import load
+from emulation.scenario.model import Brokers, Routing, Scenario, Timeline, Variant
+from emulation.scenario.workload import OperationItem, Publications, QuoteFile, Subscriptions, Workload
+
+__all__ = [
+    "Brokers",
+    "OperationItem",
+    "Publications",
+    "QuoteFile",
+    "Routing",
+    "Scenario",
+    "ScenarioError",
+    "Subscriptions",
+    "Timeline",
+    "Variant",
+    "Workload",
+    "load",
+]

@@ -1,0 +1,64 @@
+"""What can only be checked with the overlay at hand: sections that are right each for itself, and wrong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulation.scenario.fields import FieldPath
+from emulation.scenario.messages import Problem
+from emulation.scenario.model import Scenario
+from emulation.scenario.section import suggestion
+from emulation.scenario.workload import OperationItem
+from topology import Overlay, OverlayError
+
+
+def problems(scenario: Scenario) -> Iterator[Problem]:
+    """All of them, in the order of the fields."""
+    try:
+        overlay = scenario.overlay()
+    except OverlayError as error:
+        yield Problem(("topology",), str(error))
+        return
+    yield from _placements(scenario, overlay)
+    yield from _operations(scenario, overlay)
+
+
+def _placements(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    known = {broker.id for broker in overlay.brokers}
+    for name in ("publications", "subscriptions"):
+        part = getattr(scenario.workload, name)
+        if part is not None and not isinstance(part.placement, str):
+            path: FieldPath = ("workload", name, "placement")
+            if not part.placement:
+                yield Problem(path, "names no broker; leave it out to place clients at random")
+            for index, broker in enumerate(part.placement):
+                if broker not in known:
+                    yield Problem((*path, index), _no_such_broker(broker, known))
+
+
+def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    known = {broker.id for broker in overlay.brokers}
+    last = scenario.timeline.join + scenario.timeline.run
+    homes: dict[str, OperationItem] = {}
+    taken: set[tuple[str, str, str]] = set()
+    for index, item in enumerate(scenario.workload.operations):
+        path: FieldPath = ("workload", "operations", index)
+        if item.broker not in known:
+            yield Problem((*path, "broker"), _no_such_broker(item.broker, known))
+        home = homes.setdefault(item.client, item)
+        if home.broker != item.broker:
+            yield Problem(
+                (*path, "broker"), f"{item.client} is already a client of {home.broker}; a client has one broker"
+            )
+        if item.at >= last:
+            yield Problem((*path, "at"), f"after the run phase, which ends {last:g} s from the begin")
+        if item.id is not None:
+            if (key := (item.client, item.verb, item.id)) in taken:
+                yield Problem((*path, "id"), f"{item.client} has used the id {item.id!r} already")
+            taken.add(key)
+
+
+def _no_such_broker(broker: str, known: set[str]) -> str:
+    if len(known) > 20:
+        return f"the overlay has no broker {broker!r}; its {len(known)} brokers are {min(known)}, ..., {max(known)}"
+    return f"the overlay has no broker {broker!r}{suggestion(broker, known)}"

@@ -1,0 +1,40 @@
+"""Fields of a scenario by their dotted paths, as `--set` and `vary` name them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FieldPath = tuple[str | int, ...]
+
+
+def dotted(path: FieldPath) -> str:
+    """`("workload", "operations", 0, "at")` as people write it: `workload.operations[0].at`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def set_field(data: Any, path: str, value: Any) -> None:
+    """Sets the field at a dotted path in nested mappings and lists, making mappings where there are none yet.
+
+    Raises `ValueError` when the path leads through something that has no fields.
+    """
+    parts = path.split(".")
+    if not all(parts):
+        raise ValueError(f"{path!r} is not a dotted path such as routing.publications")
+    container = data
+    for depth, part in enumerate(parts):
+        last = depth == len(parts) - 1
+        if isinstance(container, dict):
+            if last:
+                container[part] = value
+            elif container.get(part) is None:
+                container[part] = {}
+            container = container[part]
+        elif isinstance(container, list):
+            if not (part.isascii() and part.isdigit() and int(part) < len(container)):
+                raise ValueError(f"{'.'.join(parts[:depth])} is a list of {len(container)}; {part!r} is not in it")
+            if last:
+                container[int(part)] = value
+            container = container[int(part)]
+        else:
+            raise ValueError(f"{'.'.join(parts[:depth])} is the value {container!r} and has no field {part!r}")

@@ -1,0 +1,83 @@
+"""From a YAML file and overrides to a checked scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from emulation.scenario.checks import problems
+from emulation.scenario.errors import ScenarioError
+from emulation.scenario.fields import FieldPath, dotted, set_field
+from emulation.scenario.messages import Problem, describe
+from emulation.scenario.model import Scenario, VariantError
+from emulation.scenario.yaml_source import YamlSource, parse, read
+
+_MOST_PROBLEMS = 10
+"""Mistakes reported at once."""
+
+
+def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
+    """Reads and checks a scenario and every variant of it.
+
+    `overrides` are the command line's `--set path=value`: they replace what the file says, also where the file varies
+    that field. Raises `ScenarioError`, which names the file, the line and the field of each mistake.
+    """
+    source = read(path)
+    if not isinstance(source.data, dict):
+        raise ScenarioError(f"{path}:1: a scenario is a mapping of fields such as name, topology and workload")
+    overrides = overrides or {}
+    for key, text in overrides.items():
+        _override(source.data, key, text)
+    try:
+        scenario = Scenario.model_validate(source.data, context={"directory": path.parent.absolute()})
+    except ValidationError as error:
+        raise _error(describe(error, source.data), source, overrides) from error
+    try:
+        variants = scenario.variants()
+    except VariantError as error:
+        raise _error(error.problems, source, overrides) from error
+    for variant in variants:
+        found = tuple(problems(variant.scenario))
+        if found:
+            raise _error(found, source, overrides, "" if len(variants) == 1 else f"variant {variant.name}: ")
+    return scenario
+
+
+def _override(data: dict[str, Any], key: str, text: str) -> None:
+    try:
+        set_field(data, key, parse(text, f"--set {key}").data if text.strip() else "")
+    except ScenarioError as error:
+        raise ScenarioError(str(error).replace(f"--set {key}:1:", f"--set {key}={text}:")) from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise ScenarioError(f"--set {key}={text}: {error}") from error
+    vary = data.get("vary")
+    if isinstance(vary, dict):
+        for varied in [varied for varied in vary if _covers(key, str(varied))]:
+            del vary[varied]
+
+
+def _covers(key: str, field: str) -> bool:
+    return field == key or field.startswith(f"{key}.")
+
+
+def _error(
+    found: Iterable[Problem], source: YamlSource, overrides: Mapping[str, str], prefix: str = ""
+) -> ScenarioError:
+    lines = [f"{_place(problem.path, source, overrides)}: {prefix}{problem.message}" for problem in found]
+    if len(lines) > _MOST_PROBLEMS:
+        lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more"]
+    return ScenarioError("\n".join(lines))
+
+
+def _place(path: FieldPath, source: YamlSource, overrides: Mapping[str, str]) -> str:
+    """Where the user wrote what is wrong: on the command line, or in the file."""
+    field = ".".join(str(part) for part in path)
+    for key, text in overrides.items():
+        if field == key or field.startswith(f"{key}."):
+            return f"--set {key}={text}" + ("" if field == key else f": {dotted(path)}")
+    where = f"{source.file}:{source.line(path)}"
+    return f"{where}: {dotted(path)}" if path else where

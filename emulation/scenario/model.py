@@ -1,0 +1,213 @@
+"""A scenario: one experiment, whole. The YAML file's fields, with units resolved and everything checked."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from broker_service.config import Limits
+from emulation.scenario.fields import dotted, set_field
+from emulation.scenario.messages import Problem, describe
+from emulation.scenario.section import Count, Name, Section
+from emulation.scenario.topology import TopologySection
+from emulation.scenario.topology import overlay as build_overlay
+from emulation.scenario.units import Duration, Size
+from emulation.scenario.workload import Workload
+from topology import Overlay
+
+_DEFAULTS = Limits()
+
+
+class Routing(Section):
+    """The routing protocol. Every further field is an option of that protocol."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    protocol: Name
+    """The routing protocol's name."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All fields but the protocol's name, as `BrokerConfig.options` takes them."""
+        return dict(self.model_extra or {})
+
+
+class Timeline(Section):
+    """How long each phase lasts."""
+
+    join: Duration
+    """Clients connect, advertise and subscribe."""
+    run: Duration
+    """Publishers publish."""
+    drain: Duration = 5.0
+    """Nothing new is published; what is under way arrives."""
+    join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
+    """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Timeline:
+        for name in ("join", "run"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be more than 0")
+        return self
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the begin of `join` to the end of `drain`."""
+        return self.join + self.run + self.drain
+
+
+class BrokerLimits(Section):
+    """The bounds that every broker keeps; what overflows is dropped, counted and logged."""
+
+    window: Count = _DEFAULTS.window
+    """Messages in flight on a link before its peer must acknowledge some."""
+    batch: Count = _DEFAULTS.batch
+    """Messages in one frame at most."""
+    link_queue: Count = _DEFAULTS.link_queue
+    """Messages that may wait for a link."""
+    session_queue: Count = _DEFAULTS.session_queue
+    """Events that may wait for a client session that does not read."""
+    heartbeat: Duration = _DEFAULTS.heartbeat
+    """Time between heartbeats on a quiet link; three missed ones mean that the neighbour is dead."""
+    reconnect_first: Duration = _DEFAULTS.reconnect_first
+    """Time before a broken link is tried again; doubles with each attempt."""
+    reconnect_last: Duration = _DEFAULTS.reconnect_last
+    """The longest time between two attempts."""
+    message_bytes: Size = _DEFAULTS.message_bytes
+    """Largest frame taken from a client or a neighbour."""
+    utilisation_window: Duration = _DEFAULTS.utilisation_window
+    """Time over which the link status table takes its rates."""
+
+    def limits(self) -> Limits:
+        return Limits(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class Brokers(Section):
+    """What each broker may use of the host."""
+
+    cpu: Annotated[float, Field(gt=0)] | None = None
+    """CPU quota in cores (`0.5` is half a core); no quota by default."""
+    memory: Size | None = None
+    """Memory limit; the runtime's own by default."""
+    service_time: Duration = 0.0
+    """Work added to each message, to emulate slower hardware on purpose."""
+    limits: BrokerLimits = BrokerLimits()
+    """Bounds of queues, frames and windows."""
+
+
+class Scenario(Section):
+    """One experiment."""
+
+    name: Name
+    """What the run is called."""
+    description: str = ""
+    """What it shows, for the report."""
+    topology: TopologySection
+    """The overlay."""
+    routing: Routing
+    """The routing protocol and its options."""
+    workload: Workload
+    """Publishers, subscribers and what they do."""
+    timeline: Timeline
+    """The phases of a run."""
+    brokers: Brokers = Brokers()
+    """What each broker may use."""
+    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    """Fields by dotted path and the values each takes: one variant of the run for every combination."""
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
+    """Every random choice comes from it."""
+
+    @field_validator("vary")
+    @classmethod
+    def _varies_what_can_vary(cls, vary: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        for path in vary:
+            if path.split(".")[0] in ("vary", "name", "description"):
+                raise ValueError(f"{path} cannot vary")
+        return vary
+
+    def overlay(self) -> Overlay:
+        """The overlay, the same one for the same topology and seed. Raises `OverlayError`."""
+        return build_overlay(self.topology, self.name, self.seed)
+
+    def resolved(self) -> dict[str, Any]:
+        """Plain JSON with every default filled in and units written out; `load` reads it again."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """A paired comparison: every combination of the varied fields' values, all else (seed, workload) equal.
+
+        The name of a variant is its values joined by `+`; a scenario that varies nothing has the one variant `base`.
+        Raises `VariantError`.
+        """
+        base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
+        if not self.vary:
+            return (Variant("base", {}, self),)
+        made: dict[str, Variant] = {}
+        for values in product(*self.vary.values()):
+            settings = dict(zip(self.vary, values, strict=True))
+            name = "+".join(_value_name(value) for value in values)
+            if name in made:
+                raise VariantError(
+                    [Problem(("vary",), f"two variants would be called {name!r}; let their values differ")]
+                )
+            made[name] = Variant(name, settings, _with_settings(base, settings, name))
+        return tuple(made.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One member of a paired comparison."""
+
+    name: str
+    settings: Mapping[str, Any]
+    """The varied fields, by dotted path, and their values in this variant."""
+    scenario: Scenario
+    """What this variant runs; it varies nothing itself."""
+
+
+class VariantError(Exception):
+    """A value in `vary` that its field does not take."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+
+def _with_settings(base: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> Scenario:
+    data = copy.deepcopy(dict(base))
+    for path, value in settings.items():
+        try:
+            set_field(data, path, copy.deepcopy(value))
+        except ValueError as error:
+            raise VariantError([Problem(("vary", path), str(error))]) from error
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        problems = [
+            Problem(_blamed(found, settings), f"variant {name}: {dotted(found.path)}: {found.message}")
+            for found in describe(error, data)
+        ]
+        raise VariantError(problems) from error
+
+
+def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The varied field that a problem belongs to, as a path into the file."""
+    field = ".".join(str(part) for part in problem.path)
+    for path in settings:
+        if field == path or field.startswith(f"{path}.") or path.startswith(f"{field}."):
+            return ("vary", path)
+    return ("vary",)
+
+
+def _value_name(value: Any) -> str:
+    """A value as part of a variant's name, which becomes part of file names and of legends."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "empty"

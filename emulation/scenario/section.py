@@ -1,0 +1,43 @@
+"""What all sections of a scenario have in common."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+UNKNOWN_FIELD = "unknown_field"
+
+
+class Section(BaseModel):
+    """A mapping of known fields. A field's docstring is what the documentation says of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_fields(cls, data: Any) -> Any:
+        if isinstance(data, dict) and cls.model_config.get("extra") == "forbid":
+            for name in data:
+                if name not in cls.model_fields:
+                    problem = f"unknown field {name!r}{suggestion(str(name), cls.model_fields)}"
+                    # The braces keep pydantic from taking the message for a template.
+                    raise PydanticCustomError(UNKNOWN_FIELD, "{problem}", {"problem": problem, "field": name})
+        return data
+
+
+def suggestion(name: str, accepted: Iterable[str]) -> str:
+    """What may have been meant by a name that is none of the accepted ones, as the rest of a message."""
+    accepted = sorted(accepted)
+    nearest = difflib.get_close_matches(name, accepted, n=1, cutoff=0.6)
+    return f"; did you mean {nearest[0]!r}?" if nearest else f"; there are {', '.join(accepted)}"
+
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+"""A whole number from 1."""
+Name = Annotated[str, Field(strict=True, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+"""Letters, digits and `_.+-`: it becomes part of file names."""
+BrokerName = Annotated[str, Field(strict=True, min_length=1, max_length=32)]

@@ -1,0 +1,175 @@
+"""Quantities with units, as people write them in a scenario: `5ms`, `10mbit`, `60/min`, `256KiB`, `2%`.
+
+Inside, durations are seconds, bit rates bits per second, message rates messages per second, sizes bytes and shares
+numbers from 0 to 1. Formatting gives the shortest text that parses back to exactly the same number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from topology import Range
+
+# The length limits keep a hostile number from costing more than a friendly one.
+_QUANTITY = re.compile(
+    r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?)\s*([^\d\s.].{0,15})?", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One kind of quantity and the units it may be written with."""
+
+    name: str
+    """With its article, for messages: `a duration`."""
+    example: str
+    units: Mapping[str, Fraction]
+    """Each unit's name and what it is worth; the name "" allows a bare number."""
+    most: float | None = None
+
+    def parse(self, value: object) -> float:
+        """Raises `ValueError` saying which units there are."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"expected {self.name} such as {self.example}, got {_shown(value)}")
+        text = value.strip() if isinstance(value, str) else repr(value)
+        match = _QUANTITY.fullmatch(text)
+        if match is None:
+            raise ValueError(f"expected {self.name} such as {self.example}, got {_shown(value)}")
+        number, unit = Fraction(match[1]), (match[2] or "").strip()
+        if number < 0:
+            raise ValueError(f"{self.name} cannot be negative, got {_shown(value)}")
+        scale = self.units.get(unit)
+        if scale is None and number == 0 and not unit:
+            scale = Fraction(1)
+        if scale is None:
+            problem = f"unknown unit {unit!r}" if unit else "a unit is missing"
+            raise ValueError(f"{problem} in {_shown(value)}: write {self.name} with one of {self._unit_names()}")
+        amount = float(number * scale)
+        if self.most is not None and amount > self.most:
+            raise ValueError(f"{self.name} is at most {self.format(self.most)}, got {_shown(value)}")
+        return amount
+
+    def format(self, value: float) -> str:
+        """The shortest text that `parse` turns into `value` again."""
+        texts = [f"{_plain(float(Fraction(value) / scale))}{unit}" for unit, scale in self.units.items()]
+        exact = [text for text in texts if self.parse(text) == value]
+        return min(exact, key=len)
+
+    def parse_range(self, value: object) -> Range:
+        """A quantity, or two of them as `2ms..10ms`."""
+        if isinstance(value, Range):
+            return value
+        if isinstance(value, str) and ".." in value:
+            low, high = (self.parse(end) for end in value.split("..", 1))
+            if low > high:
+                raise ValueError(f"the range {value!r} has its ends swapped")
+            return Range(low, high)
+        return Range.fixed(self.parse(value))
+
+    def format_range(self, value: Range) -> str:
+        if value.low == value.high:
+            return self.format(value.low)
+        return f"{self.format(value.low)}..{self.format(value.high)}"
+
+    def _unit_names(self) -> str:
+        return ", ".join(unit for unit in self.units if unit)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _plain(number: float) -> str:
+    text = repr(number)
+    return text.removesuffix(".0")
+
+
+def _thousands(names: str, least: Fraction = Fraction(1)) -> dict[str, Fraction]:
+    return {name: least * 1000**power for power, name in enumerate(names.split())}
+
+
+DURATION = Quantity(
+    "a duration",
+    "5ms",
+    {
+        "s": Fraction(1),
+        "ms": Fraction(1, 10**3),
+        "us": Fraction(1, 10**6),
+        "ns": Fraction(1, 10**9),
+        "min": Fraction(60),
+        "h": Fraction(3600),
+    },
+)
+BIT_RATE = Quantity("a bandwidth", "10mbit", _thousands("bit kbit mbit gbit"))
+MESSAGE_RATE = Quantity(
+    "a message rate", "60/min", {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)}
+)
+SIZE = Quantity(
+    "a size",
+    "256KiB",
+    {**{f"{p}iB": Fraction(1024**n) for n, p in enumerate("KMG", start=1)}, **_thousands("B kB MB GB")},
+)
+SHARE = Quantity("a share", "2% or 0.02", {"": Fraction(1), "%": Fraction(1, 100)}, most=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Jitter:
+    """Jitter in seconds, or as a share of each link's own delay."""
+
+    seconds: Range = Range(0.0, 0.0)
+    share: float = 0.0
+
+    @staticmethod
+    def parse(value: object) -> Jitter:
+        if isinstance(value, Jitter):
+            return value
+        if isinstance(value, str) and value.strip().endswith("%"):
+            return Jitter(share=SHARE.parse(value))
+        return Jitter(seconds=DURATION.parse_range(value))
+
+    @staticmethod
+    def format(value: Jitter) -> str:
+        return SHARE.format(value.share) if value.share else DURATION.format_range(value.seconds)
+
+
+def _schema(quantity: Quantity, shape: str = "") -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "title": quantity.name.split(maxsplit=1)[1] + shape, "examples": [quantity.example]}
+    )
+
+
+def _size(value: object) -> int:
+    return round(SIZE.parse(value))
+
+
+Duration = Annotated[float, BeforeValidator(DURATION.parse), PlainSerializer(DURATION.format), _schema(DURATION)]
+Share = Annotated[float, BeforeValidator(SHARE.parse), PlainSerializer(SHARE.format), _schema(SHARE)]
+Size = Annotated[int, BeforeValidator(_size), PlainSerializer(SIZE.format), _schema(SIZE)]
+DurationRange = Annotated[
+    Range, BeforeValidator(DURATION.parse_range), PlainSerializer(DURATION.format_range), _schema(DURATION, " or range")
+]
+BitRateRange = Annotated[
+    Range, BeforeValidator(BIT_RATE.parse_range), PlainSerializer(BIT_RATE.format_range), _schema(BIT_RATE, " or range")
+]
+MessageRateRange = Annotated[
+    Range,
+    BeforeValidator(MESSAGE_RATE.parse_range),
+    PlainSerializer(MESSAGE_RATE.format_range),
+    _schema(MESSAGE_RATE, " or range"),
+]
+ShareRange = Annotated[
+    Range, BeforeValidator(SHARE.parse_range), PlainSerializer(SHARE.format_range), _schema(SHARE, " or range")
+]
+JitterRange = Annotated[
+    Jitter,
+    BeforeValidator(Jitter.parse),
+    PlainSerializer(Jitter.format),
+    WithJsonSchema({"type": "string", "title": "duration, range, or share of the delay", "examples": ["0.5ms"]}),
+]

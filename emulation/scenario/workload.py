@@ -1,0 +1,154 @@
+"""The `workload` section: who advertises, subscribes and publishes what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+
+from emulation.scenario.section import BrokerName, Count, Section
+from emulation.scenario.units import Duration, MessageRateRange, ShareRange
+from topology import Range
+
+Placement = Literal["uniform", "spread"] | list[BrokerName]
+
+
+def _resolve(path: str, info: ValidationInfo) -> str:
+    directory = (info.context or {}).get("directory", Path())
+    return str(directory / path)
+
+
+class QuoteFile(Section):
+    """Quotes of the user's own."""
+
+    file: Annotated[str, Field(min_length=1), AfterValidator(_resolve)]
+    """A file, a directory of files, or a .tar.gz of them; relative to the scenario's directory."""
+    format: Literal["padres", "csv"]
+    """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and perhaps symbol)."""
+
+
+class Publications(Section):
+    """Publishers, which advertise quotes of their symbols and publish them open-loop while the run phase lasts."""
+
+    source: Literal["stocks"] | QuoteFile = "stocks"
+    """`stocks` (real daily quotes that come with brokerlab), or `{file: quotes.csv, format: csv}`."""
+    publishers: Count
+    """How many publishers: P1, P2, ..."""
+    symbols: Count | None = None
+    """Different symbols; as many as publishers by default. Beyond the source's own they are bootstrapped from them."""
+    publishers_per_symbol: Count = 1
+    """Publishers that advertise and publish each symbol; more than 1 gives overlapping advertisements."""
+    rate: MessageRateRange
+    """Publications of each publisher: `60/min`, or a range from which each publisher draws its own."""
+    arrivals: Literal["periodic", "poisson"] = "periodic"
+    """Evenly spaced from a random phase, or with exponential gaps."""
+    placement: Placement = "uniform"
+    """`uniform` (at random), `spread` (no broker gets a second one before all have one), or a list of brokers in turn."""
+
+    @model_validator(mode="after")
+    def _has_enough_of_each(self) -> Publications:
+        if self.publishers_per_symbol > self.publishers:
+            raise ValueError(
+                f"publishers_per_symbol is {self.publishers_per_symbol}, but there are {self.publishers} publishers"
+            )
+        if self.rate.low <= 0:
+            raise ValueError("rate must be more than 0")
+        return self
+
+    @property
+    def symbol_count(self) -> int:
+        return self.publishers if self.symbols is None else self.symbols
+
+
+class Subscriptions(Section):
+    """Subscribers, whose subscriptions are ranges over the quotes of popular symbols."""
+
+    subscribers: Annotated[int, Field(strict=True, ge=0)]
+    """How many subscribers: S1, S2, ..."""
+    per_subscriber: Count = 1
+    """Subscriptions of each subscriber."""
+    popularity: Literal["zipf", "uniform"] = "zipf"
+    """How subscriptions choose their symbol."""
+    exponent: Annotated[float, Field(ge=0, le=10)] = 1.0
+    """Of the Zipf distribution: the symbol of rank r is chosen in proportion to 1 / r ** exponent."""
+    selectivity: ShareRange = Range(0.02, 0.02)
+    """Expected share of all publications that a subscription matches: `2%` or `0.02`, or a range to draw from."""
+    placement: Placement = "uniform"
+    """As for publishers."""
+
+
+class OperationItem(Section):
+    """One operation of one client, written out. Exactly one of the five verbs is given."""
+
+    at: Duration
+    """When, counted from the begin of the join phase."""
+    client: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    """The client's name."""
+    broker: BrokerName
+    """The broker that the client is connected to, always the same one."""
+    id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """The client's own name for a subscription or an advertisement, or a publication's id (`P1:1`, ... by default)."""
+    advertise: str | None = None
+    """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
+    unadvertise: str | None = None
+    """The id of the advertisement to take back."""
+    subscribe: str | None = None
+    """Predicates in PADRES notation."""
+    unsubscribe: str | None = None
+    """The id of the subscription to take back."""
+    publish: str | None = None
+    """Attributes in PADRES notation, such as `[class,'STOCK'],[price,100.5]`."""
+
+    @model_validator(mode="after")
+    def _has_one_verb(self) -> OperationItem:
+        given = [verb for verb in VERBS if getattr(self, verb) is not None]
+        if len(given) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(VERBS)}; got {', '.join(given) or 'none'}")
+        if given[0] in ("advertise", "subscribe") and self.id is None:
+            raise ValueError(f"an operation that does {given[0]} needs an `id`")
+        if given[0] in ("unadvertise", "unsubscribe") and self.id is not None:
+            raise ValueError(f"leave `id` out: {given[0]} names the one to take back")
+        return self
+
+    @property
+    def verb(self) -> Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"]:
+        return next(verb for verb in VERBS if getattr(self, verb) is not None)
+
+    @property
+    def text(self) -> str:
+        """What stands behind the verb."""
+        return str(getattr(self, self.verb))
+
+
+VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"], ...] = (
+    "advertise",
+    "unadvertise",
+    "subscribe",
+    "unsubscribe",
+    "publish",
+)
+
+
+class Workload(Section):
+    """Generated publishers and subscribers, operations written out, or both."""
+
+    publications: Publications | None = None
+    """Generated publishers."""
+    subscriptions: Subscriptions | None = None
+    """Generated subscribers; they need `publications`."""
+    operations: list[OperationItem] = []
+    """Operations written out one by one."""
+
+    @model_validator(mode="after")
+    def _has_something_to_do(self) -> Workload:
+        if self.publications is None and not self.operations:
+            raise ValueError("nothing to do: give `publications` and `subscriptions`, or `operations`")
+        if self.subscriptions is not None and self.publications is None:
+            raise ValueError("`subscriptions` choose among the quotes of `publications`, which are missing")
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data

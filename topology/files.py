@@ -1,0 +1,138 @@
+"""Overlays in files: brokerlab's own JSON (nothing is lost) and GraphML (for other tools, and from them)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import msgspec
+import networkx as nx
+
+from topology.links import LinkTemplates
+from topology.model import AttributeValue, Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError
+
+SCHEMA = 1
+"""Version of the JSON format; a file of another version is refused."""
+LARGEST_FILE = 64 << 20
+"""Bytes."""
+_DIRECTIONS = ("forward", "backward")
+
+
+class _BrokerRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    id: BrokerId
+    attributes: dict[str, str | int | float | list[float]] = {}
+
+
+class _OverlayRecord(msgspec.Struct, forbid_unknown_fields=True):
+    schema: int
+    name: str
+    brokers: list[_BrokerRecord]
+    links: list[Link]
+
+
+def save(overlay: Overlay, path: Path) -> None:
+    """Writes JSON, or GraphML when the file's name ends in `.graphml`."""
+    path.write_bytes(to_graphml(overlay) if path.suffix == ".graphml" else to_json(overlay))
+
+
+def load(path: Path, templates: LinkTemplates = LinkTemplates(), seed: int = 0) -> Overlay:  # noqa: B008 - immutable
+    """Reads what `save` wrote, or GraphML from elsewhere: its links without properties get theirs from `templates`.
+
+    Raises `OverlayError` (naming the file) or `OSError`.
+    """
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise OverlayError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that an overlay file may have")
+    try:
+        return from_graphml(content, path.stem, templates, seed) if path.suffix == ".graphml" else from_json(content)
+    except OverlayError as error:
+        raise OverlayError(f"{path}: {error}") from error
+
+
+def to_json(overlay: Overlay) -> bytes:
+    """One overlay as indented JSON, units as in `LinkProperties`."""
+    brokers = [_BrokerRecord(b.id, {k: _listed(v) for k, v in b.attributes.items()}) for b in overlay.brokers]
+    record = _OverlayRecord(SCHEMA, overlay.name, brokers, list(overlay.links))
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
+def from_json(content: bytes) -> Overlay:
+    """The inverse of `to_json`. Raises `OverlayError`."""
+    try:
+        version = msgspec.json.decode(content, type=dict[str, Any]).get("schema")
+        if version != SCHEMA:
+            raise OverlayError(
+                f"overlay schema {version!r} is not known; this version of brokerlab reads schema {SCHEMA}"
+            )
+        record = msgspec.json.decode(content, type=_OverlayRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise OverlayError(f"not an overlay file: {error}") from error
+    brokers = tuple(Broker(b.id, {k: _tupled(v) for k, v in b.attributes.items()}) for b in record.brokers)
+    return Overlay(record.name, brokers, tuple(record.links))
+
+
+def to_graphml(overlay: Overlay) -> bytes:
+    """GraphML with link properties as edge data (`forward.delay`, ...); tuples are written as JSON text."""
+    graph: nx.DiGraph[BrokerId] = nx.DiGraph(name=overlay.name)
+    for broker in overlay.brokers:
+        graph.add_node(broker.id, **{name: _text_if_tuple(value) for name, value in broker.attributes.items()})
+    for link in overlay.links:
+        data = {}
+        for direction in _DIRECTIONS:
+            for name, value in msgspec.to_builtins(getattr(link, direction)).items():
+                if value is not None:
+                    data[f"{direction}.{name}"] = value
+        graph.add_edge(link.a, link.b, **data)
+    buffer = io.BytesIO()
+    nx.write_graphml(graph, buffer, infer_numeric_types=True)
+    return buffer.getvalue()
+
+
+def from_graphml(content: bytes, name: str, templates: LinkTemplates, seed: int) -> Overlay:
+    """Reads GraphML; `name` serves when the graph has none. Raises `OverlayError`."""
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise OverlayError("GraphML with a document type or entities is refused; remove the declaration")
+    try:
+        graph = nx.read_graphml(io.BytesIO(content))
+    except (nx.NetworkXError, ParseError, KeyError, ValueError) as error:
+        raise OverlayError(f"not valid GraphML: {error}") from error
+    brokers = tuple(Broker(node, {k: _tuple_if_text(v) for k, v in data.items()}) for node, data in graph.nodes.items())
+    links = tuple(_graphml_link(a, b, data, templates, seed) for a, b, data in graph.edges(data=True))
+    return Overlay(str(graph.graph.get("name", name)), brokers, links)
+
+
+def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: LinkTemplates, seed: int) -> Link:
+    drawn = templates.draw(a, b, f"{seed}:link")
+    directions = []
+    for direction, fallback in zip(_DIRECTIONS, (drawn.forward, drawn.backward), strict=True):
+        given = {k.removeprefix(f"{direction}."): v for k, v in data.items() if k.startswith(f"{direction}.")}
+        try:
+            directions.append(msgspec.convert(given, LinkProperties) if given else fallback)
+        except msgspec.ValidationError as error:
+            raise OverlayError(f"link {a} - {b}: {error}") from error
+    return Link(a, b, *directions)
+
+
+def _listed(value: AttributeValue) -> str | int | float | list[float]:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _tupled(value: str | int | float | list[float]) -> AttributeValue:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _text_if_tuple(value: AttributeValue) -> str | int | float:
+    return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
+
+
+def _tuple_if_text(value: Any) -> AttributeValue:
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            return tuple(msgspec.json.decode(value, type=list[float]))
+        except msgspec.DecodeError:
+            return value
+    return value if isinstance(value, int | float) else str(value)
