@@ -1,0 +1,74 @@
+"""Access paths: the one thing about a publication by which a subscription is found.
+
+A subscription can match only a publication that satisfies each of its predicates, so any one of them can serve to find
+it. Two kinds can be looked up in a hash table: an equality, by attribute and value, and the mere presence of an
+attribute. The best path is the one that fewest publications take; before any publication was seen, the best guess is
+the path that fewest subscriptions could take (a class is shared by all, a symbol by few). Access predicates are due to
+F. Fabret et al., "Filtering Algorithms and Implementation for Very Fast Publish/Subscribe Systems", SIGMOD 2001.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+
+from broker_service.language import Operator, Predicate, Subscription, Value
+
+
+class Access(NamedTuple):
+    """The publications that carry an attribute (all, where it is None): with this value, or any where that is None."""
+
+    attribute: str | None
+    value: Value | None
+
+
+ALWAYS = Access(None, None)
+"""The path to a subscription without predicates."""
+
+
+def equality(predicate: Predicate) -> Access | None:
+    """Return the path that is satisfied exactly when the predicate is, or None where there is no such path."""
+    value = predicate.value
+    if isinstance(value, str):
+        found = predicate.operator is Operator.STRING_EQUAL
+    else:
+        found = predicate.operator is Operator.EQUAL and not (isinstance(value, float) and math.isnan(value))
+    return Access(predicate.attribute, value) if found else None
+
+
+def remaining_predicates(subscription: Subscription, access: Access) -> tuple[Predicate, ...]:
+    """Return what is left to check of a subscription found by this path."""
+    return tuple(predicate for predicate in subscription.predicates if equality(predicate) != access)
+
+
+class AccessStatistics:
+    """How many subscriptions could be found by each path."""
+
+    __slots__ = ("_carriers",)
+
+    def __init__(self) -> None:
+        self._carriers: Counter[Access] = Counter()
+
+    def add(self, subscription: Subscription) -> Access:
+        """Count a subscription and return the path by which to find it: the rarest, an equality if there is a draw."""
+        paths = _paths(subscription)
+        carriers = self._carriers
+        for path in paths:
+            carriers[path] += 1
+        return min(paths, key=carriers.__getitem__, default=ALWAYS)
+
+    def remove(self, subscription: Subscription) -> None:
+        """Take back what `add` counted."""
+        carriers = self._carriers
+        for path in _paths(subscription):
+            carriers[path] -= 1
+            if not carriers[path]:
+                del carriers[path]
+
+
+def _paths(subscription: Subscription) -> list[Access]:
+    """Return the paths to a subscription, each once, equalities first and of these the later written first."""
+    equalities = [path for predicate in reversed(subscription.predicates) if (path := equality(predicate))]
+    presences = [Access(predicate.attribute, None) for predicate in subscription.predicates]
+    return list(dict.fromkeys(equalities + presences))

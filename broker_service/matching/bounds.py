@@ -1,0 +1,111 @@
+"""Number predicates as closed intervals of doubles, so that one comparison per end decides them exactly.
+
+Theory. Let D be the finite doubles, and for a real v let up(v) be the least double not below v and down(v) the greatest
+not above it (infinities allowed). For every x in D and every finite number v, whether or not v is a double:
+
+    x >= v  iff  x >= up(v)             x >  v  iff  x >= next above down(v)
+    x <= v  iff  x <= down(v)           x <  v  iff  x <= next below up(v)
+
+So a conjunction of number predicates on one attribute is low <= x <= high. It is kept as the pair (low, -high) and a
+published x as the pair of limits (x, -x): the predicates hold iff neither bound exceeds its limit. Then
+
+- an end without a predicate is -inf, which exceeds no limit;
+- an attribute that is missing, or is a string, has the limits (-inf, -inf), which every end with a predicate exceeds
+  (with v finite, low >= -max and -high >= -max);
+- a published number outside D (an integer that is no double, an infinity, NaN) gets the limits (up(x), -down(x)), taken
+  among the finite doubles where a bound could otherwise pass for missing. up and down are monotone, so whatever matches
+  stays within the limits, but something else may, too: the result must be verified. Such numbers are rare.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping
+
+from broker_service.language import Number, Operator, Predicate, Value
+
+Bounds = tuple[float, float]
+"""The least value that satisfies, and the negative of the greatest one."""
+
+UNBOUNDED: Bounds = (-math.inf, -math.inf)
+
+_GREATEST = sys.float_info.max
+_EXACT_INTEGER = 2**53
+"""Every integer of up to this magnitude is a double."""
+
+
+def double_not_below(number: Number) -> float:
+    """Return up(number); `math.inf` above the greatest double."""
+    try:
+        nearest = float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -_GREATEST
+    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
+
+
+def double_not_above(number: Number) -> float:
+    """Return down(number); `-math.inf` below the least double."""
+    return -double_not_below(-number)
+
+
+_INTERVALS: dict[Operator, Callable[[Number], Bounds]] = {
+    Operator.EQUAL: lambda v: (double_not_below(v), -double_not_above(v)),
+    Operator.LESS: lambda v: (-math.inf, -math.nextafter(double_not_below(v), -math.inf)),
+    Operator.LESS_OR_EQUAL: lambda v: (-math.inf, -double_not_above(v)),
+    Operator.GREATER: lambda v: (math.nextafter(double_not_above(v), math.inf), -math.inf),
+    Operator.GREATER_OR_EQUAL: lambda v: (double_not_below(v), -math.inf),
+}
+
+
+def bounds_of(predicate: Predicate) -> Bounds | None:
+    """Return the interval of a predicate on numbers, or None where it is no interval with finite ends."""
+    value = predicate.value
+    interval = _INTERVALS.get(predicate.operator)
+    if interval is None or isinstance(value, str) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return interval(value)
+
+
+def intersection(left: Bounds, right: Bounds) -> Bounds:
+    """Return the interval of both; where they are disjoint, one that no double is in."""
+    return max(left[0], right[0]), max(left[1], right[1])
+
+
+class Limits:
+    """What a publication's attributes allow the bounds to be."""
+
+    __slots__ = ("_attributes", "_pairs", "exact")
+
+    exact: bool
+    """Whether all limits handed out so far decide exactly; if not, what stays within them must be verified."""
+
+    def __init__(self, attributes: Mapping[str, Value]) -> None:
+        self._attributes = attributes
+        self._pairs: dict[str, Bounds] = {}
+        self.exact = True
+
+    def of(self, attributes: Iterable[str]) -> list[float]:
+        """Return the two limits of each attribute, one attribute after the other."""
+        pairs = self._pairs
+        limits: list[float] = []
+        for attribute in attributes:
+            pair = pairs.get(attribute)
+            if pair is None:
+                pair = pairs[attribute] = self._pair(self._attributes.get(attribute))
+            limits += pair
+        return limits
+
+    def _pair(self, value: Value | None) -> Bounds:
+        if value is None or isinstance(value, str):
+            return UNBOUNDED
+        if isinstance(value, int):
+            if -_EXACT_INTEGER <= value <= _EXACT_INTEGER:
+                number = float(value)
+                return number, -number
+        elif -_GREATEST <= value <= _GREATEST:
+            return value, -value
+        self.exact = False
+        if isinstance(value, float) and math.isnan(value):
+            return -_GREATEST, -_GREATEST  # only presence holds of NaN, and presence bounds nothing
+        return max(double_not_below(value), -_GREATEST), max(-double_not_above(value), -_GREATEST)

@@ -1,0 +1,95 @@
+"""The index from the content of a publication to the subscriptions that match it.
+
+1. Each subscription is filed in exactly one bucket, that of its access path (`access`): an equality, else the presence
+   of an attribute. A publication visits the buckets of the paths it satisfies, a few hash lookups.
+2. In a bucket a handful of subscriptions is tried one by one; more are kept as arrays of intervals and compared with
+   the publication at once (`block`). What is no interval is evaluated once per distinct condition (`conditions`).
+3. Comparisons of intervals are exact for every published double (`bounds`). A publication with a number that is none
+   (an integer beyond 2**53, an infinity, NaN) has its result verified one by one.
+
+Whatever path a publication's result takes, the meaning of a predicate is that of `language.relations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from broker_service.language import Subscription, Value
+from broker_service.matching.access import ALWAYS, AccessStatistics
+from broker_service.matching.bounds import Limits
+from broker_service.matching.bucket import Bucket
+from broker_service.matching.evaluation import matches
+from broker_service.matching.tuning import Tuning
+
+K = TypeVar("K", bound=Hashable)
+
+
+class _Entry(NamedTuple, Generic[K]):
+    subscription: Subscription
+    bucket: Bucket[K]
+
+
+class MatchIndex(Generic[K]):
+    """Subscriptions under keys, found by publications."""
+
+    def __init__(self, tuning: Tuning | None = None) -> None:
+        self._tuning = tuning or Tuning()
+        self._entries: dict[K, _Entry[K]] = {}
+        self._statistics = AccessStatistics()
+        self._buckets: dict[str | None, dict[Value | None, Bucket[K]]] = {}
+        """By the attribute and the value of the access path. None is empty."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def add(self, key: K, subscription: Subscription) -> None:
+        """File a subscription under a key; an equal key's former subscription is replaced."""
+        if key in self._entries:
+            self.remove(key)
+        access = self._statistics.add(subscription)
+        buckets = self._buckets.setdefault(access.attribute, {})
+        bucket = buckets.get(access.value)
+        if bucket is None:
+            bucket = buckets[access.value] = Bucket(access, self._tuning)
+        bucket.add(key, subscription)
+        self._entries[key] = _Entry(subscription, bucket)
+
+    def remove(self, key: K) -> None:
+        """Forget a key. Raises `KeyError` where it is not in the index."""
+        subscription, bucket = self._entries.pop(key)
+        self._statistics.remove(subscription)
+        bucket.remove(key)
+        if not bucket:
+            access = bucket.access
+            buckets = self._buckets[access.attribute]
+            del buckets[access.value]
+            if not buckets:
+                del self._buckets[access.attribute]
+
+    def match(self, attributes: Mapping[str, Value]) -> list[K]:
+        """Return the keys of all subscriptions that these attributes match, in any order, each once."""
+        limits = Limits(attributes)
+        keys: list[K] = []
+        for bucket in self._visited(attributes):
+            keys += bucket.match(attributes, limits)
+        if limits.exact:
+            return keys
+        return [key for key in keys if matches(self._entries[key].subscription, attributes)]
+
+    def _visited(self, attributes: Mapping[str, Value]) -> list[Bucket[K]]:
+        """Return the buckets whose access path the attributes satisfy."""
+        all_buckets = self._buckets
+        visited = list(all_buckets.get(ALWAYS.attribute, {}).values())
+        for attribute, value in attributes.items():
+            buckets = all_buckets.get(attribute)
+            if buckets is None:
+                continue
+            if (bucket := buckets.get(value)) is not None:
+                visited.append(bucket)
+            if (bucket := buckets.get(None)) is not None:
+                visited.append(bucket)
+        return visited
