@@ -194,9 +194,7 @@ class MatchingLoad(Struct, frozen=True, kw_only=True):
     variant: str
     broker: str
     operations: int
-    """Comparisons of one publication with the subscriptions stored there."""
-    publications: int
-    """Distinct publications among them."""
+    """Comparisons of one publication's content with the subscriptions stored there."""
     matches: int
     """Subscriptions that matched, in all."""
     time_ms: float

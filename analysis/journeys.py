@@ -1,0 +1,124 @@
+"""What became of each publication: where it arrived, how long it waited on the way, whom it reached.
+
+A notification's way is exact, not estimated. Each arrival of a publication at a broker is logged with the neighbour it
+came from and the links travelled; the way to an arrival is the way to the arrival at that neighbour, one link shorter,
+plus the wait in that neighbour's output queue. Taken in the order of links travelled, one pass over a publication's
+arrivals gives every way. A publication may arrive twice at a broker that dynamic routing reaches over two paths: the
+two are told apart by links travelled, then by time.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from analysis.phases import seconds
+from broker_service.trace import Event
+
+MILLISECOND = 1e6
+"""Nanoseconds."""
+_WAY = "array<struct<broker:string,hops:bigint,time:bigint,waited:bigint,path:array<string>>>"
+
+
+def journeys(records: DataFrame) -> DataFrame:
+    """One row per variant and publication that any node or client logged.
+
+    Columns: variant, publication; publisher, intended_ns, published_ns, numbers, strings (its content), published (how
+    often its client published it; 0 when nobody did); rejected; matching_brokers (how many brokers compared its
+    content); arrivals (hops, time, broker, peer; in that order); waits (time, broker, peer, duration); notified
+    (time, client, broker, hops; in that order).
+    """
+    event, published = F.col("event"), F.col("event") == Event.PUBLISH
+    concerned = [Event.PUBLISH, Event.RECEIVED, Event.SENT, Event.MATCHED, Event.NOTIFIED, Event.REJECTED]
+    wait = F.struct("time", F.col("node").alias("broker"), "peer", "duration")
+    arrival = F.struct("hops", "time", F.col("node").alias("broker"), "peer")
+    notified = F.struct("time", "client", F.col("peer").alias("broker"), "hops")
+    return (
+        records.where(event.isin(concerned) & (F.coalesce("kind", F.lit("publish")) == "publish") & F.col("id").isNotNull())
+        .groupBy("variant", F.col("id").alias("publication"))
+        .agg(
+            _first("client", published).alias("publisher"),
+            _first("intended", published).alias("intended_ns"),
+            _first("time", published).alias("published_ns"),
+            _first("numbers", published).alias("numbers"),
+            _first("strings", published).alias("strings"),
+            F.count(F.when(published, 1)).alias("published"),
+            (F.count(F.when(event == Event.REJECTED, 1)) > 0).alias("rejected"),
+            F.size(F.collect_set(F.when(event == Event.MATCHED, F.col("node")))).alias("matching_brokers"),
+            F.array_sort(F.collect_list(F.when(event == Event.RECEIVED, arrival))).alias("arrivals"),
+            F.collect_list(F.when(event == Event.SENT, wait)).alias("waits"),
+            F.array_sort(F.collect_list(F.when(event == Event.NOTIFIED, notified))).alias("notified"),
+        )
+    )
+
+
+def _first(column: str, condition: Column) -> Column:
+    return F.first(F.when(condition, F.col(column)), ignorenulls=True)
+
+
+def notifications(journeys: DataFrame, phases: DataFrame) -> DataFrame:
+    """The table `notifications`, from `journeys` and `phases.variant_times`."""
+    repeat = Window.partitionBy("variant", "publication", "client").orderBy("notified_ns")
+    return (
+        journeys.where(F.size("notified") > 0)
+        .withColumn("ways", _ways())
+        .withColumn("reached", F.transform("notified", lambda one: F.struct(one.alias("one"), _way_to(one).alias("way"))))
+        .select("variant", "publication", "publisher", "intended_ns", "published_ns", F.explode("reached").alias("reached"))
+        .select(
+            "variant",
+            "publication",
+            F.col("reached.one.client").alias("client"),
+            "publisher",
+            F.col("reached.one.broker").alias("broker"),
+            "intended_ns",
+            "published_ns",
+            F.col("reached.one.time").alias("notified_ns"),
+            ((F.col("reached.one.time") - F.col("intended_ns")) / MILLISECOND).alias("delay_ms"),
+            F.coalesce("reached.one.hops", "reached.way.hops").alias("hops"),
+            (F.col("reached.way.waited") / MILLISECOND).alias("queueing_ms"),
+            F.col("reached.way.path").alias("path"),
+        )
+        .withColumn("repeat", F.row_number().over(repeat).cast("long") - 1)
+        .join(F.broadcast(phases), "variant", "left")
+        .withColumn("second", seconds("intended_ns"))
+    )
+
+
+def _ways() -> Column:
+    """The way to each arrival, in the order of links travelled."""
+
+    def extend(ways: Column, arrival: Column) -> Column:
+        sent = F.array_max(F.filter("waits", lambda wait: _sent_as(wait, arrival)))
+        before = F.filter(ways, lambda way: _just_before(way, arrival, sent))
+        from_client = arrival.peer.isNull()
+        last = F.try_element_at(before, F.lit(-1))
+        way = F.struct(
+            arrival.broker.alias("broker"),
+            arrival.hops.alias("hops"),
+            arrival.time.alias("time"),
+            F.when(from_client, F.lit(0).cast("long")).otherwise(last.waited + sent.duration).alias("waited"),
+            F.when(from_client, F.array(arrival.broker))
+            .otherwise(F.concat(last.path, F.array(arrival.broker)))
+            .alias("path"),
+        )
+        return F.concat(ways, F.array(way))
+
+    return F.aggregate("arrivals", F.array().cast(_WAY), extend)
+
+
+def _sent_as(wait: Column, arrival: Column) -> Column:
+    return (wait.broker == arrival.peer) & (wait.peer == arrival.broker) & (wait.time <= arrival.time)
+
+
+def _just_before(way: Column, arrival: Column, sent: Column) -> Column:
+    return (way.broker == arrival.peer) & (way.hops == arrival.hops - 1) & (way.time <= sent.time)
+
+
+def _way_to(notified: Column) -> Column:
+    """The last arrival at the client's broker, before the notification, over as many links as it says."""
+
+    def fits(way: Column) -> Column:
+        same_hops = notified.hops.isNull() | (way.hops == notified.hops)
+        return (way.broker == notified.broker) & same_hops & (way.time <= notified.time)
+
+    return F.try_element_at(F.filter("ways", fits), F.lit(-1))
