@@ -1,0 +1,186 @@
+"""An overlay of broker cores in one process, without time: messages move one frame at a time, in an order a seed picks."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker_service.broker import Broker
+from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.language import Predicate, Publication, Value
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import ClientRequest, Operation, Outcome
+from broker_service.sessions import Session
+from broker_service.trace import Event, TraceRecord
+
+STEPS_AT_MOST = 200_000
+
+
+@dataclass
+class ListTrace:
+    """A log kept in memory."""
+
+    node: str
+    variant: str = "base"
+    records: list[TraceRecord] = field(default_factory=list)
+
+    def write(self, record: TraceRecord) -> None:
+        self.records.append(record)
+
+    def of(self, event: Event) -> list[TraceRecord]:
+        return [record for record in self.records if record.event is event]
+
+
+class CoreOverlay:
+    """Broker cores joined by links that keep order and lose nothing, until a broker is killed."""
+
+    def __init__(
+        self,
+        links: Iterable[tuple[str, str]],
+        brokers: Iterable[str] = (),
+        options: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        limits: Limits | None = None,
+    ) -> None:
+        self.links = [tuple(link) for link in links]
+        self.names = sorted({*brokers, *(end for link in self.links for end in link)})
+        self.options = dict(options or {})
+        self.limits = limits or Limits()
+        self.random = random.Random(seed)
+        self.time = 0
+        self.traces = {name: ListTrace(name) for name in self.names}
+        self.incarnations = dict.fromkeys(self.names, 0)
+        self.brokers: dict[str, Broker] = {}
+        self.sessions: dict[str, tuple[str, Session]] = {}
+        self.timers: dict[tuple[str, str], float] = {}
+        self.notified: dict[str, list[str]] = defaultdict(list)
+        self.rejected: list[str] = []
+        for name in self.names:
+            self._start(name)
+        for a, b in self.links:
+            self._connect(a, b)
+        self.settle()
+
+    def clock(self) -> int:
+        self.time += 1000
+        return self.time
+
+    # Clients
+
+    def request(self, client: str, operation: Operation, id: str = "", body: bytes = b"") -> None:
+        broker, session = self.sessions[client]
+        if broker in self.brokers:
+            self.brokers[broker].handle(session, [ClientRequest(client, 0, operation, id, body)])
+
+    def attach(self, client: str, broker: str) -> None:
+        self.sessions[client] = (broker, self.brokers[broker].open_session())
+        self.request(client, Operation.ATTACH)
+
+    def advertise(self, client: str, id: str, predicates: Iterable[Predicate]) -> None:
+        self.request(client, Operation.ADVERTISE, id, encode_predicates(tuple(predicates)))
+
+    def subscribe(self, client: str, id: str, predicates: Iterable[Predicate]) -> None:
+        self.request(client, Operation.SUBSCRIBE, id, encode_predicates(tuple(predicates)))
+
+    def publish(self, client: str, id: str, attributes: Mapping[str, Value]) -> None:
+        self.request(client, Operation.PUBLISH, id, encode_publication(Publication(attributes)))
+
+    # Running
+
+    def settle(self) -> None:
+        """Moves frames until nothing waits. Fails when that takes for ever."""
+        for _ in range(STEPS_AT_MOST):
+            if not self.step():
+                return
+        raise AssertionError("messages wander for ever")
+
+    def step(self) -> bool:
+        """Moves one frame over one link, or reads one session; False when nothing waits."""
+        ready = [
+            (name, link.neighbour)
+            for name, broker in self.brokers.items()
+            for link in broker.links.values()
+            if link.sendable and link.neighbour in self.brokers
+        ]
+        for client in self.sessions:
+            self._read(client)
+        if not ready:
+            return False
+        sender, receiver = self.random.choice(ready)
+        link = self.brokers[sender].links[receiver]
+        self.brokers[receiver].receive(sender, link.take())
+        link.acknowledge(self.brokers[receiver].links[sender].received)
+        return True
+
+    def fire_timers(self) -> None:
+        """Lets all timers that are set run out."""
+        for broker, name in sorted(self.timers):
+            del self.timers[broker, name]
+            if broker in self.brokers:
+                self.brokers[broker].timer(name)
+
+    def kill(self, name: str) -> None:
+        del self.brokers[name]
+        for client, (broker, _session) in list(self.sessions.items()):
+            if broker == name:
+                del self.sessions[client]
+        for neighbour in self._neighbours(name):
+            if neighbour in self.brokers:
+                self.brokers[neighbour].link_down(name)
+
+    def restart(self, name: str) -> None:
+        self._start(name)
+        for neighbour in self._neighbours(name):
+            if neighbour in self.brokers:
+                self._connect(name, neighbour)
+
+    # What happened
+
+    def records(self, event: Event) -> list[TraceRecord]:
+        return [record for trace in self.traces.values() for record in trace.of(event)]
+
+    def received_publications(self) -> list[tuple[str, str]]:
+        """(broker, publication) for each copy that came over a link."""
+        return [
+            (record.node, record.id or "")
+            for record in self.records(Event.RECEIVED)
+            if record.kind == "publish" and record.peer is not None
+        ]
+
+    def _start(self, name: str) -> None:
+        self.incarnations[name] += 1
+        config = BrokerConfig(
+            id=name,
+            incarnation=self.incarnations[name],
+            protocol="tid",
+            options=self.options,
+            limits=self.limits,
+            links=tuple(
+                LinkConfig(neighbour=neighbour, local="", remote="", dial=False) for neighbour in self._neighbours(name)
+            ),
+        )
+        self.brokers[name] = Broker(
+            config,
+            self.clock,
+            self.traces[name],
+            lambda timer, after: self.timers.__setitem__((name, timer), after),
+        )
+
+    def _connect(self, a: str, b: str) -> None:
+        for one, other in ((a, b), (b, a)):
+            self.brokers[one].link_up(other, self.incarnations[other], 0)
+
+    def _neighbours(self, name: str) -> list[str]:
+        return [b if a == name else a for a, b in self.links if name in (a, b)]
+
+    def _read(self, client: str) -> None:
+        _broker, session = self.sessions[client]
+        for event in session.take(1_000_000):
+            if event.outcome is Outcome.NOTIFIED:
+                for name in event.clients:
+                    self.notified[name].append(event.id)
+            elif event.outcome is Outcome.REJECTED:
+                self.rejected.append(event.reason)

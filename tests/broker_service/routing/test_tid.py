@@ -1,0 +1,254 @@
+"""TID routing on overlays of broker cores: exactly-once delivery, the paper's properties, withdrawal and restarts."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker_service.language import Operator, Predicate
+from broker_service.trace import Event
+from tests.broker_service.overlay import CoreOverlay
+
+STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
+PAPER_CYCLE = [("B1", "B2"), ("B2", "B4"), ("B4", "B3"), ("B3", "B1"), ("B3", "B5")]
+MODES = pytest.mark.parametrize("mode", ["fixed", "dynamic"])
+
+
+def above(price: float) -> tuple[Predicate, ...]:
+    return STOCK, Predicate("price", Operator.GREATER, price)
+
+
+def quote(price: float) -> dict[str, str | float]:
+    return {"class": "STOCK", "price": price}
+
+
+def overlay_of(graph: nx.Graph, mode: str, seed: int) -> CoreOverlay:
+    names = {node: f"B{node + 1}" for node in graph.nodes}
+    links = [(names[a], names[b]) for a, b in graph.edges]
+    return CoreOverlay(links, names.values(), {"publications": mode}, seed)
+
+
+@st.composite
+def overlays(draw: st.DrawFn) -> tuple[nx.Graph, int]:
+    """A connected graph of up to 9 brokers and a seed for everything else."""
+    count = draw(st.integers(1, 9))
+    seed = draw(st.integers(0, 2**32))
+    rng = random.Random(seed)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from((node, rng.randrange(node)) for node in range(1, count))
+    for _ in range(draw(st.integers(0, 10))):
+        a, b = rng.randrange(count), rng.randrange(count)
+        if a != b:
+            graph.add_edge(a, b)
+    return graph, seed
+
+
+@MODES
+def test_a_publication_reaches_the_matching_subscriber_only(mode: str) -> None:
+    overlay = CoreOverlay(PAPER_CYCLE, options={"publications": mode})
+    for client, broker in (("P", "B1"), ("S1", "B5"), ("S2", "B4"), ("S3", "B1")):
+        overlay.attach(client, broker)
+    overlay.advertise("P", "a1", above(0))
+    overlay.settle()
+    overlay.subscribe("S1", "s1", above(80))
+    overlay.subscribe("S2", "s1", above(200))
+    overlay.subscribe("S3", "s1", above(99))
+    overlay.settle()
+    overlay.publish("P", "P:1", quote(100))
+    overlay.settle()
+    assert overlay.notified == {"S1": ["P:1"], "S3": ["P:1"]}
+
+
+@MODES
+@settings(max_examples=60, deadline=None)
+@given(case=overlays())
+def test_quiet_overlay_delivers_exactly_once_and_matches_once(mode: str, case: tuple[nx.Graph, int]) -> None:
+    graph, seed = case
+    rng = random.Random(seed)
+    overlay = overlay_of(graph, mode, seed)
+    publishers, floors = _populate(overlay, rng)
+    overlay.settle()
+    expected: dict[str, list[str]] = {client: [] for client in floors}
+    for number in range(12):
+        publisher = rng.choice(publishers)
+        price = rng.randrange(1, 100)
+        overlay.publish(publisher, f"{publisher}:{number}", quote(price))
+        for client, lowest in floors.items():
+            if price > min(lowest):
+                expected[client].append(f"{publisher}:{number}")
+        if rng.random() < 0.5:
+            overlay.settle()
+    overlay.settle()
+    assert {client: sorted(overlay.notified[client]) for client in floors} == {
+        client: sorted(ids) for client, ids in expected.items()
+    }
+    matched = Counter(record.id for record in overlay.records(Event.MATCHED))
+    assert set(matched.values()) <= {1}
+    if mode == "fixed":
+        copies = Counter(overlay.received_publications())
+        assert set(copies.values()) <= {1}, "Property 1: no broker receives a publication twice"
+
+
+def _populate(overlay: CoreOverlay, rng: random.Random) -> tuple[list[str], dict[str, list[int]]]:
+    """Attaches publishers and subscribers, in any interleaving; returns each subscriber's lower price bounds."""
+    publishers = [f"P{number}" for number in range(rng.randrange(1, 4))]
+    floors: dict[str, list[int]] = {}
+    for publisher in publishers:
+        overlay.attach(publisher, rng.choice(overlay.names))
+        overlay.advertise(publisher, "a", above(0))
+        _run_a_little(overlay, rng)
+    for number in range(rng.randrange(1, 6)):
+        client = f"S{number}"
+        overlay.attach(client, rng.choice(overlay.names))
+        floors[client] = [rng.randrange(0, 100) for _ in range(rng.randrange(1, 3))]
+        for index, floor in enumerate(floors[client]):
+            overlay.subscribe(client, f"s{index}", above(floor))
+            _run_a_little(overlay, rng)
+    late = f"P{len(publishers)}"
+    overlay.attach(late, rng.choice(overlay.names))
+    overlay.advertise(late, "a", above(0))
+    return [*publishers, late], floors
+
+
+def _run_a_little(overlay: CoreOverlay, rng: random.Random) -> None:
+    for _ in range(rng.randrange(6)):
+        overlay.step()
+
+
+@MODES
+@settings(max_examples=60, deadline=None)
+@given(case=overlays())
+def test_tables_are_empty_after_everything_is_withdrawn(mode: str, case: tuple[nx.Graph, int]) -> None:
+    graph, seed = case
+    rng = random.Random(seed)
+    overlay = overlay_of(graph, mode, seed)
+    publishers, floors = _populate(overlay, rng)
+    _run_a_little(overlay, rng)
+    withdrawals = [(client, overlay.sessions[client]) for client in [*publishers, *floors]]
+    rng.shuffle(withdrawals)
+    for _client, (broker, session) in withdrawals:
+        overlay.brokers[broker].close_session(session)
+        _run_a_little(overlay, rng)
+    overlay.settle()
+    for broker in overlay.brokers.values():
+        assert broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
+        assert not len(broker._router._matching)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=overlays(), data=st.data())
+def test_dynamic_routing_delivers_once_whatever_the_links_load(case: tuple[nx.Graph, int], data: st.DataObject) -> None:
+    """Property 2, with queues that are as good as random: links are held up while publications are routed."""
+    graph, seed = case
+    rng = random.Random(seed)
+    overlay = overlay_of(graph, "dynamic", seed)
+    publishers, floors = _populate(overlay, rng)
+    overlay.settle()
+    count = data.draw(st.integers(1, 30))
+    for number in range(count):
+        overlay.publish(publishers[number % len(publishers)], f"x:{number}", quote(99.5))
+        _run_a_little(overlay, rng)
+    overlay.settle()
+    for client in floors:
+        assert sorted(overlay.notified[client]) == sorted(f"x:{number}" for number in range(count))
+
+
+def _two_trees(seed: int) -> CoreOverlay:
+    """A cycle of four with two publishers at B1, a subscriber opposite."""
+    overlay = CoreOverlay(
+        [("B1", "B2"), ("B2", "B4"), ("B1", "B3"), ("B3", "B4")], options={"publications": "dynamic"}, seed=seed
+    )
+    overlay.attach("P1", "B1")
+    overlay.attach("P2", "B1")
+    overlay.attach("S", "B4")
+    for publisher in ("P1", "P2"):
+        overlay.advertise(publisher, "a", above(0))
+        overlay.settle()
+    overlay.subscribe("S", "s", above(0))
+    overlay.settle()
+    return overlay
+
+
+def _ways(overlay: CoreOverlay) -> set[str]:
+    (entry,) = overlay.brokers["B1"].tables()["publication_routing_table"].values()  # type: ignore[attr-defined]
+    return {last_hop for _tid, last_hop in entry}
+
+
+def test_dynamic_routing_leaves_a_congested_link() -> None:
+    overlay = next(overlay for overlay in map(_two_trees, range(50)) if _ways(overlay) == {"B2", "B3"})
+    for number in range(50):
+        overlay.publish("P1", f"P1:{number}", quote(5))
+    queues = {neighbour: link.queue_length for neighbour, link in overlay.brokers["B1"].links.items()}
+    assert min(queues.values()) >= 20
+    overlay.settle()
+    assert len(overlay.notified["S"]) == 50
+
+
+def test_client_with_several_matching_subscriptions_is_notified_once() -> None:
+    overlay = CoreOverlay(PAPER_CYCLE, options={"publications": "dynamic"})
+    overlay.attach("P", "B1")
+    overlay.attach("S", "B5")
+    overlay.advertise("P", "a", above(0))
+    overlay.settle()
+    for number in range(5):
+        overlay.subscribe("S", f"s{number}", above(number))
+    overlay.settle()
+    overlay.publish("P", "P:1", quote(50))
+    overlay.settle()
+    assert overlay.notified["S"] == ["P:1"]
+
+
+@MODES
+@settings(max_examples=40, deadline=None)
+@given(case=overlays())
+def test_a_restarted_broker_is_taught_again(mode: str, case: tuple[nx.Graph, int]) -> None:
+    graph, seed = case
+    rng = random.Random(seed)
+    overlay = overlay_of(graph, mode, seed)
+    publishers, floors = _populate(overlay, rng)
+    overlay.settle()
+    victim = rng.choice(overlay.names)
+    homes = {client: broker for client, (broker, _session) in overlay.sessions.items()}
+    overlay.kill(victim)
+    _run_a_little(overlay, rng)
+    overlay.settle()
+    overlay.restart(victim)
+    _run_a_little(overlay, rng)
+    for client, broker in homes.items():
+        if broker == victim:
+            overlay.attach(client, broker)
+            if client in floors:
+                for index, floor in enumerate(floors[client]):
+                    overlay.subscribe(client, f"s{index}", above(floor))
+            else:
+                overlay.advertise(client, "a", above(0))
+    overlay.settle()
+    overlay.fire_timers()
+    overlay.settle()
+    overlay.notified.clear()
+    for publisher in publishers:
+        overlay.publish(publisher, f"{publisher}:after", quote(99.5))
+    overlay.settle()
+    expected = sorted(f"{publisher}:after" for publisher in publishers)
+    assert {client: sorted(overlay.notified[client]) for client in floors} == dict.fromkeys(floors, expected)
+    for client in [*publishers, *floors]:
+        broker, session = overlay.sessions[client]
+        overlay.brokers[broker].close_session(session)
+    overlay.settle()
+    for broker in overlay.brokers.values():
+        assert broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
+
+
+def test_a_malformed_header_is_dropped_and_counted() -> None:
+    from broker_service.messages import Kind, Message
+
+    overlay = CoreOverlay([("B1", "B2")])
+    for kind in Kind:
+        overlay.brokers["B1"].receive("B2", [Message(kind, "x", b"\xff", b"\xff\x00garbage", 1)])
+    assert overlay.brokers["B1"].dropped >= 4

@@ -1,0 +1,152 @@
+"""The broker core: what clients may do, what they are told, and what is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_service.broker import Broker
+from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.language import Operator, Predicate, Publication
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import ClientEvent, ClientRequest, Operation, Outcome
+from broker_service.sessions import Session
+from broker_service.trace import Event
+from tests.broker_service.overlay import ListTrace
+
+STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
+ADVERTISED = encode_predicates((STOCK, Predicate("price", Operator.GREATER, 10)))
+WANTED = encode_predicates((STOCK, Predicate("price", Operator.GREATER, 50)))
+
+
+def quote(price: float) -> bytes:
+    return encode_publication(Publication({"class": "STOCK", "price": price}))
+
+
+class OneBroker:
+    """A broker, its log, and one session."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.trace = ListTrace("B1")
+        link = LinkConfig(neighbour="B2", local="", remote="", dial=True)
+        config = BrokerConfig(id="B1", incarnation=1, protocol="tid", links=(link,), limits=limits or Limits())
+        self.broker = Broker(config, lambda: 0, self.trace, lambda name, after: None)
+        self.session = self.broker.open_session()
+
+    def do(
+        self, client: str, operation: Operation, id: str = "", body: bytes = b"", session: Session | None = None
+    ) -> list[ClientEvent]:
+        session = session or self.session
+        self.broker.handle(session, [ClientRequest(client, 7, operation, id, body)])
+        return session.take(100)
+
+
+@pytest.fixture
+def one() -> OneBroker:
+    made = OneBroker()
+    made.do("P", Operation.ATTACH)
+    made.do("S", Operation.ATTACH)
+    return made
+
+
+def outcomes(events: list[ClientEvent]) -> list[Outcome]:
+    return [event.outcome for event in events]
+
+
+def test_operations_are_confirmed_and_publications_are_not(one: OneBroker) -> None:
+    (event,) = one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    assert (event.outcome, event.clients, event.number, event.id) == (Outcome.CONFIRMED, ("P",), 7, "a1")
+    assert one.do("P", Operation.PUBLISH, "P:1", quote(20)) == []
+
+
+def test_a_publication_outside_its_own_clients_advertisements_is_rejected_and_counted(one: OneBroker) -> None:
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("S", Operation.SUBSCRIBE, "s1", encode_predicates((STOCK,)))
+    for client, price in (("P", 5), ("S", 20)):
+        (event,) = one.do(client, Operation.PUBLISH, f"{client}:1", quote(price))
+        assert event.outcome is Outcome.REJECTED
+        assert "conforms to no advertisement" in event.reason
+    assert (one.broker.rejected, one.broker.published) == (2, 0)
+    assert len(one.trace.of(Event.REJECTED)) == 2
+
+
+def test_a_publisher_that_subscribes_gets_its_own(one: OneBroker) -> None:
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("P", Operation.SUBSCRIBE, "s1", WANTED)
+    (event,) = one.do("P", Operation.PUBLISH, "P:1", quote(60))
+    assert (event.outcome, event.clients, event.id, event.body) == (Outcome.NOTIFIED, ("P",), "P:1", quote(60))
+
+
+def test_clients_of_one_session_share_an_event_and_each_is_counted(one: OneBroker) -> None:
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("P", Operation.SUBSCRIBE, "s1", WANTED)
+    one.do("S", Operation.SUBSCRIBE, "s1", WANTED)
+    one.do("S", Operation.SUBSCRIBE, "s2", encode_predicates((STOCK,)))
+    (event,) = one.do("P", Operation.PUBLISH, "P:1", quote(60))
+    assert sorted(event.clients) == ["P", "S"]
+    assert one.broker.delivered == 2
+    assert sorted(record.client or "" for record in one.trace.of(Event.DELIVERED)) == ["P", "S"]
+
+
+def test_said_twice_is_said_once_and_new_content_replaces_the_old(one: OneBroker) -> None:
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    for body in (WANTED, WANTED, encode_predicates((STOCK, Predicate("price", Operator.GREATER, 90)))):
+        assert outcomes(one.do("S", Operation.SUBSCRIBE, "s1", body)) == [Outcome.CONFIRMED]
+    assert one.do("P", Operation.PUBLISH, "P:1", quote(60)) == []
+    assert outcomes(one.do("P", Operation.PUBLISH, "P:2", quote(95))) == [Outcome.NOTIFIED]
+
+
+def test_a_replacement_that_cannot_be_read_leaves_the_old_one(one: OneBroker) -> None:
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("S", Operation.SUBSCRIBE, "s1", WANTED)
+    assert outcomes(one.do("S", Operation.SUBSCRIBE, "s1", b"\xff garbage")) == [Outcome.REJECTED]
+    assert outcomes(one.do("P", Operation.PUBLISH, "P:1", quote(60))) == [Outcome.NOTIFIED]
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (Operation.UNSUBSCRIBE, "no subscription 'x'"),
+        (Operation.UNADVERTISE, "no advertisement 'x'"),
+        (Operation.PUBLISH, ""),
+    ],
+)
+def test_what_cannot_be_done_is_rejected_with_a_reason(one: OneBroker, operation: Operation, reason: str) -> None:
+    (event,) = one.do("S", operation, "x", b"\xff garbage")
+    assert event.outcome is Outcome.REJECTED
+    assert reason in event.reason
+    assert event.reason
+
+
+def test_a_client_must_attach_first_and_a_moved_client_starts_afresh(one: OneBroker) -> None:
+    elsewhere = one.broker.open_session()
+    (event,) = one.do("S", Operation.SUBSCRIBE, "s1", WANTED, elsewhere)
+    assert "not attached" in event.reason
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("S", Operation.SUBSCRIBE, "s1", WANTED)
+    assert outcomes(one.do("S", Operation.ATTACH, session=elsewhere)) == [Outcome.CONFIRMED]
+    assert one.do("P", Operation.PUBLISH, "P:1", quote(60)) == []
+    one.do("S", Operation.SUBSCRIBE, "s1", WANTED, elsewhere)
+    one.do("P", Operation.PUBLISH, "P:2", quote(60))
+    assert [event.id for event in elsewhere.take(9)] == ["P:2"]
+
+
+def test_a_closed_session_takes_its_clients_along(one: OneBroker) -> None:
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("S", Operation.SUBSCRIBE, "s1", WANTED)
+    one.broker.close_session(one.session)
+    assert one.broker.clients == 0
+    assert one.broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
+
+
+def test_a_session_that_does_not_read_loses_events_and_they_are_counted() -> None:
+    one = OneBroker(Limits(session_queue=3))
+    for operation, id, body in (
+        (Operation.ATTACH, "", b""),
+        (Operation.ADVERTISE, "a1", ADVERTISED),
+        (Operation.SUBSCRIBE, "s1", WANTED),
+    ):
+        one.do("P", operation, id, body)
+    requests = [ClientRequest("P", 0, Operation.PUBLISH, f"P:{n}", quote(60)) for n in range(10)]
+    one.broker.handle(one.session, requests)
+    assert (one.session.waiting, one.session.dropped) == (3, 7)
+    assert len(one.trace.of(Event.DROPPED)) == 7

@@ -1,0 +1,153 @@
+"""The output queue of an overlay link: window, acknowledgements, reconnection, bounds and the link status table."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_service.config import Limits
+from broker_service.links import OverlayLink
+from broker_service.messages import Kind, Message
+from broker_service.trace import Event
+from tests.broker_service.overlay import ListTrace
+
+SECOND = 1_000_000_000
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def trace() -> ListTrace:
+    return ListTrace("B1")
+
+
+def link(clock: Clock, trace: ListTrace, **limits: float) -> OverlayLink:
+    made = OverlayLink("B2", Limits(**limits), clock, trace)  # type: ignore[arg-type]
+    made.connect(1, 0)
+    return made
+
+
+def messages(count: int, first: int = 0) -> list[Message]:
+    return [Message(Kind.PUBLISH, f"P:{number}") for number in range(first, first + count)]
+
+
+def ids(taken: list[Message]) -> list[str]:
+    return [message.id for message in taken]
+
+
+def test_no_more_than_the_window_is_in_flight(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, window=4, batch=3)
+    for message in messages(10):
+        out.put(message)
+    assert [len(out.take()) for _ in range(3)] == [3, 1, 0]
+    assert (out.in_flight, out.queue_length) == (4, 6)
+    out.acknowledge(3)
+    assert ids(out.take()) == ["P:4", "P:5", "P:6"]
+
+
+def test_what_the_neighbour_has_handled_does_not_travel_again(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace)
+    for message in messages(5):
+        out.put(message)
+    out.take()
+    out.acknowledge(2)
+    out.disconnect()
+    out.put(Message(Kind.PUBLISH, "P:5"))
+    assert out.take() == []
+    out.connect(1, 4)
+    assert ids(out.take()) == ["P:4", "P:5"]
+    out.acknowledge(6)
+    assert out.in_flight == 0
+    assert len(trace.of(Event.SENT)) == 6, "a repeat is not logged again"
+
+
+def test_a_stream_that_breaks_twice_keeps_the_order(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, batch=2)
+    for message in messages(6):
+        out.put(message)
+    out.take()
+    out.take()
+    out.disconnect()
+    out.connect(1, 0)
+    assert ids(out.take()) == ["P:0", "P:1"]
+    out.disconnect()
+    out.connect(1, 1)
+    assert [*ids(out.take()), *ids(out.take()), *ids(out.take())] == ["P:1", "P:2", "P:3", "P:4", "P:5"]
+
+
+def test_a_restarted_neighbour_gets_nothing_meant_for_its_former_self(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, batch=2)
+    for message in messages(4):
+        out.put(message)
+    out.take()
+    out.disconnect()
+    out.connect(2, 0)
+    assert out.take() == []
+    assert out.dropped == 4
+    assert [record.text for record in trace.of(Event.DROPPED)] == ["neighbour restarted"] * 4
+    out.put(Message(Kind.PUBLISH, "P:9"))
+    assert ids(out.take()) == ["P:9"]
+    out.acknowledge(1)
+
+
+def test_what_waited_for_the_first_contact_is_kept(clock: Clock, trace: ListTrace) -> None:
+    out = OverlayLink("B2", Limits(), clock, trace)
+    out.put(Message(Kind.PUBLISH, "P:0"))
+    assert out.take() == []
+    out.connect(3, 0)
+    assert ids(out.take()) == ["P:0"]
+
+
+def test_a_full_queue_drops_and_counts(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, link_queue=3)
+    for message in messages(5):
+        out.put(message)
+    assert (out.queue_length, out.dropped) == (3, 2)
+    assert [record.id for record in trace.of(Event.DROPPED)] == ["P:3", "P:4"]
+
+
+@pytest.mark.parametrize("total", [3, -1])
+def test_an_impossible_acknowledgement_is_an_error(clock: Clock, trace: ListTrace, total: int) -> None:
+    out = link(clock, trace)
+    for message in messages(2):
+        out.put(message)
+    out.take()
+    with pytest.raises(ValueError, match="acknowledged"):
+        out.acknowledge(total)
+
+
+def test_utilisation_is_rate_in_over_rate_out(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, window=1000, batch=10, utilisation_window=1.0)
+    assert out.utilisation == 1.0
+    for _ in range(16):
+        for message in messages(20):
+            out.put(message)
+        clock.now += SECOND // 16
+        out.take()
+    assert out.queue_length == 160
+    assert out.utilisation == pytest.approx(1 + 160 / 160, rel=0.1)
+    for _ in range(64):
+        clock.now += SECOND // 16
+        out.take()
+    assert out.utilisation == 1.0
+    out.disconnect()
+    assert out.utilisation == float("inf")
+
+
+def test_the_wait_in_the_queue_is_logged(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace)
+    out.put(Message(Kind.PUBLISH, "P:0", b"body", b"header"))
+    clock.now += 5000
+    out.take()
+    (record,) = trace.of(Event.SENT)
+    assert (record.duration, record.bytes, record.queue, record.peer) == (5000, 10, 0, "B2")
