@@ -1,13 +1,31 @@
-"""The content model, its notation and its relations."""
+"""The content model. Its relations are in `relations`, its bytes in `wire`, its text in `notation`.
+
+`notation` is not imported here: brokers never read text, and must not pay for loading the parser generator. Whoever
+does imports `broker_service.language.notation`.
+"""
 
 from broker_service.language.model import (
+    CLASS,
     Advertisement,
+    ContentError,
     Number,
     Operator,
     Predicate,
     Publication,
     Subscription,
     Value,
+    operator_named,
 )
 
-__all__ = ["Advertisement", "Number", "Operator", "Predicate", "Publication", "Subscription", "Value"]
+__all__ = [
+    "CLASS",
+    "Advertisement",
+    "ContentError",
+    "Number",
+    "Operator",
+    "Predicate",
+    "Publication",
+    "Subscription",
+    "Value",
+    "operator_named",
+]

@@ -1,17 +1,48 @@
 """The content model: publications are attribute-value pairs, everything else is a conjunction of predicates.
 
-Numbers are one type: an `int` and a `float` of the same value are the same number, and comparisons are exact (Python
-compares the two without rounding). Strings are compared by code point. A predicate's type is the type of its value.
+Rules, which the constructors check, so that nobody checks again past them:
+
+1. Numbers are one type: an `int` and a `float` of the same value are the same number, and comparisons are exact (Python
+   compares the two without rounding). They are finite; an integer has at most `MAX_INTEGER_DIGITS` digits.
+2. Strings are sequences of Unicode scalar values (no lone surrogates: they travel as UTF-8), compared by code point.
+3. A predicate's type is the type of its value, and its operator fits it. It never holds for a value of the other type.
+4. Every publication carries the attribute `class`, a string (as in PADRES); every advertisement names it. A
+   subscription need not.
+5. Sizes are bounded (the `MAX_` constants), so that no content can keep a broker busy for long.
+
+All breaches are `ContentError`.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import isfinite
 
 Number = int | float
 Value = int | float | str
+
+CLASS = "class"
+"""The attribute that no publication may lack."""
+
+MAX_ATTRIBUTES = 256
+"""Attributes of a publication."""
+MAX_PREDICATES = 256
+"""Predicates of a subscription or an advertisement."""
+MAX_NAME_LENGTH = 256
+"""Code points of an attribute's name."""
+MAX_PREDICATE_TEXT = 4096
+"""Code points of a predicate's string; the relations take quadratic time in it at worst."""
+MAX_INTEGER_DIGITS = 1000
+"""Decimal digits of an integer; protects the conversions to and from text, which are quadratic."""
+
+_INTEGER_LIMIT = 10**MAX_INTEGER_DIGITS
+_INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
+
+
+class ContentError(ValueError):
+    """Content that breaks a rule of the model: its author is at fault. The message says what to mend."""
 
 
 class Operator(enum.Enum):
@@ -34,6 +65,44 @@ class Operator(enum.Enum):
     STRING_CONTAINS = "str-contains"
     PRESENT = "isPresent"
 
+    # Members are singletons, so identity is enough; the inherited hash is a Python call on every table look-up.
+    __hash__ = object.__hash__
+
+
+_EITHER = {Operator.PRESENT.value: Operator.PRESENT}
+_NUMBER_WORDS = {
+    operator.value: operator
+    for operator in (
+        Operator.EQUAL,
+        Operator.NOT_EQUAL,
+        Operator.LESS,
+        Operator.LESS_OR_EQUAL,
+        Operator.GREATER,
+        Operator.GREATER_OR_EQUAL,
+    )
+} | _EITHER
+_STRING_WORDS = {operator.value: operator for operator in Operator if operator.value not in _NUMBER_WORDS} | _EITHER
+
+NUMBER_OPERATORS = frozenset(_NUMBER_WORDS.values())
+"""The operators that go with a number."""
+STRING_OPERATORS = frozenset(_STRING_WORDS.values())
+"""The operators that go with a string."""
+
+_NUMBER_SYNONYMS = _NUMBER_WORDS | {"eq": Operator.EQUAL, "neq": Operator.NOT_EQUAL}
+
+
+def operator_named(word: str, value: Value) -> Operator:
+    """Return the operator that a word means for a value; `eq` and `neq` serve numbers too.
+
+    Raises `ContentError` for an unknown word and for one that does not go with the value's type.
+    """
+    words = _STRING_WORDS if isinstance(value, str) else _NUMBER_SYNONYMS
+    if operator := words.get(word):
+        return operator
+    known = word in _STRING_WORDS or word in _NUMBER_SYNONYMS
+    trouble = f"does not go with the {_type_name(value)} {value!r}" if known else "is not an operator"
+    raise ContentError(f"{word!r} {trouble}; use one of: {' '.join(words)}")
+
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
@@ -47,12 +116,33 @@ class Predicate:
     operator: Operator
     value: Value
 
+    def __post_init__(self) -> None:
+        value = self.value
+        check_name(self.attribute)
+        _check_value(self.attribute, value)
+        if type(value) is str:
+            if self.operator not in STRING_OPERATORS:
+                raise _misfit(self, STRING_OPERATORS)
+            if len(value) > MAX_PREDICATE_TEXT:
+                raise ContentError(
+                    f"attribute {self.attribute!r}: a string of {len(value)} characters; "
+                    f"a predicate takes at most {MAX_PREDICATE_TEXT}"
+                )
+        elif self.operator not in NUMBER_OPERATORS:
+            raise _misfit(self, NUMBER_OPERATORS)
+
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A conjunction: every predicate must hold. Several predicates may stand on one attribute."""
+    """A conjunction: every predicate must hold. Several predicates may stand on one attribute.
+
+    A subscription without predicates matches every publication.
+    """
 
     predicates: tuple[Predicate, ...]
+
+    def __post_init__(self) -> None:
+        _check_count(self.predicates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +150,16 @@ class Advertisement:
     """A client's promise: each attribute of its publications is named here and satisfies the predicates on it."""
 
     predicates: tuple[Predicate, ...]
+    attributes: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The attributes named: no publication that conforms has another."""
+
+    def __post_init__(self) -> None:
+        _check_count(self.predicates)
+        object.__setattr__(self, "attributes", frozenset(predicate.attribute for predicate in self.predicates))
+        if CLASS not in self.attributes:
+            raise ContentError(
+                f"an advertisement must name the attribute {CLASS!r}; add for example [class,eq,'STOCK']"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +167,77 @@ class Publication:
     """The content of one publication."""
 
     attributes: Mapping[str, Value]
+
+    def __post_init__(self) -> None:
+        attributes = self.attributes
+        if type(attributes.get(CLASS)) is not str:
+            raise _class_trouble(attributes)
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise ContentError(f"{len(attributes)} attributes; a publication takes at most {MAX_ATTRIBUTES}")
+        # Every publication passes here, so the common good cases are told first and in place.
+        for name, value in attributes.items():
+            kind = type(value)
+            if not (
+                (kind is float and isfinite(value))  # type: ignore[arg-type]  # mypy does not narrow by `kind is`
+                or (kind is str and value.isascii())  # type: ignore[union-attr]
+                or (kind is int and _INT64_LOW <= value <= _INT64_HIGH)  # type: ignore[operator]
+            ):
+                _check_value(name, value)
+            if not (type(name) is str and 0 < len(name) <= MAX_NAME_LENGTH and name.isascii()):
+                check_name(name)
+
+
+def check_name(name: str) -> None:
+    """Raise `ContentError` unless this can be an attribute's name."""
+    if type(name) is not str:
+        raise ContentError(f"an attribute's name must be a string, not {type(name).__name__}")
+    if not 0 < len(name) <= MAX_NAME_LENGTH:
+        raise ContentError(f"an attribute's name takes 1 to {MAX_NAME_LENGTH} characters, not {len(name)}")
+    if not name.isascii():
+        _check_scalars("an attribute's name", name)
+
+
+def _check_value(name: str, value: object) -> None:
+    if type(value) not in (int, float, str):  # subclasses too: a bool is no number, and a NumPy float prints otherwise
+        kind = type(value).__name__
+        raise ContentError(f"attribute {name!r}: a value is an int, a float or a str, not a {kind}; convert it")
+    if isinstance(value, str):
+        if not value.isascii():
+            _check_scalars(f"the value of attribute {name!r}", value)
+    elif isinstance(value, float):
+        if not isfinite(value):
+            raise ContentError(f"attribute {name!r}: {value!r} is not a finite number")
+    elif isinstance(value, int) and not -_INTEGER_LIMIT < value < _INTEGER_LIMIT:
+        raise ContentError(f"attribute {name!r}: an integer takes at most {MAX_INTEGER_DIGITS} digits")
+
+
+def _check_scalars(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ContentError(
+            f"{what} has a lone surrogate at index {error.start}; strings must be valid Unicode"
+        ) from None
+
+
+def _check_count(predicates: tuple[Predicate, ...]) -> None:
+    if len(predicates) > MAX_PREDICATES:
+        raise ContentError(f"{len(predicates)} predicates; a conjunction takes at most {MAX_PREDICATES}")
+
+
+def _misfit(predicate: Predicate, fitting: frozenset[Operator]) -> ContentError:
+    words = " ".join(operator.value for operator in Operator if operator in fitting)
+    return ContentError(
+        f"attribute {predicate.attribute!r}: {predicate.operator.value!r} does not go with the "
+        f"{_type_name(predicate.value)} {predicate.value!r}; use one of: {words}"
+    )
+
+
+def _class_trouble(attributes: Mapping[str, Value]) -> ContentError:
+    if CLASS in attributes:
+        return ContentError(f"the attribute {CLASS!r} must be a string, not {attributes[CLASS]!r}; put it in quotes")
+    return ContentError(f"a publication must carry the attribute {CLASS!r}; add for example [class,'STOCK']")
+
+
+def _type_name(value: Value) -> str:
+    return "string" if isinstance(value, str) else "number"

@@ -1,0 +1,45 @@
+"""Whether one predicate holds for one value."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from broker_service.language.model import Operator, Predicate, Value
+
+
+def _present(_value: Value, _sample: Value) -> bool:
+    return True
+
+
+TESTS: Mapping[Operator, Callable[[Any, Any], bool]] = MappingProxyType(
+    {
+        Operator.EQUAL: operator.eq,
+        Operator.NOT_EQUAL: operator.ne,
+        Operator.LESS: operator.lt,
+        Operator.LESS_OR_EQUAL: operator.le,
+        Operator.GREATER: operator.gt,
+        Operator.GREATER_OR_EQUAL: operator.ge,
+        Operator.STRING_EQUAL: operator.eq,
+        Operator.STRING_NOT_EQUAL: operator.ne,
+        Operator.STRING_LESS: operator.lt,
+        Operator.STRING_LESS_OR_EQUAL: operator.le,
+        Operator.STRING_GREATER: operator.gt,
+        Operator.STRING_GREATER_OR_EQUAL: operator.ge,
+        Operator.STRING_PREFIX: str.startswith,
+        Operator.STRING_POSTFIX: str.endswith,
+        Operator.STRING_CONTAINS: operator.contains,
+        Operator.PRESENT: _present,
+    }
+)
+"""For each operator, the test of (a publication's value, the predicate's value), both of the operator's type."""
+
+_test_of = dict(TESTS).__getitem__
+
+
+def holds(predicate: Predicate, value: Value) -> bool:
+    """Return whether the value satisfies the predicate; a value of the other type never does."""
+    wanted = predicate.value
+    return (type(value) is str) is (type(wanted) is str) and _test_of(predicate.operator)(value, wanted)

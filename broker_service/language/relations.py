@@ -1,0 +1,128 @@
+"""The relations between publications, subscriptions and advertisements.
+
+All are exact: over the real numbers, over all strings by code point, for every pair of operators and for conjunctions.
+The ground is what publications are (see `model`): any set of attributes with values of either type, except that
+`class` is always there and always a string. An attribute that a publication lacks fails every predicate on it, `<>`
+and `neq` too.
+
+Predicates on different attributes do not bear on each other, so every question falls apart into one for each attribute,
+answered by `number_sets` or `string_sets`.
+
+*Two readings of "intersects".* A subscription bounds only the attributes it names; an advertisement also forbids those
+it does not name, and lets those it names be missing. So the same predicates give different answers: `[class,eq,'A']` as
+a subscription has publications in common with `[class,eq,'A'],[price,>,1]`; as an advertisement it has none, for no
+publication that conforms to it has a price. Hence two names: `intersects` for an advertisement and a subscription (what
+routing asks, and PADRES's meaning of the word), `overlaps` for two subscriptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from broker_service.language import number_sets, string_sets
+from broker_service.language.evaluation import holds
+from broker_service.language.model import CLASS, Advertisement, Operator, Predicate, Publication, Subscription
+
+_ANY_CLASS = Predicate(CLASS, Operator.PRESENT, "")
+"""What is known of the class of every publication."""
+
+
+def matches(subscription: Subscription, publication: Publication) -> bool:
+    """Return whether every predicate of the subscription holds for the publication."""
+    attributes = publication.attributes
+    for predicate in subscription.predicates:
+        value = attributes.get(predicate.attribute)
+        if value is None or not holds(predicate, value):
+            return False
+    return True
+
+
+def conforms(publication: Publication, advertisement: Advertisement) -> bool:
+    """Return whether each attribute of the publication is advertised and satisfies the predicates on it.
+
+    Advertised attributes may be missing, except `class`, which no publication lacks.
+    """
+    attributes = publication.attributes
+    if not attributes.keys() <= advertisement.attributes:
+        return False
+    for predicate in advertisement.predicates:
+        value = attributes.get(predicate.attribute)
+        if value is not None and not holds(predicate, value):
+            return False
+    return True
+
+
+def covers(general: Subscription, special: Subscription) -> bool:
+    """Return whether every publication that matches `special` matches `general`.
+
+    A subscription that nothing can match is covered by all.
+    """
+    known = _by_attribute((*special.predicates, _ANY_CLASS))
+    for predicate in general.predicates:
+        held = known.get(predicate.attribute)
+        if held is None or _escapable(held, predicate):
+            return not all(_satisfiable(predicates) for predicates in known.values())
+    return True
+
+
+def intersects(advertisement: Advertisement, subscription: Subscription) -> bool:
+    """Return whether some publication conforms to the advertisement and matches the subscription.
+
+    That is: the subscription asks only for advertised attributes, and each of them, and the class, can have a value
+    that suits both.
+    """
+    wanted = _by_attribute((*subscription.predicates, _ANY_CLASS))
+    if not wanted.keys() <= advertisement.attributes:
+        return False
+    for predicate in advertisement.predicates:
+        if together := wanted.get(predicate.attribute):
+            together.append(predicate)
+    return all(_satisfiable(predicates) for predicates in wanted.values())
+
+
+def overlaps(one: Subscription, other: Subscription) -> bool:
+    """Return whether some publication matches both subscriptions."""
+    together = _by_attribute((*one.predicates, *other.predicates, _ANY_CLASS))
+    return all(_satisfiable(predicates) for predicates in together.values())
+
+
+def satisfiable(subscription: Subscription) -> bool:
+    """Return whether some publication matches the subscription."""
+    return overlaps(subscription, subscription)
+
+
+def _by_attribute(predicates: Iterable[Predicate]) -> dict[str, list[Predicate]]:
+    grouped: dict[str, list[Predicate]] = {}
+    for predicate in predicates:
+        grouped.setdefault(predicate.attribute, []).append(predicate)
+    return grouped
+
+
+def _satisfiable(predicates: Sequence[Predicate]) -> bool:
+    """Whether one value meets these predicates, which are on one attribute."""
+    types = {type(predicate.value) is str for predicate in predicates}
+    if len(types) > 1:
+        return False
+    conditions = [(predicate.operator, predicate.value) for predicate in predicates]
+    if types == {True}:
+        return string_sets.satisfiable(cast(list[string_sets.Condition], conditions))
+    return number_sets.satisfiable(cast(list[number_sets.Condition], conditions))
+
+
+def _escapable(predicates: Sequence[Predicate], predicate: Predicate) -> bool:
+    """Whether one value meets these predicates, which are on its attribute, but not this predicate."""
+    if predicate in predicates:
+        return False
+    types = {type(known.value) is str for known in predicates}
+    if len(types) > 1:
+        return False
+    if types != {type(predicate.value) is str}:
+        return _satisfiable(predicates)
+    conditions = [(known.operator, known.value) for known in predicates]
+    condition = (predicate.operator, predicate.value)
+    if types == {True}:
+        return string_sets.escapable(
+            cast(list[string_sets.Condition], conditions), cast(string_sets.Condition, condition)
+        )
+    return number_sets.escapable(cast(list[number_sets.Condition], conditions), cast(number_sets.Condition, condition))

@@ -1,0 +1,115 @@
+"""Content as bytes: the bodies of messages, encoded as the messages of proto/content.proto.
+
+What comes in is not trusted: whatever does not decode to a value of the model raises `ContentError`, which says why. An
+integer travels as such within 64 bits and as decimal digits beyond. Decoding a publication is on every publication's
+way, so its loop is written for speed; the model's constructors do the checking.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.message import DecodeError
+
+from broker_service.generated.content_pb2 import Content, Predicates
+from broker_service.generated.content_pb2 import Value as WireValue
+from broker_service.language.model import (
+    MAX_ATTRIBUTES,
+    MAX_INTEGER_DIGITS,
+    MAX_PREDICATES,
+    ContentError,
+    Predicate,
+    Publication,
+    Value,
+    operator_named,
+)
+
+_INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
+
+
+def encode_publication(publication: Publication) -> bytes:
+    """Return the bytes `decode_publication` takes; attributes keep their order."""
+    content = Content()
+    add = content.attributes.add
+    for name, value in publication.attributes.items():
+        attribute = add()
+        attribute.name = name
+        _set(attribute.value, value)
+    return content.SerializeToString()
+
+
+def decode_publication(data: bytes) -> Publication:
+    """Return the publication these bytes encode. Raises `ContentError`."""
+    try:
+        pairs = Content.FromString(data).attributes
+    except DecodeError as error:
+        raise ContentError(f"a publication's body cannot be decoded: {error}") from None
+    if len(pairs) > MAX_ATTRIBUTES:
+        raise ContentError(f"{len(pairs)} attributes; a publication takes at most {MAX_ATTRIBUTES}")
+    attributes: dict[str, Value] = {}
+    for pair in pairs:
+        wire = pair.value
+        # A field that is not set reads as zero or empty, which is cheaper to find out than which one is set.
+        attributes[pair.name] = wire.decimal or wire.text or wire.integer or _get(pair.name, wire)
+    if len(attributes) != len(pairs):
+        raise ContentError(f"attribute {_repeated([pair.name for pair in pairs])!r} occurs more than once")
+    return Publication(attributes)
+
+
+def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
+    """Return the bytes `decode_predicates` takes; predicates keep their order."""
+    message = Predicates()
+    for predicate in predicates:
+        wire = message.predicates.add()
+        wire.attribute = predicate.attribute
+        wire.operator = predicate.operator.value
+        _set(wire.value, predicate.value)
+    return message.SerializeToString()
+
+
+def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
+    """Return the predicates these bytes encode, at least one. Raises `ContentError`.
+
+    An empty list is refused: nobody means to subscribe to everything by an empty body.
+    """
+    try:
+        wires = Predicates.FromString(data).predicates
+    except DecodeError as error:
+        raise ContentError(f"predicates cannot be decoded: {error}") from None
+    if not 0 < len(wires) <= MAX_PREDICATES:
+        raise ContentError(f"{len(wires)} predicates; a conjunction takes 1 to {MAX_PREDICATES}")
+    predicates = []
+    for wire in wires:
+        value = _get(wire.attribute, wire.value)
+        predicates.append(Predicate(wire.attribute, operator_named(wire.operator, value), value))
+    return tuple(predicates)
+
+
+def _set(wire: WireValue, value: Value) -> None:
+    if isinstance(value, str):
+        wire.text = value
+    elif isinstance(value, float):
+        wire.decimal = value
+    elif _INT64_LOW <= value <= _INT64_HIGH:
+        wire.integer = value
+    else:
+        wire.big_integer = str(value)
+
+
+def _get(attribute: str, wire: WireValue) -> Value:
+    kind = wire.WhichOneof("kind")
+    if kind is None:
+        raise ContentError(f"attribute {attribute!r} has no value")
+    if kind == "big_integer":
+        return _big_integer(wire.big_integer)
+    value: Value = getattr(wire, kind)
+    return value
+
+
+def _big_integer(digits: str) -> int:
+    magnitude = digits.removeprefix("-")
+    if not (magnitude.isascii() and magnitude.isdigit() and len(magnitude) <= MAX_INTEGER_DIGITS):
+        raise ContentError(f"a big integer takes 1 to {MAX_INTEGER_DIGITS} decimal digits, not {digits[:40]!r}")
+    return int(digits)
+
+
+def _repeated(names: list[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
