@@ -1,4 +1,4 @@
-"""An overlay of broker cores in one process, without time: messages move one frame at a time, in an order a seed picks."""
+"""An overlay of broker cores in one process, without time: frames move one at a time, in an order a seed picks."""
 
 from __future__ import annotations
 

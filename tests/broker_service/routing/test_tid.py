@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import dataclass, field
 
 import networkx as nx
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate
+from broker_service.messages import Kind, Message
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 
@@ -21,6 +23,10 @@ MODES = pytest.mark.parametrize("mode", ["fixed", "dynamic"])
 
 def above(price: float) -> tuple[Predicate, ...]:
     return STOCK, Predicate("price", Operator.GREATER, price)
+
+
+def between(low: float, high: float) -> tuple[Predicate, ...]:
+    return (*above(low), Predicate("price", Operator.LESS, high))
 
 
 def quote(price: float) -> dict[str, str | float]:
@@ -72,22 +78,9 @@ def test_quiet_overlay_delivers_exactly_once_and_matches_once(mode: str, case: t
     graph, seed = case
     rng = random.Random(seed)
     overlay = overlay_of(graph, mode, seed)
-    publishers, floors = _populate(overlay, rng)
+    population = _populate(overlay, rng)
     overlay.settle()
-    expected: dict[str, list[str]] = {client: [] for client in floors}
-    for number in range(12):
-        publisher = rng.choice(publishers)
-        price = rng.randrange(1, 100)
-        overlay.publish(publisher, f"{publisher}:{number}", quote(price))
-        for client, lowest in floors.items():
-            if price > min(lowest):
-                expected[client].append(f"{publisher}:{number}")
-        if rng.random() < 0.5:
-            overlay.settle()
-    overlay.settle()
-    assert {client: sorted(overlay.notified[client]) for client in floors} == {
-        client: sorted(ids) for client, ids in expected.items()
-    }
+    _publish_and_check(overlay, population, rng, 12)
     matched = Counter(record.id for record in overlay.records(Event.MATCHED))
     assert set(matched.values()) <= {1}
     if mode == "fixed":
@@ -95,25 +88,70 @@ def test_quiet_overlay_delivers_exactly_once_and_matches_once(mode: str, case: t
         assert set(copies.values()) <= {1}, "Property 1: no broker receives a publication twice"
 
 
-def _populate(overlay: CoreOverlay, rng: random.Random) -> tuple[list[str], dict[str, list[int]]]:
-    """Attaches publishers and subscribers, in any interleaving; returns each subscriber's lower price bounds."""
-    publishers = [f"P{number}" for number in range(rng.randrange(1, 4))]
-    floors: dict[str, list[int]] = {}
-    for publisher in publishers:
-        overlay.attach(publisher, rng.choice(overlay.names))
-        overlay.advertise(publisher, "a", above(0))
+def _publish_and_check(overlay: CoreOverlay, population: Population, rng: random.Random, count: int) -> None:
+    """Publishes with the overlay busy, and compares what every subscriber got with what it should."""
+    expected: dict[str, list[str]] = {client: [] for client in population.floors}
+    for number in range(count):
+        publisher = rng.choice(list(population.ranges))
+        price = population.price(publisher, rng)
+        overlay.publish(publisher, f"{publisher}:{number}", quote(price))
+        for client in population.interested(price):
+            expected[client].append(f"{publisher}:{number}")
         _run_a_little(overlay, rng)
+    overlay.settle()
+    assert {client: sorted(overlay.notified[client]) for client in expected} == {
+        client: sorted(ids) for client, ids in expected.items()
+    }
+
+
+@dataclass
+class Population:
+    """Clients of an overlay: what price range each publisher advertises, above what prices each subscriber listens."""
+
+    ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+    floors: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def clients(self) -> list[str]:
+        return [*self.ranges, *self.floors]
+
+    def price(self, publisher: str, rng: random.Random) -> int:
+        low, high = self.ranges[publisher]
+        return rng.randrange(low + 1, high)
+
+    def interested(self, price: float) -> list[str]:
+        return [client for client, floors in self.floors.items() if price > min(floors)]
+
+
+def _populate(overlay: CoreOverlay, rng: random.Random) -> Population:
+    """Attaches publishers and subscribers, in any interleaving, one publisher at the end."""
+    population = Population()
+    for number in range(rng.randrange(1, 4)):
+        _add_publisher(overlay, population, f"P{number}", rng)
     for number in range(rng.randrange(1, 6)):
         client = f"S{number}"
         overlay.attach(client, rng.choice(overlay.names))
-        floors[client] = [rng.randrange(0, 100) for _ in range(rng.randrange(1, 3))]
-        for index, floor in enumerate(floors[client]):
-            overlay.subscribe(client, f"s{index}", above(floor))
-            _run_a_little(overlay, rng)
-    late = f"P{len(publishers)}"
-    overlay.attach(late, rng.choice(overlay.names))
-    overlay.advertise(late, "a", above(0))
-    return [*publishers, late], floors
+        population.floors[client] = [rng.randrange(0, 100) for _ in range(rng.randrange(1, 4))]
+        _say(overlay, population, client)
+        _run_a_little(overlay, rng)
+    _add_publisher(overlay, population, "P-late", rng)
+    return population
+
+
+def _add_publisher(overlay: CoreOverlay, population: Population, publisher: str, rng: random.Random) -> None:
+    low = rng.randrange(0, 80)
+    population.ranges[publisher] = (low, rng.randrange(low + 5, 100))
+    overlay.attach(publisher, rng.choice(overlay.names))
+    _say(overlay, population, publisher)
+    _run_a_little(overlay, rng)
+
+
+def _say(overlay: CoreOverlay, population: Population, client: str) -> None:
+    """Lets a client issue all it has."""
+    if client in population.ranges:
+        overlay.advertise(client, "a", between(*population.ranges[client]))
+    for index, floor in enumerate(population.floors.get(client, [])):
+        overlay.subscribe(client, f"s{index}", above(floor))
 
 
 def _run_a_little(overlay: CoreOverlay, rng: random.Random) -> None:
@@ -128,11 +166,11 @@ def test_tables_are_empty_after_everything_is_withdrawn(mode: str, case: tuple[n
     graph, seed = case
     rng = random.Random(seed)
     overlay = overlay_of(graph, mode, seed)
-    publishers, floors = _populate(overlay, rng)
+    population = _populate(overlay, rng)
     _run_a_little(overlay, rng)
-    withdrawals = [(client, overlay.sessions[client]) for client in [*publishers, *floors]]
+    withdrawals = [overlay.sessions[client] for client in population.clients]
     rng.shuffle(withdrawals)
-    for _client, (broker, session) in withdrawals:
+    for broker, session in withdrawals:
         overlay.brokers[broker].close_session(session)
         _run_a_little(overlay, rng)
     overlay.settle()
@@ -148,15 +186,9 @@ def test_dynamic_routing_delivers_once_whatever_the_links_load(case: tuple[nx.Gr
     graph, seed = case
     rng = random.Random(seed)
     overlay = overlay_of(graph, "dynamic", seed)
-    publishers, floors = _populate(overlay, rng)
+    population = _populate(overlay, rng)
     overlay.settle()
-    count = data.draw(st.integers(1, 30))
-    for number in range(count):
-        overlay.publish(publishers[number % len(publishers)], f"x:{number}", quote(99.5))
-        _run_a_little(overlay, rng)
-    overlay.settle()
-    for client in floors:
-        assert sorted(overlay.notified[client]) == sorted(f"x:{number}" for number in range(count))
+    _publish_and_check(overlay, population, rng, data.draw(st.integers(1, 40)))
 
 
 def _two_trees(seed: int) -> CoreOverlay:
@@ -211,43 +243,34 @@ def test_a_restarted_broker_is_taught_again(mode: str, case: tuple[nx.Graph, int
     graph, seed = case
     rng = random.Random(seed)
     overlay = overlay_of(graph, mode, seed)
-    publishers, floors = _populate(overlay, rng)
+    population = _populate(overlay, rng)
     overlay.settle()
     victim = rng.choice(overlay.names)
     homes = {client: broker for client, (broker, _session) in overlay.sessions.items()}
     overlay.kill(victim)
     _run_a_little(overlay, rng)
-    overlay.settle()
+    if rng.random() < 0.5:
+        overlay.settle()
     overlay.restart(victim)
     _run_a_little(overlay, rng)
     for client, broker in homes.items():
         if broker == victim:
             overlay.attach(client, broker)
-            if client in floors:
-                for index, floor in enumerate(floors[client]):
-                    overlay.subscribe(client, f"s{index}", above(floor))
-            else:
-                overlay.advertise(client, "a", above(0))
+            _say(overlay, population, client)
     overlay.settle()
     overlay.fire_timers()
     overlay.settle()
     overlay.notified.clear()
-    for publisher in publishers:
-        overlay.publish(publisher, f"{publisher}:after", quote(99.5))
-    overlay.settle()
-    expected = sorted(f"{publisher}:after" for publisher in publishers)
-    assert {client: sorted(overlay.notified[client]) for client in floors} == dict.fromkeys(floors, expected)
-    for client in [*publishers, *floors]:
+    _publish_and_check(overlay, population, rng, 12)
+    for client in population.clients:
         broker, session = overlay.sessions[client]
         overlay.brokers[broker].close_session(session)
     overlay.settle()
-    for broker in overlay.brokers.values():
-        assert broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
+    for core in overlay.brokers.values():
+        assert core.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
 
 
 def test_a_malformed_header_is_dropped_and_counted() -> None:
-    from broker_service.messages import Kind, Message
-
     overlay = CoreOverlay([("B1", "B2")])
     for kind in Kind:
         overlay.brokers["B1"].receive("B2", [Message(kind, "x", b"\xff", b"\xff\x00garbage", 1)])
