@@ -3,7 +3,7 @@
 from emulation.scenario.errors import ScenarioError
 from emulation.scenario.loading import load
 from emulation.scenario.model import Brokers, Routing, Scenario, Timeline, Variant
-from emulation.scenario.workload import OperationItem, Publications, QuoteFile, Subscriptions, Workload
+from emulation.scenario.workload import OperationItem, Publications, QuoteFile, Subscriptions, WorkloadSection
 
 __all__ = [
     "Brokers",
@@ -16,6 +16,6 @@ __all__ = [
     "Subscriptions",
     "Timeline",
     "Variant",
-    "Workload",
+    "WorkloadSection",
     "load",
 ]

@@ -19,7 +19,7 @@ from emulation.scenario.section import Count, Name, Section
 from emulation.scenario.topology import TopologySection
 from emulation.scenario.topology import overlay as build_overlay
 from emulation.scenario.units import Duration, Size
-from emulation.scenario.workload import Workload
+from emulation.scenario.workload import WorkloadSection
 from topology import Overlay
 
 _DEFAULTS = Limits()
@@ -114,7 +114,7 @@ class Scenario(Section):
     """The overlay."""
     routing: Routing
     """The routing protocol and its options."""
-    workload: Workload
+    workload: WorkloadSection
     """Publishers, subscribers and what they do."""
     timeline: Timeline
     """The phases of a run."""

@@ -130,7 +130,7 @@ VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "pu
 )
 
 
-class Workload(Section):
+class WorkloadSection(Section):
     """Generated publishers and subscribers, operations written out, or both."""
 
     publications: Publications | None = None
@@ -141,7 +141,7 @@ class Workload(Section):
     """Operations written out one by one."""
 
     @model_validator(mode="after")
-    def _has_something_to_do(self) -> Workload:
+    def _has_something_to_do(self) -> WorkloadSection:
         if self.publications is None and not self.operations:
             raise ValueError("nothing to do: give `publications` and `subscriptions`, or `operations`")
         if self.subscriptions is not None and self.publications is None:

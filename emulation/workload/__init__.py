@@ -1,0 +1,23 @@
+"""Workloads: what logical clients advertise, subscribe to and publish, and when."""
+
+from emulation.workload.generate import Estimate, Workload, generate
+from emulation.workload.operations import (
+    Operation,
+    OperationKind,
+    predicate_record,
+    read_operations,
+    recorded_predicate,
+    write_operations,
+)
+
+__all__ = [
+    "Estimate",
+    "Operation",
+    "OperationKind",
+    "Workload",
+    "generate",
+    "predicate_record",
+    "read_operations",
+    "recorded_predicate",
+    "write_operations",
+]

@@ -1,0 +1,145 @@
+"""A scenario's whole workload: its clients, where they are, and what they do when. Everything follows from the seed."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from emulation.scenario import Publications, Scenario
+from emulation.scenario.workload import Placement
+from emulation.workload.bootstrap import extended
+from emulation.workload.explicit import explicit_notifications, explicit_operations
+from emulation.workload.operations import Operation
+from emulation.workload.publishers import NANOSECONDS, Publisher, publishers, symbol_weights
+from emulation.workload.quotes import QuoteSeries, real_quotes
+from emulation.workload.sources import read_quotes
+from emulation.workload.streams import numeric_stream, stream
+from emulation.workload.subscribers import QuoteDistribution, Subscriber, subscribers
+from topology import Overlay
+
+_ADVERTISE_UNTIL = 0.4
+_SUBSCRIBE_FROM = 0.5
+_SUBSCRIBE_UNTIL = 0.9
+"""Shares of the join phase; what is left is for the last ones to spread before the first publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How much is to be expected, for progress displays; not what the delivery verdict is computed from."""
+
+    advertisements: int
+    subscriptions: int
+    publications: int
+    notifications: int
+    duration: float
+    """Seconds, from the begin of join to the end of drain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What the clients of one run do."""
+
+    scenario: Scenario
+    publishers: tuple[Publisher, ...]
+    subscribers: tuple[Subscriber, ...]
+    explicit: tuple[Operation, ...]
+    """Operations written out in the scenario, sorted by time."""
+
+    @property
+    def clients(self) -> Mapping[str, str]:
+        """Every client and its broker."""
+        clients = {client.client: client.broker for client in (*self.publishers, *self.subscribers)}
+        return clients | {operation.client: operation.broker for operation in self.explicit}
+
+    def operations(self) -> Iterator[Operation]:
+        """All operations sorted by time, made while they are read; publications are never held in memory."""
+        seconds = self.scenario.timeline
+        begin, run = round(seconds.join * NANOSECONDS), round(seconds.run * NANOSECONDS)
+        section = self.scenario.workload.publications
+        arrivals = "periodic" if section is None else section.arrivals
+        streams = [one.publications(begin, run, arrivals, self.scenario.seed) for one in self.publishers]
+        yield from heapq.merge(self._joining(), self.explicit, *streams, key=lambda operation: operation.at)
+
+    def estimate(self) -> Estimate:
+        run = self.scenario.timeline.run
+        published = sum(one.rate for one in self.publishers) * run
+        written = [operation.operation for operation in self.explicit]
+        return Estimate(
+            advertisements=sum(len(one.series) for one in self.publishers) + written.count("advertise"),
+            subscriptions=sum(len(one.choices) for one in self.subscribers) + written.count("subscribe"),
+            publications=round(published) + written.count("publish"),
+            notifications=round(published * sum(one.expected_share() for one in self.subscribers))
+            + explicit_notifications(self.explicit),
+            duration=self.scenario.timeline.duration,
+        )
+
+    def _joining(self) -> list[Operation]:
+        """Advertisements and subscriptions, each at its random time in the join phase."""
+        join = self.scenario.timeline.join * NANOSECONDS
+        mixed = self.scenario.timeline.join_order == "mixed"
+        until = _SUBSCRIBE_UNTIL if mixed else _ADVERTISE_UNTIL
+        since = 0.0 if mixed else _SUBSCRIBE_FROM
+        seed = self.scenario.seed
+        advertising, subscribing = stream(seed, "advertise"), stream(seed, "subscribe")
+        joining = [
+            *(
+                _at(_moment(advertising, 0.0, until * join), operation)
+                for one in self.publishers
+                for operation in one.advertisements()
+            ),
+            *(
+                _at(_moment(subscribing, since * join, _SUBSCRIBE_UNTIL * join), operation)
+                for one in self.subscribers
+                for operation in one.subscriptions()
+            ),
+        ]
+        return sorted(joining, key=lambda operation: operation.at)
+
+
+def generate(scenario: Scenario, overlay: Overlay) -> Workload:
+    """The workload of a scenario (or of one of its variants) on its overlay; the same one for the same seed.
+
+    Raises `ScenarioError` for quotes or operations that cannot be read.
+    """
+    section = scenario.workload
+    seed = scenario.seed
+    brokers = [broker.id for broker in overlay.brokers]
+    publishing: tuple[Publisher, ...] = ()
+    subscribing: tuple[Subscriber, ...] = ()
+    if section.publications is not None:
+        wanted = section.publications
+        series = _series(wanted, seed)
+        homes = placed(wanted.publishers, wanted.placement, brokers, stream(seed, "publishers"))
+        publishing = publishers(wanted, homes, series, seed)
+        if section.subscriptions is not None:
+            distribution = QuoteDistribution(series, symbol_weights(publishing))
+            interested = section.subscriptions
+            homes = placed(interested.subscribers, interested.placement, brokers, stream(seed, "subscribers"))
+            subscribing = subscribers(interested, homes, distribution, seed)
+    return Workload(scenario, publishing, subscribing, explicit_operations(section.operations))
+
+
+def placed(count: int, placement: Placement, brokers: Sequence[str], rng: random.Random) -> list[str]:
+    """The brokers of so many clients, in the clients' order."""
+    if placement == "uniform":
+        return rng.choices(brokers, k=count)
+    turn = rng.sample(brokers, len(brokers)) if placement == "spread" else list(placement)
+    return [turn[index % len(turn)] for index in range(count)]
+
+
+def _series(section: Publications, seed: int) -> tuple[QuoteSeries, ...]:
+    count = section.symbol_count
+    given = real_quotes() if section.source == "stocks" else read_quotes(section.source, count)
+    return extended(given, count, numeric_stream(seed, "bootstrap"))
+
+
+def _at(time: int, operation: Operation) -> Operation:
+    return msgspec.structs.replace(operation, at=time)
+
+
+def _moment(rng: random.Random, begin: float, end: float) -> int:
+    return int(rng.uniform(begin, end))

@@ -1,0 +1,73 @@
+"""What logical clients do, one record an operation, as the drivers read it: JSON lines sorted by time."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from broker_service.language import ContentError, Predicate, Value, operator_named
+from broker_service.trace import PredicateRecord
+
+
+class OperationKind(enum.StrEnum):
+    """The five things a client does."""
+
+    ADVERTISE = "advertise"
+    UNADVERTISE = "unadvertise"
+    SUBSCRIBE = "subscribe"
+    UNSUBSCRIBE = "unsubscribe"
+    PUBLISH = "publish"
+
+
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One operation of one client."""
+
+    at: int
+    """Nanoseconds from the start of the workload (the begin of the join phase)."""
+    client: str
+    """Unique in a run; always at the same broker."""
+    broker: str
+    operation: OperationKind
+    id: str
+    """The client's own name for its advertisement or subscription (`a1`, `s1`); a publication's `<client>:<n>`."""
+    attributes: dict[str, Value] | None = None
+    """A publication's content."""
+    predicates: list[PredicateRecord] | None = None
+    """The content of a subscription or an advertisement."""
+
+
+def predicate_record(predicate: Predicate) -> PredicateRecord:
+    """A predicate of the language as operations and logs write it."""
+    if isinstance(predicate.value, str):
+        return PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, string=predicate.value)
+    return PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, number=predicate.value)
+
+
+def recorded_predicate(record: PredicateRecord) -> Predicate:
+    """The inverse of `predicate_record`. Raises `ContentError` for a record that no predicate has."""
+    value = record.number if record.string is None else record.string
+    if value is None:
+        raise ContentError(f"the predicate on {record.attribute} has no value")
+    return Predicate(record.attribute, operator_named(record.operator, value), value)
+
+
+def write_operations(path: Path, operations: Iterable[Operation]) -> int:
+    """Writes a file without holding it in memory. Returns how many operations there were."""
+    encoder = msgspec.json.Encoder()
+    written = 0
+    with path.open("wb") as file:
+        for operation in operations:
+            file.write(encoder.encode(operation) + b"\n")
+            written += 1
+    return written
+
+
+def read_operations(path: Path) -> Iterator[Operation]:
+    """Reads a file one line at a time. Raises `msgspec.DecodeError` or `OSError`."""
+    decoder = msgspec.json.Decoder(Operation)
+    with path.open("rb") as file:
+        for line in file:
+            yield decoder.decode(line)
