@@ -1,8 +1,9 @@
 """Any number of further symbols out of a few real ones: a moving block bootstrap of daily log returns.
 
-Blocks of consecutive days are drawn with replacement and laid end to end (H. R. Kuensch, The jackknife and the bootstrap
-for general stationary observations, Annals of Statistics 17, 1989), so that volatility stays clustered as it is in the
-real series. Each day keeps its own shape (open, high and low relative to the close) and its volume.
+Blocks of consecutive days are drawn with replacement and laid end to end (H. R. Künsch, The jackknife and the
+bootstrap for general stationary observations, Annals of Statistics 17, 1989), so that volatility stays clustered as it
+is in the real series. Each day keeps its own shape (open, high and low relative to the close) and its volume. The
+source's trend is taken out: a share that halved in its one real year would be worth nothing after ten such years.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def bootstrap(source: QuoteSeries, symbol: str, length: int, rng: np.random.Gene
     close = np.asarray(source.numbers["close"], dtype=np.float64)
     returns = np.diff(np.log(close), prepend=np.log(close[0]))
     returns[np.abs(returns) > _LARGEST_RETURN] = 0.0
+    returns[1:] -= returns[1:].mean() if len(source) > 1 else 0.0
     days = _days(len(source), length, rng)
     first = rng.choice(close) * rng.uniform(0.5, 1.5)
     path = np.maximum(first * np.exp(np.cumsum(returns[days])), _CENT)

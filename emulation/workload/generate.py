@@ -13,7 +13,7 @@ from emulation.scenario import Publications, Scenario
 from emulation.scenario.workload import Placement
 from emulation.workload.bootstrap import extended
 from emulation.workload.explicit import explicit_notifications, explicit_operations
-from emulation.workload.operations import Operation
+from emulation.workload.operations import Operation, OperationKind
 from emulation.workload.publishers import NANOSECONDS, Publisher, publishers, symbol_weights
 from emulation.workload.quotes import QuoteSeries, real_quotes
 from emulation.workload.sources import read_quotes
@@ -52,8 +52,11 @@ class Workload:
     @property
     def clients(self) -> Mapping[str, str]:
         """Every client and its broker."""
-        clients = {client.client: client.broker for client in (*self.publishers, *self.subscribers)}
-        return clients | {operation.client: operation.broker for operation in self.explicit}
+        return {
+            **{one.client: one.broker for one in self.publishers},
+            **{one.client: one.broker for one in self.subscribers},
+            **{operation.client: operation.broker for operation in self.explicit},
+        }
 
     def operations(self) -> Iterator[Operation]:
         """All operations sorted by time, made while they are read; publications are never held in memory."""
@@ -69,9 +72,9 @@ class Workload:
         published = sum(one.rate for one in self.publishers) * run
         written = [operation.operation for operation in self.explicit]
         return Estimate(
-            advertisements=sum(len(one.series) for one in self.publishers) + written.count("advertise"),
-            subscriptions=sum(len(one.choices) for one in self.subscribers) + written.count("subscribe"),
-            publications=round(published) + written.count("publish"),
+            advertisements=sum(len(one.series) for one in self.publishers) + written.count(OperationKind.ADVERTISE),
+            subscriptions=sum(len(one.choices) for one in self.subscribers) + written.count(OperationKind.SUBSCRIBE),
+            publications=round(published) + written.count(OperationKind.PUBLISH),
             notifications=round(published * sum(one.expected_share() for one in self.subscribers))
             + explicit_notifications(self.explicit),
             duration=self.scenario.timeline.duration,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from broker_service.language import Value
 from emulation.scenario import Publications
 from emulation.workload.operations import Operation, OperationKind, predicate_record
 from emulation.workload.quotes import QuoteSeries
@@ -69,7 +70,7 @@ class Publisher:
                 yield int(at)
                 at += rng.expovariate(1.0) * gap
 
-    def _walk(self, series: QuoteSeries, run: int, seed: int) -> Iterator[Mapping[str, str | int | float]]:
+    def _walk(self, series: QuoteSeries, run: int, seed: int) -> Iterator[dict[str, Value]]:
         expected = self.rate * run / NANOSECONDS / len(self.series)
         stride = max(1.0, len(series) / max(expected, 1.0))
         position = stream(seed, f"quotes:{self.client}:{series.symbol}").random() * stride

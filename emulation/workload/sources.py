@@ -110,7 +110,7 @@ def _series(symbol: str, quotes: Sequence[dict[str, Value]]) -> QuoteSeries:
         column = [quote[name] for quote in quotes]
         if not isinstance(first, str):
             whole = all(isinstance(value, int) for value in column)
-            numbers[name] = np.array(column, dtype=np.int64 if whole else np.float64)
+            numbers[name] = np.array(column, dtype=np.int64) if whole else np.array(column, dtype=np.float64)
         elif name in ("class", "symbol"):
             constants[name] = first
             if column.count(first) != len(column):
