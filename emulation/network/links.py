@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from mininet.link import Intf
 from mininet.link import Link as MininetLink
 
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import Node, NodeInterface
-from emulation.network.relay_messages import AddLink
+from emulation.network.relay_messages import AddLink, ChangeDirection, DirectionCounters, SetUp
 from emulation.network.relay_process import RelayProcess
+from topology.model import LinkProperties
+
+_UNSHAPED = LinkProperties()
 
 
 def interface_parameters(names: LinkNames, side: int) -> dict[str, Any]:
@@ -23,37 +29,82 @@ def interface_parameters(names: LinkNames, side: int) -> dict[str, Any]:
 
 
 class PlainLink(MininetLink):  # type: ignore[misc]
-    """A veth pair, made in the nodes' namespaces from the start."""
+    """A veth pair, made in the nodes' namespaces from the start, that has no properties.
 
-    def __init__(self, nodes: tuple[Node, Node], names: LinkNames) -> None:
+    Sides are 0 for what enters at end `a`, 1 for what enters at end `b`. All methods raise `NetworkError`.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[Node, Node],
+        names: LinkNames,
+        interface: type[Intf] = NodeInterface,
+        parameters: Sequence[Mapping[str, object]] = ({}, {}),
+    ) -> None:
+        self.names = names
         try:
             super().__init__(
                 *nodes,
                 intfName1=names.interfaces[0],
                 intfName2=names.interfaces[1],
-                intf=NodeInterface,
-                params1=interface_parameters(names, 0),
-                params2=interface_parameters(names, 1),
+                intf=interface,
+                params1=interface_parameters(names, 0) | dict(parameters[0]),
+                params2=interface_parameters(names, 1) | dict(parameters[1]),
             )
-        except NetworkError:
-            raise
+        except NetworkError as error:
+            raise NetworkError(f"{names}: {error}") from error
         except Exception as error:  # Mininet raises nothing narrower
-            raise NetworkError(f"cannot make {names}: {error}") from error
+            raise NetworkError(f"{names} cannot be made: {' '.join(str(error).split())}") from error
+
+    def verify(self) -> None:
+        """Raise unless the link has the properties asked for."""
+        for properties in (self.names.link.forward, self.names.link.backward):
+            if replace(properties, queue_limit=_UNSHAPED.queue_limit) != _UNSHAPED:
+                raise NetworkError(f"{self.names} asks for properties, which plain links have none of")
+
+    def change(self, side: int, properties: LinkProperties) -> None:
+        """Give frames that enter at a side from now on other properties; those under way keep theirs."""
+        raise NetworkError(f"{self.names} is a plain one: its properties cannot change")
+
+    def cut(self, side: int) -> None:
+        """Drop what enters at a side from now on; frames under way still arrive."""
+        raise NetworkError(f"{self.names} is a plain one: it cannot be cut")
+
+    def restore(self, side: int) -> None:
+        """Undo `cut`."""
+        raise NetworkError(f"{self.names} is a plain one: it was never cut")
 
 
 class UserspaceLink(PlainLink):
     """A pair of TAP interfaces, made in the nodes' namespaces by the relay, which carries frames between them."""
 
     def __init__(self, nodes: tuple[Node, Node], names: LinkNames, index: int, relay: RelayProcess) -> None:
+        self.processes = nodes[0].pid, nodes[1].pid
         self._index = index
         self._relay = relay
-        self._nodes = nodes
-        self._properties = (names.link.forward, names.link.backward)
         super().__init__(nodes, names)
 
-    def makeIntfPair(  # type: ignore[override]  # noqa: N802 - Mininet's name
-        self, first: str, second: str, *_: Any, **__: Any
-    ) -> None:
+    def makeIntfPair(self, first: str, second: str, *_: Any, **__: Any) -> None:  # noqa: N802 - Mininet's name
         """Have the relay open both ends."""
-        processes = self._nodes[0].pid, self._nodes[1].pid
-        self._relay.carry_out(AddLink(self._index, processes, (first, second), self._properties))
+        link = self.names.link
+        self._relay.carry_out(AddLink(self._index, self.processes, (first, second), (link.forward, link.backward)))
+
+    def verify(self) -> None:
+        """Raise unless the relay carries this link's frames."""
+        self.counters()
+
+    def change(self, side: int, properties: LinkProperties) -> None:
+        self._relay.carry_out(ChangeDirection(self._index, side, properties))
+
+    def cut(self, side: int) -> None:
+        self._relay.carry_out(SetUp(self._index, side, False))
+
+    def restore(self, side: int) -> None:
+        self._relay.carry_out(SetUp(self._index, side, True))
+
+    def counters(self) -> tuple[DirectionCounters, DirectionCounters]:
+        """What the relay has counted since the link was made: from end a to b, and from b to a."""
+        directions = self._relay.counters(self._index).directions
+        if any(direction.broken for direction in directions):
+            raise NetworkError(f"an interface of {self.names} has vanished: did its broker's namespace end?")
+        return directions

@@ -7,8 +7,10 @@ import hashlib
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from emulation.errors import HostError
+from emulation.journal import Resource
 from topology.model import BrokerId, Link
 
 MAXIMUM_LINKS = 99_999
@@ -31,6 +33,19 @@ class LinkDriver(enum.StrEnum):
     """A relay process between two TAP interfaces."""
     PLAIN = "plain"
     """Nothing: a bare veth pair, for benchmarks. Links that ask for properties are refused."""
+
+
+class Journal(Protocol):
+    """Where a run writes down what it is about to change on the host, before it does. See `emulation.journal`."""
+
+    def creating(self, resource: Resource, name: str) -> None:
+        """To be called before the change."""
+
+    def started(self, name: str, pid: int) -> None:
+        """Completes `creating` for a process."""
+
+    def removed(self, resource: Resource, name: str) -> None:
+        """To be called once the thing is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def run_in_namespace(pid: int, command: Sequence[str], text: str | None = None) 
     return in_namespace(pid, lambda: subprocess.run(command, input=text, capture_output=True, text=True, check=False))
 
 
-def read_interface_counters(pid: int) -> dict[str, int]:
+def read_send_drops(pid: int) -> dict[str, int]:
     """Frames that each interface in the namespace of process `pid` failed to send, by interface name."""
     text = in_namespace(pid, lambda: Path("/proc/thread-self/net/dev").read_text(encoding="ascii"))
     lines = (line.split(":", 1) for line in text.splitlines() if ":" in line)

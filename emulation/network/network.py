@@ -1,30 +1,33 @@
 """The emulated network of an overlay: a Mininet host for each broker, and between them the overlay's links.
 
-Mininet's `Mininet` object is not used, for it changes limits of the whole host; its hosts and links are used on their own.
-There are no switches: each link is a network of two addresses, `10.x.y.z/30`, and a broker that talks to a neighbour talks
-over that very link.
+Mininet's `Mininet` object is not used, for it changes limits of the whole host; its hosts and links are used on their
+own. There are no switches: each link is a network of two addresses, `10.x.y.z/30`, and a broker that talks to a
+neighbour talks over that very link.
 
-Interfaces are made inside the nodes' namespaces and never exist in the host's own. They go away with those namespaces (the
-sandboxes', or those of the hosts' shells, which end when the emulator does) or, for TAP interfaces, with the relay.
+Interfaces are made inside the nodes' namespaces and never exist in the host's own. They go away with those namespaces
+(the sandboxes', or those of the hosts' shells, which end when the emulator does); TAP interfaces, with the relay.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
 from mininet.log import lg
 
-from emulation.journal import Journal, Resource
+from emulation.journal import Resource
 from emulation.network.links import PlainLink, UserspaceLink
-from emulation.network.model import LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
+from emulation.network.model import Journal, LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
 from emulation.network.namespaces import run_in_namespace
+from emulation.network.netem import NetemLink, burst_of
 from emulation.network.nodes import Node, SandboxNode
+from emulation.network.probing import LinkProbe, Route, probe_idle, probe_under_load
 from emulation.network.relay_process import RelayProcess
-from topology.model import BrokerId, Overlay
+from emulation.network.relay_statistics import RelayStatistics, gather_statistics
+from topology.model import BrokerId, Link, LinkProperties, Overlay
 
 
 class EmulatedNetwork:
@@ -37,12 +40,13 @@ class EmulatedNetwork:
         driver: LinkDriver,
         sandboxes: Mapping[BrokerId, int] | None = None,
         journal: Journal | None = None,
+        *,
         seed: int = 0,
     ) -> None:
         """Plan the network; nothing is changed yet.
 
-        `sandboxes` gives for each broker a process whose network namespace is to be the broker's node; None or nothing: Mininet
-        hosts with namespaces of their own. `seed` decides what the relay loses and how much it delays.
+        `sandboxes` gives for each broker a process whose network namespace is to be the broker's node; None or nothing:
+        Mininet hosts with namespaces of their own. `seed` decides what the relay loses and how much it delays.
         """
         self.driver = driver
         self._overlay = overlay
@@ -51,8 +55,11 @@ class EmulatedNetwork:
         self._sandboxes = dict(sandboxes or {})
         self._journal = journal
         self._names = name_links(overlay.links, run_id)
+        self._properties: dict[tuple[BrokerId, BrokerId], LinkProperties] = {}
+        for link in overlay.links:
+            self._properties |= {(link.a, link.b): link.forward, (link.b, link.a): link.backward}
         self._nodes: dict[BrokerId, Node] = {}
-        self._links: list[PlainLink] = []
+        self._links: dict[tuple[BrokerId, BrokerId], PlainLink] = {}
         self._relay: RelayProcess | None = None
         missing = [broker.id for broker in overlay.brokers if self._sandboxes and broker.id not in self._sandboxes]
         if missing:
@@ -79,10 +86,12 @@ class EmulatedNetwork:
             if self.driver is LinkDriver.USERSPACE:
                 self._start_relay()
             for index, names in enumerate(self._names):
-                self._links.append(self._make_link(index, names))
+                self._links[names.link.a, names.link.b] = self._make_link(index, names)
             for node in self._nodes.values():
                 node.configure()
             self._verify_interfaces()
+            for link in self._links.values():
+                link.verify()
         except BaseException:
             self.stop()
             raise
@@ -110,6 +119,65 @@ class EmulatedNetwork:
         """Raise `NetworkError` if the links no longer are what they should be, because the relay has ended."""
         if self._relay is not None:
             self._relay.check()
+
+    def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None:
+        """Give what `source` sends to `target` from now on other properties; what is under way keeps its own."""
+        link, side = self._direction(source, target)
+        link.change(side, properties)
+        self._properties[source, target] = properties
+
+    def cut(self, source: BrokerId, target: BrokerId) -> None:
+        """Drop what `source` sends to `target` from now on; what is under way still arrives. Not the way back."""
+        link, side = self._direction(source, target)
+        link.cut(side)
+
+    def restore(self, source: BrokerId, target: BrokerId) -> None:
+        """Undo `cut`."""
+        link, side = self._direction(source, target)
+        link.restore(side)
+
+    def probe(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
+        """Measure delay, jitter, rate and loss of links that carry nothing else: one probe a direction.
+
+        All links of the overlay when none are given. Takes a few seconds, however many there are.
+        """
+        return probe_idle(self._routes(links))
+
+    def probe_under_load(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
+        """Measure the delay of links in use, by a few small packets each: one probe a direction."""
+        return probe_under_load(self._routes(links))
+
+    def relay_statistics(self) -> RelayStatistics | None:
+        """What the relay has carried so far; None where there is none."""
+        if self._relay is None:
+            return None
+        links = [link for link in self._links.values() if isinstance(link, UserspaceLink)]
+        return gather_statistics(self._relay.priority, links)
+
+    def _direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
+        """The link between two brokers, and at which of its sides the first one is."""
+        for ends, side in (((source, target), 0), ((target, source), 1)):
+            if ends in self._links:
+                return self._links[ends], side
+        raise NetworkError(f"there is no link between {source} and {target}")
+
+    def _routes(self, links: Iterable[Link] | None) -> list[Route]:
+        wanted = self._links if links is None else [(link.a, link.b) for link in links]
+        directions = (direction for a, b in wanted for direction in ((a, b), (b, a)))
+        return [self._route(source, target) for source, target in directions]
+
+    def _route(self, source: BrokerId, target: BrokerId) -> Route:
+        link, side = self._direction(source, target)
+        addresses = link.names.addresses
+        properties = self._properties[source, target]
+        return Route(
+            source=source,
+            target=target,
+            processes=(self.pid(source), self.pid(target)),
+            addresses=(addresses[side], addresses[1 - side]),
+            properties=properties,
+            burst=burst_of(properties) if self.driver is LinkDriver.NETEM else 0,
+        )
 
     def _require_tools(self) -> None:
         for tool, package in (("mnexec", "mininet"), ("ifconfig", "net-tools"), ("ip", "iproute2")):
@@ -141,7 +209,9 @@ class EmulatedNetwork:
             case LinkDriver.USERSPACE:
                 assert self._relay is not None
                 return UserspaceLink(nodes, names, index, self._relay)
-            case _:
+            case LinkDriver.NETEM:
+                return NetemLink(nodes, names)
+            case LinkDriver.PLAIN:
                 return PlainLink(nodes, names)
 
     def _verify_interfaces(self) -> None:

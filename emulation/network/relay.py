@@ -2,8 +2,9 @@
 
     python -m emulation.network.relay --seed SEED --control DESCRIPTOR
 
-It is started by `RelayProcess`, speaks `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper` says
-when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds what is in flight.
+It is started by `RelayProcess`, speaks `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper`
+says when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds what
+is in flight.
 
 A frame that is read late arrives late, so the relay asks for round-robin real-time scheduling (the kernel leaves other
 processes 5% of each second even then), else for a better nice value, and never collects garbage: what it makes has no
@@ -43,7 +44,7 @@ from emulation.network.relay_messages import (
     Request,
     SetUp,
 )
-from emulation.network.shaping import Drop, Shaper
+from emulation.network.shaping import Drop, Shaper, needs_single_frames
 from emulation.network.tap import HEADER_SIZE, MAXIMUM_READ, expect_frames, expect_segments, open_tap
 from topology.model import LinkProperties
 
@@ -74,11 +75,11 @@ class Direction:
         self.offload(properties)
 
     def offload(self, properties: LinkProperties) -> None:
-        """Take whole stretches of a TCP stream as one frame only where neither rate nor loss would notice."""
-        if properties.rate is None and not properties.loss:
-            expect_segments(self.source)
-        else:
+        """Take stretches of a TCP stream as one frame where nothing notices: that makes unlimited links fast."""
+        if needs_single_frames(properties):
             expect_frames(self.source)
+        else:
+            expect_segments(self.source)
 
     def change(self, properties: LinkProperties) -> None:
         self.shaper.change(properties)

@@ -7,14 +7,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from emulation.network.model import NetworkError
-from emulation.network.relay_messages import MAXIMUM_MESSAGE, Done, LinkCounters, Refused, Reply, Request
+from emulation.network.relay_messages import MAXIMUM_MESSAGE, AskStatistics, Done, LinkCounters, Refused, Reply, Request
 from emulation.processes import RUN_VARIABLE
 
 REPLY_TIMEOUT = 20.0
@@ -60,13 +59,10 @@ class RelayProcess:
         self._send(request)
         self._receive(Done)
 
-    def counters(self, requests: Sequence[Request]) -> list[LinkCounters]:
-        """The replies to requests for statistics, in order."""
-        replies = []
-        for request in requests:
-            self._send(request)
-            replies.append(self._receive(LinkCounters))
-        return replies
+    def counters(self, index: int) -> LinkCounters:
+        """What was counted on the `index`-th link."""
+        self._send(AskStatistics(index))
+        return self._receive(LinkCounters)
 
     def check(self) -> None:
         """Raise `NetworkError` when the relay is no longer there."""

@@ -8,9 +8,9 @@ Rules, in the order a frame meets them:
    arrived and not started, `queue_limit` may wait; a frame on top is dropped. Size is that of the Ethernet frame
    without preamble and check sequence, as the kernel's queueing disciplines count it.
 4. Delay and jitter follow. Jitter is drawn for each frame on its own; a sum below zero counts as zero.
-5. Frames never overtake each other: one that would leaves together with the one before it. Frames that follow each other
-   more closely than the jitter is wide are therefore later, in the mean, than their delay says. (Netem is made to do the
-   same, see `netem.py`.)
+5. Frames never overtake each other: one that would leaves together with the one before it. Frames that follow each
+   other more closely than the jitter is wide are therefore later, in the mean, than their delay says. (Netem is made to
+   do the same, see `netem.py`.)
 
 Changed properties hold for frames that arrive from then on; what is under way keeps its time.
 """
@@ -99,6 +99,11 @@ class Shaper:
         due = max(due, self._last)
         self._last = due
         return due
+
+
+def needs_single_frames(properties: LinkProperties) -> bool:
+    """Whether a stretch of a TCP stream, up to 64 KiB, may not pass as one frame, since rate or loss would notice."""
+    return properties.rate is not None or properties.loss > 0
 
 
 @cache

@@ -1,0 +1,222 @@
+"""The prober: sends UDP packets over links and times them.
+
+    python -m emulation.network.prober < TASK > SAMPLES
+
+A process of its own, so that the emulator's work is not in the measurements. It opens a socket for each link end
+inside that end's namespace. A packet carries the time it was sent; the kernel stamps it on arrival (SO_TIMESTAMPNS) by
+the same clock, so how late the prober itself wakes does not count. That clock is CLOCK_REALTIME, as the kernel has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from emulation.network.model import NetworkError
+from emulation.network.namespaces import in_namespace
+from emulation.network.probe_messages import (
+    LARGE_PAYLOAD,
+    OVERHEAD,
+    SMALL_PAYLOAD,
+    DirectionSamples,
+    ProbedDirection,
+    ProbeTask,
+)
+
+TRAIN_BUDGET = 15_000
+"""Frames per second that trains sent at the same time may make together; a fraction of what the relay can carry."""
+VOLLEY_BUDGET = 20_000
+"""Likewise for the volleys that measure loss."""
+
+_TIMESTAMP_OPTION = 35  # SO_TIMESTAMPNS
+_SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33
+_BUFFER = 8 << 20
+_TIMESPEC = struct.Struct("@qq")
+_PACKET = struct.Struct("!IIq")
+_SLICE = 0.002
+"""Seconds: packets for the delay are sent in groups this far apart."""
+_SLACK = 0.03
+_LEAST_SAMPLES = 5
+_NANOSECONDS = 1e9
+
+Arrival = tuple[int, int, int]
+"""Sequence number, when sent, when arrived (both in nanoseconds)."""
+
+
+class Prober:
+    """Sockets at both ends of the links probed, and what has arrived on them."""
+
+    def __init__(self, directions: Sequence[ProbedDirection]) -> None:
+        self._directions = directions
+        self._sockets: dict[str, socket.socket] = {}
+        self._by_descriptor: dict[int, socket.socket] = {}
+        self._epoll = select.epoll()
+        self._arrivals: list[list[Arrival]] = [[] for _ in directions]
+        self._pending = 0
+        for direction in directions:
+            for process, address in zip(direction.processes, direction.addresses, strict=True):
+                if address not in self._sockets:
+                    self._open(process, address)
+
+    def delays(self, rounds: int, interval: float) -> list[list[float]]:
+        """Send a packet in each direction every `interval` seconds, evenly spread: seconds they took."""
+        groups = max(1, round(interval / _SLICE))
+        start = time.monotonic()
+        for turn in range(rounds * groups):
+            for index in range(turn % groups, len(self._directions), groups):
+                self._send(index, turn // groups, SMALL_PAYLOAD)
+            self._receive(start + (turn + 1) * interval / groups)
+        self._receive_rest(self._directions)
+        return [[(arrived - sent) / _NANOSECONDS for _, sent, arrived in sorted(found)] for found in self._take()]
+
+    def rates(self) -> list[float | None]:
+        """Send one train in each direction that has one: bits per second at which each arrived."""
+        found: list[float | None] = [None] * len(self._directions)
+        trains = [index for index, direction in enumerate(self._directions) if direction.train]
+        for together in group(trains, self._frames_per_second, TRAIN_BUDGET):
+            for index in together:
+                for sequence in range(self._directions[index].train):
+                    self._send(index, sequence, LARGE_PAYLOAD)
+            self._receive_rest([self._directions[index] for index in together])
+            arrivals = self._take()
+            for index in together:
+                times = sorted(arrived for _, _, arrived in arrivals[index])
+                found[index] = rate_of(times[self._directions[index].warm_up :])
+        return found
+
+    def losses(self) -> list[tuple[int, int]]:
+        """Send volleys in each direction that has some: packets sent and arrived."""
+        counts = [(direction.volley * direction.volleys, 0) for direction in self._directions]
+        volleys = [direction for direction in self._directions if direction.volleys]
+        for turn in range(max((direction.volleys for direction in volleys), default=0)):
+            sending = [index for index, direction in enumerate(self._directions) if direction.volleys > turn]
+            pause = sum(self._directions[index].volley for index in sending) / VOLLEY_BUDGET
+            for index in sending:
+                direction = self._directions[index]
+                pause = max(pause, _seconds(direction, direction.volley, SMALL_PAYLOAD))
+                for sequence in range(direction.volley):
+                    self._send(index, turn * direction.volley + sequence, SMALL_PAYLOAD)
+            self._receive(time.monotonic() + pause)
+        if volleys:
+            self._receive_rest(volleys)
+        return [(sent, len(found)) for (sent, _), found in zip(counts, self._take(), strict=True)]
+
+    def _frames_per_second(self, index: int) -> float:
+        return (self._directions[index].rate or 0) / 8 / (OVERHEAD + LARGE_PAYLOAD)
+
+    def _open(self, process: int, address: str) -> None:
+        opened = in_namespace(process, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK))
+        opened.setsockopt(socket.SOL_SOCKET, _TIMESTAMP_OPTION, 1)
+        for option in (_SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE):
+            opened.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+        opened.bind((address, 0))
+        self._sockets[address] = self._by_descriptor[opened.fileno()] = opened
+        self._epoll.register(opened, select.EPOLLIN)
+
+    def _send(self, index: int, sequence: int, size: int) -> None:
+        source, target = (self._sockets[address] for address in self._directions[index].addresses)
+        address = target.getsockname()
+        padding = bytes(size - _PACKET.size)
+        self._pending += 1
+        with contextlib.suppress(OSError):  # a link that is cut or gone shows in what does not arrive
+            source.sendto(_PACKET.pack(index, sequence, time.time_ns()) + padding, address)
+
+    def _receive_rest(self, directions: Sequence[ProbedDirection]) -> None:
+        """Wait for what is under way, no longer than it can take."""
+        seconds = max(direction.delay + _seconds(direction, direction.train, LARGE_PAYLOAD) for direction in directions)
+        deadline = time.monotonic() + seconds + _SLACK
+        while self._pending > 0 and (left := deadline - time.monotonic()) > 0:
+            self._poll(left)
+
+    def _receive(self, until: float) -> None:
+        """Receive what arrives until then."""
+        self._poll(0)
+        while (left := until - time.monotonic()) > 0:
+            self._poll(left)
+
+    def _poll(self, timeout: float) -> None:
+        for descriptor, _ in self._epoll.poll(timeout):
+            receive = self._by_descriptor[descriptor].recvmsg
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    packet, ancillary, _, _ = receive(_PACKET.size, _TIMESPEC.size + 64)
+                    index, sequence, sent = _PACKET.unpack(packet)
+                    seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
+                    self._arrivals[index].append((sequence, sent, seconds * 1_000_000_000 + nanoseconds))
+                    self._pending -= 1
+
+    def _take(self) -> list[list[Arrival]]:
+        taken, self._arrivals = self._arrivals, [[] for _ in self._directions]
+        self._pending = 0
+        return taken
+
+
+def rate_of(times: Sequence[int]) -> float | None:
+    """Bits per second of a train whose packets arrived at these times (nanoseconds, ascending); None of too few.
+
+    The slope of the least squares line through them, so that jitter at either end hardly counts.
+    """
+    count = len(times)
+    if count < _LEAST_SAMPLES or times[0] == times[-1]:
+        return None
+    middle = (count - 1) / 2
+    slope = sum((rank - middle) * (when - times[0]) for rank, when in enumerate(times))
+    slope /= count * (count * count - 1) / 12
+    return (OVERHEAD + LARGE_PAYLOAD) * 8 * _NANOSECONDS / slope
+
+
+def group(items: Iterable[int], cost: Callable[[int], float], budget: float) -> Iterator[list[int]]:
+    """Consecutive items in groups that cost no more than the budget together; one that does so alone stays alone."""
+    gathered: list[int] = []
+    spent = 0.0
+    for item in items:
+        if gathered and spent + cost(item) > budget:
+            yield gathered
+            gathered, spent = [], 0.0
+        gathered.append(item)
+        spent += cost(item)
+    if gathered:
+        yield gathered
+
+
+def carry_out(task: ProbeTask) -> list[DirectionSamples]:
+    """Probe, in the order of the task's directions."""
+    prober = Prober(task.directions)
+    delays = prober.delays(task.rounds, task.interval)
+    trains = [prober.rates() for _ in range(task.trains)]
+    losses = prober.losses()
+    return [
+        DirectionSamples(
+            delays=delays[index],
+            rates=[rate for rates in trains if (rate := rates[index]) is not None],
+            sent=task.rounds + losses[index][0],
+            received=len(delays[index]) + losses[index][1],
+        )
+        for index in range(len(task.directions))
+    ]
+
+
+def _seconds(direction: ProbedDirection, packets: int, payload: int) -> float:
+    """That a direction takes to send packets one after the other."""
+    return 0.0 if direction.rate is None else packets * (OVERHEAD + payload) * 8 / direction.rate
+
+
+def main() -> None:
+    """Carry out the task on standard input."""
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeTask)
+    try:
+        samples = carry_out(task)
+    except (NetworkError, OSError) as error:
+        sys.exit(str(error))
+    sys.stdout.buffer.write(msgspec.json.encode(samples))
+
+
+if __name__ == "__main__":
+    main()
