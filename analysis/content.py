@@ -38,7 +38,9 @@ def holds(predicate: Column, numbers: Column, strings: Column) -> Column:
         .when(operator == "str-prefix", F.startswith(string, asked_string))
         .when(operator == "str-postfix", F.endswith(string, asked_string))
         .when(operator == "str-contains", F.contains(string, asked_string))
-        .when(operator == "isPresent", F.when(asked_number.isNotNull(), number.isNotNull()).otherwise(string.isNotNull()))
+        .when(
+            operator == "isPresent", F.when(asked_number.isNotNull(), number.isNotNull()).otherwise(string.isNotNull())
+        )
     )
     return F.coalesce(result, F.lit(False))
 
@@ -61,51 +63,47 @@ def conforms(predicates: Column, numbers: Column, strings: Column) -> Column:
     )
 
 
-def interests(subscriptions: DataFrame) -> DataFrame:
-    """Adds `interest`, a number that subscriptions of equal predicates (in any order) share."""
-    return subscriptions.withColumn("interest", F.xxhash64(F.to_json(F.array_sort("predicates"))))
+def with_interest(subscriptions: DataFrame) -> DataFrame:
+    """Adds `interest`, which subscriptions of equal predicates (in any order) share."""
+    return subscriptions.withColumn("interest", F.md5(F.to_json(F.array_sort("predicates"))))
 
 
 def matches(publications: DataFrame, interests: DataFrame) -> DataFrame:
-    """Every pair of a publication and an interest it matches.
+    """Every pair of a publication and an interest of its variant that it matches.
 
-    `publications`: any columns, with numbers and strings (maps, never null). `interests`: interest, predicates; one row
-    each. Gives the publications' columns and `interest`.
+    `publications`: variant, numbers and strings (maps, never null), and any other columns. `interests`: variant,
+    interest, predicates; one row each. Gives the publications' columns and `interest`.
     """
-    attributes = publications.withColumn("carried", F.explode(_carried()))
-    keyed = _access_predicates(attributes, interests)
-    looked_up = attributes.join(F.broadcast(keyed), F.col("carried") == F.col("access"))
+    attributes = publications.withColumn("access", F.explode(_carried()))
+    looked_up = attributes.join(F.broadcast(_by_access_predicate(attributes, interests)), ["variant", "access"])
     unkeyed = interests.where(~F.exists("predicates", _is_equality))
-    compared = publications.crossJoin(F.broadcast(unkeyed))
+    compared = publications.join(F.broadcast(unkeyed), "variant")
     columns = [*publications.columns, "interest", "predicates"]
     candidates = looked_up.select(columns).unionByName(compared.select(columns))
     matching = F.forall("predicates", lambda each: holds(each, F.col("numbers"), F.col("strings")))
     return candidates.where(matching).drop("predicates")
 
 
-def _access_predicates(attributes: DataFrame, interests: DataFrame) -> DataFrame:
-    """Interests with an equality predicate, each with the one (`access`) that the fewest publications satisfy.
+def _by_access_predicate(attributes: DataFrame, interests: DataFrame) -> DataFrame:
+    """Interests with an equality predicate, each with the key of the one (`access`) that the fewest publications carry.
 
     An interest of which no publication carries the value of some equality predicate can match none, and is left out.
     """
-    equalities = interests.select(
-        "interest",
-        "predicates",
-        F.explode(F.transform(F.filter("predicates", _is_equality), _as_carried)).alias("access"),
-    )
-    asked = equalities.select(F.col("access").alias("carried")).distinct()
+    keys = F.transform(F.filter("predicates", _is_equality), _key_of_predicate)
+    equalities = interests.withColumn("access", F.explode(keys))
+    asked = equalities.select("variant", "access").distinct()
     frequencies = (
-        attributes.join(F.broadcast(asked), "carried", "left_semi")
-        .groupBy(F.col("carried").alias("access"))
+        attributes.select("variant", "access")
+        .join(F.broadcast(asked), ["variant", "access"])
+        .groupBy("variant", "access")
         .agg(F.count("*").alias("frequency"))
     )
-    rarest = Window.partitionBy("interest").orderBy("frequency", "access")
+    rarest = Window.partitionBy("variant", "interest").orderBy(F.coalesce("frequency", F.lit(0)), "access")
     return (
-        equalities.join(F.broadcast(frequencies), "access", "left")
-        .withColumn("frequency", F.coalesce("frequency", F.lit(0)))
+        equalities.join(F.broadcast(frequencies), ["variant", "access"], "left")
         .withColumn("rank", F.row_number().over(rarest))
-        .where((F.col("rank") == 1) & (F.col("frequency") > 0))
-        .select("interest", "predicates", "access")
+        .where((F.col("rank") == 1) & F.col("frequency").isNotNull())
+        .drop("rank", "frequency")
     )
 
 
@@ -113,20 +111,18 @@ def _is_equality(predicate: Column) -> Column:
     return predicate.operator.isin(_NUMBER_EQUAL, _STRING_EQUAL)
 
 
-def _as_carried(predicate: Column) -> Column:
-    return _key(predicate.attribute, predicate.number, predicate.string)
-
-
 def _carried() -> Column:
-    """A publication's attributes as keys that equal those of the equality predicates they satisfy."""
-    numbers = F.transform(F.map_entries("numbers"), lambda entry: _key(entry.key, entry.value, F.lit(None)))
-    strings = F.transform(F.map_entries("strings"), lambda entry: _key(entry.key, F.lit(None), entry.value))
+    """The keys of a publication's attributes."""
+    numbers = F.transform(F.map_entries("numbers"), lambda entry: _key(entry.key, entry.value))
+    strings = F.transform(F.map_entries("strings"), lambda entry: _key(entry.key, entry.value))
     return F.concat(numbers, strings)
 
 
-def _key(attribute: Column, number: Column, string: Column) -> Column:
-    """One text per attribute and value: the number's bits (0 and -0 alike) or the string itself."""
-    bits = F.conv(F.hex(F.xxhash64(number + F.lit(0.0))), 16, 36)
-    return F.when(string.isNull(), F.concat(F.lit("="), attribute, F.lit("\0"), bits)).otherwise(
-        F.concat(F.lit("'"), attribute, F.lit("\0"), string)
-    )
+def _key_of_predicate(predicate: Column) -> Column:
+    number = _key(predicate.attribute, predicate.number)
+    return F.when(predicate.operator == _NUMBER_EQUAL, number).otherwise(_key(predicate.attribute, predicate.string))
+
+
+def _key(attribute: Column, value: Column) -> Column:
+    """Equal for equal values (Spark hashes 0 and -0 alike). A chance collision only makes one more candidate."""
+    return F.xxhash64(attribute, value)

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from analysis.phases import seconds
+from analysis.tables import as_table
 from broker_service.trace import Event
 
 MILLISECOND = 1e6
@@ -34,14 +35,16 @@ def journeys(records: DataFrame) -> DataFrame:
     arrival = F.struct("hops", "time", F.col("node").alias("broker"), "peer")
     notified = F.struct("time", "client", F.col("peer").alias("broker"), "hops")
     return (
-        records.where(event.isin(concerned) & (F.coalesce("kind", F.lit("publish")) == "publish") & F.col("id").isNotNull())
+        records.where(
+            event.isin(concerned) & (F.coalesce("kind", F.lit("publish")) == "publish") & F.col("id").isNotNull()
+        )
         .groupBy("variant", F.col("id").alias("publication"))
         .agg(
             _first("client", published).alias("publisher"),
             _first("intended", published).alias("intended_ns"),
             _first("time", published).alias("published_ns"),
-            _first("numbers", published).alias("numbers"),
-            _first("strings", published).alias("strings"),
+            F.coalesce(_first("numbers", published), F.expr("cast(map() as map<string, double>)")).alias("numbers"),
+            F.coalesce(_first("strings", published), F.expr("cast(map() as map<string, string>)")).alias("strings"),
             F.count(F.when(published, 1)).alias("published"),
             (F.count(F.when(event == Event.REJECTED, 1)) > 0).alias("rejected"),
             F.size(F.collect_set(F.when(event == Event.MATCHED, F.col("node")))).alias("matching_brokers"),
@@ -59,11 +62,20 @@ def _first(column: str, condition: Column) -> Column:
 def notifications(journeys: DataFrame, phases: DataFrame) -> DataFrame:
     """The table `notifications`, from `journeys` and `phases.variant_times`."""
     repeat = Window.partitionBy("variant", "publication", "client").orderBy("notified_ns")
+    earlier = (
+        Window.partitionBy("variant", "publisher", "client")
+        .orderBy("notified_ns", "published_ns")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
     return (
         journeys.where(F.size("notified") > 0)
         .withColumn("ways", _ways())
-        .withColumn("reached", F.transform("notified", lambda one: F.struct(one.alias("one"), _way_to(one).alias("way"))))
-        .select("variant", "publication", "publisher", "intended_ns", "published_ns", F.explode("reached").alias("reached"))
+        .withColumn(
+            "reached", F.transform("notified", lambda one: F.struct(one.alias("one"), _way_to(one).alias("way")))
+        )
+        .select(
+            "variant", "publication", "publisher", "intended_ns", "published_ns", F.explode("reached").alias("reached")
+        )
         .select(
             "variant",
             "publication",
@@ -81,6 +93,8 @@ def notifications(journeys: DataFrame, phases: DataFrame) -> DataFrame:
         .withColumn("repeat", F.row_number().over(repeat).cast("long") - 1)
         .join(F.broadcast(phases), "variant", "left")
         .withColumn("second", seconds("intended_ns"))
+        .withColumn("overtaken", F.coalesce(F.max("published_ns").over(earlier) > F.col("published_ns"), F.lit(False)))
+        .transform(as_table("notifications"))
     )
 
 

@@ -9,9 +9,14 @@ the variant's phase `run`; it is negative while clients still join. Delays count
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from msgspec import Struct
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from analysis.schema import spark_schema
 
 
 class Right(StrEnum):
@@ -78,6 +83,8 @@ class Notification(Struct, frozen=True, kw_only=True):
     """The brokers it came through, the publisher's first; null when the log does not hold the whole way."""
     second: int | None
     """Of the intended time."""
+    overtaken: bool
+    """A publication that its publisher made later had reached the client before."""
 
 
 class Expectation(Struct, frozen=True, kw_only=True):
@@ -241,3 +248,9 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """Every table by its file's name."""
+
+
+def as_table(name: str) -> Callable[[DataFrame], DataFrame]:
+    """For `.transform`: the columns of a table, in its order and of its types. Fails when one is missing."""
+    fields = spark_schema(TABLES[name]).fields
+    return lambda frame: frame.select([F.col(field.name).cast(field.dataType).alias(field.name) for field in fields])
