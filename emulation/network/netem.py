@@ -52,9 +52,10 @@ class NetemInterface(TCIntf):  # type: ignore[misc]
     def config(
         self, ip: str, hardware_address: str, neighbour: tuple[str, str], properties: LinkProperties, **_: Any
     ) -> dict[str, Any]:
-        """Note address and state with the node, and shape at once; `NetworkError` when `tc` complains."""
+        """Configure and shape at once; `NetworkError` when `ip` or `tc` complain."""
         want_interface(self, ip, hardware_address, neighbour)
         self.node.want(f"link set dev {self.name} gso_max_segs {1 if needs_single_frames(properties) else 65535}")
+        self.node.configure()  # Mininet's `tc` commands take an interface that is up
         # Mininet hands `delay` on to `delayCmds`, whatever it is; the other properties travel with it.
         done: dict[str, Any] = super().config(bw=_rate(properties) / 1e6, delay=properties, up=None)
         if complaints := " ".join(line for output in done["tcoutputs"] for line in output.split()):
@@ -104,7 +105,7 @@ class NetemLink(PlainLink):
 
     def _apply(self, side: int) -> None:
         properties, name = self._properties[side], self.names.interfaces[side]
-        loss = ["loss 100%"] if self._cut[side] else []
+        loss = ["loss 100"] if self._cut[side] else []
         commands = [
             f"class change dev {name} parent 5:0 classid 5:1 htb {_htb_arguments(_rate(properties))}",
             " ".join([f"qdisc change dev {name} parent 5:1 handle 10: netem {netem_arguments(properties)}", *loss]),
@@ -186,7 +187,7 @@ def netem_arguments(properties: LinkProperties) -> str:
     words = [f"limit {_limit(properties)} delay {properties.delay * 1e6:.3f}us {properties.jitter * 1e6:.3f}us"]
     if properties.jitter and properties.distribution is not JitterDistribution.UNIFORM:
         words.append(f"distribution {properties.distribution}")
-    words.append(f"loss {properties.loss * 100:.5f}% rate {_ORDERING_RATE}")
+    words.append(f"loss {properties.loss * 100:.5f} rate {_ORDERING_RATE}")
     return " ".join(words)
 
 
