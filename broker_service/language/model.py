@@ -42,7 +42,15 @@ _INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
 
 
 class ContentError(ValueError):
-    """Content that breaks a rule of the model: its author is at fault. The message says what to mend."""
+    """Content that breaks a rule of the model: its author is at fault.
+
+    `trouble` says what is wrong, `remedy` how to mend it (where that does not go without saying); the message, both.
+    """
+
+    def __init__(self, trouble: str, remedy: str = "") -> None:
+        super().__init__(f"{trouble}; {remedy}" if remedy else trouble)
+        self.trouble = trouble
+        self.remedy = remedy
 
 
 class Operator(enum.Enum):
@@ -100,8 +108,8 @@ def operator_named(word: str, value: Value) -> Operator:
     if operator := words.get(word):
         return operator
     known = word in _STRING_WORDS or word in _NUMBER_SYNONYMS
-    trouble = f"does not go with the {_type_name(value)} {value!r}" if known else "is not an operator"
-    raise ContentError(f"{word!r} {trouble}; use one of: {' '.join(words)}")
+    trouble = f"does not go with a {_type_name(value)}" if known else "is not an operator"
+    raise ContentError(f"{shortened(word)} {trouble}", f"use one of: {' '.join(words)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +133,8 @@ class Predicate:
                 raise _misfit(self, STRING_OPERATORS)
             if len(value) > MAX_PREDICATE_TEXT:
                 raise ContentError(
-                    f"attribute {self.attribute!r}: a string of {len(value)} characters; "
-                    f"a predicate takes at most {MAX_PREDICATE_TEXT}"
+                    f"attribute {self.attribute!r}: a string of {len(value)} characters",
+                    f"a predicate takes at most {MAX_PREDICATE_TEXT}",
                 )
         elif self.operator not in NUMBER_OPERATORS:
             raise _misfit(self, NUMBER_OPERATORS)
@@ -158,7 +166,7 @@ class Advertisement:
         object.__setattr__(self, "attributes", frozenset(predicate.attribute for predicate in self.predicates))
         if CLASS not in self.attributes:
             raise ContentError(
-                f"an advertisement must name the attribute {CLASS!r}; add for example [class,eq,'STOCK']"
+                f"an advertisement must name the attribute {CLASS!r}", "add for example [class,eq,'STOCK']"
             )
 
 
@@ -173,7 +181,7 @@ class Publication:
         if type(attributes.get(CLASS)) is not str:
             raise _class_trouble(attributes)
         if len(attributes) > MAX_ATTRIBUTES:
-            raise ContentError(f"{len(attributes)} attributes; a publication takes at most {MAX_ATTRIBUTES}")
+            raise ContentError(f"{len(attributes)} attributes", f"a publication takes at most {MAX_ATTRIBUTES}")
         # Every publication passes here, so the common good cases are told first and in place.
         for name, value in attributes.items():
             kind = type(value)
@@ -200,7 +208,7 @@ def check_name(name: str) -> None:
 def _check_value(name: str, value: object) -> None:
     if type(value) not in (int, float, str):  # subclasses too: a bool is no number, and a NumPy float prints otherwise
         kind = type(value).__name__
-        raise ContentError(f"attribute {name!r}: a value is an int, a float or a str, not a {kind}; convert it")
+        raise ContentError(f"attribute {name!r}: a value is an int, a float or a str, not a {kind}", "convert it")
     if isinstance(value, str):
         if not value.isascii():
             _check_scalars(f"the value of attribute {name!r}", value)
@@ -216,28 +224,37 @@ def _check_scalars(what: str, text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise ContentError(
-            f"{what} has a lone surrogate at index {error.start}; strings must be valid Unicode"
+            f"{what} has a lone surrogate at index {error.start}", "strings must be valid Unicode"
         ) from None
 
 
 def _check_count(predicates: tuple[Predicate, ...]) -> None:
     if len(predicates) > MAX_PREDICATES:
-        raise ContentError(f"{len(predicates)} predicates; a conjunction takes at most {MAX_PREDICATES}")
+        raise ContentError(f"{len(predicates)} predicates", f"a conjunction takes at most {MAX_PREDICATES}")
 
 
 def _misfit(predicate: Predicate, fitting: frozenset[Operator]) -> ContentError:
     words = " ".join(operator.value for operator in Operator if operator in fitting)
     return ContentError(
         f"attribute {predicate.attribute!r}: {predicate.operator.value!r} does not go with the "
-        f"{_type_name(predicate.value)} {predicate.value!r}; use one of: {words}"
+        f"{_type_name(predicate.value)} {shortened(predicate.value)}",
+        f"use one of: {words}",
     )
 
 
 def _class_trouble(attributes: Mapping[str, Value]) -> ContentError:
     if CLASS in attributes:
-        return ContentError(f"the attribute {CLASS!r} must be a string, not {attributes[CLASS]!r}; put it in quotes")
-    return ContentError(f"a publication must carry the attribute {CLASS!r}; add for example [class,'STOCK']")
+        return ContentError(
+            f"the attribute {CLASS!r} must be a string, not {shortened(attributes[CLASS])}", "put it in quotes"
+        )
+    return ContentError(f"a publication must carry the attribute {CLASS!r}", "add for example [class,'STOCK']")
 
 
 def _type_name(value: Value) -> str:
     return "string" if isinstance(value, str) else "number"
+
+
+def shortened(value: Value) -> str:
+    """The value as a message shows it."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:60] + "..."

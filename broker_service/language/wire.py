@@ -43,7 +43,7 @@ def decode_publication(data: bytes) -> Publication:
     except DecodeError as error:
         raise ContentError(f"a publication's body cannot be decoded: {error}") from None
     if len(pairs) > MAX_ATTRIBUTES:
-        raise ContentError(f"{len(pairs)} attributes; a publication takes at most {MAX_ATTRIBUTES}")
+        raise ContentError(f"{len(pairs)} attributes", f"a publication takes at most {MAX_ATTRIBUTES}")
     attributes: dict[str, Value] = {}
     for pair in pairs:
         wire = pair.value
@@ -75,7 +75,7 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
     except DecodeError as error:
         raise ContentError(f"predicates cannot be decoded: {error}") from None
     if not 0 < len(wires) <= MAX_PREDICATES:
-        raise ContentError(f"{len(wires)} predicates; a conjunction takes 1 to {MAX_PREDICATES}")
+        raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_PREDICATES}")
     predicates = []
     for wire in wires:
         value = _get(wire.attribute, wire.value)
