@@ -46,7 +46,7 @@ def holds(predicate: Column, numbers: Column, strings: Column) -> Column:
 
 
 def conforms(predicates: Column, numbers: Column, strings: Column) -> Column:
-    """Whether a publication conforms to an advertisement: each attribute is advertised and satisfies what is said of it.
+    """Whether a publication conforms to an advertisement: all its attributes are advertised and satisfy what is said.
 
     Advertised attributes may be missing from a publication, but not `class`.
     """

@@ -1,4 +1,4 @@
-"""What went wrong, in the user's terms: one line that names the thing and the remedy, and the exit code it calls for."""
+"""What went wrong, in the user's terms: one line that names the thing and the remedy, and the exit code."""
 
 from __future__ import annotations
 

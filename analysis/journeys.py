@@ -34,10 +34,9 @@ def journeys(records: DataFrame) -> DataFrame:
     wait = F.struct("time", F.col("node").alias("broker"), "peer", "duration")
     arrival = F.struct("hops", "time", F.col("node").alias("broker"), "peer")
     notified = F.struct("time", "client", F.col("peer").alias("broker"), "hops")
+    of_publication = (F.coalesce("kind", F.lit("publish")) == "publish") & F.col("id").isNotNull()
     return (
-        records.where(
-            event.isin(concerned) & (F.coalesce("kind", F.lit("publish")) == "publish") & F.col("id").isNotNull()
-        )
+        records.where(event.isin(concerned) & of_publication)
         .groupBy("variant", F.col("id").alias("publication"))
         .agg(
             _first("client", published).alias("publisher"),

@@ -115,7 +115,7 @@ def expected(journeys: DataFrame, subscriptions: DataFrame, advertisements: Data
 
 
 def _with_entitlement(advertisements: DataFrame) -> Callable[[DataFrame], DataFrame]:
-    """Adds `entitlement`, the best standing of the advertisements a publication conforms to (0: none), and `cut_short`."""
+    """Adds `entitlement`, the best standing of the advertisements it conforms to (0: none), and `cut_short`."""
     by_client = advertisements.groupBy("variant", F.col("client").alias("publisher")).agg(
         F.collect_list(F.struct("predicates", "issued_ns", "confirmed_ns", "withdrawn_ns")).alias("advertised")
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +27,7 @@ def write_table(frame: DataFrame, results: Path, name: str) -> None:
         target = results / f"{name}.parquet"
         if target.is_dir():
             shutil.rmtree(target)
-        os.replace(written[0], target)
+        written[0].replace(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

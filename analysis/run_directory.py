@@ -95,9 +95,7 @@ class RunDirectory:
 def open_run(path: Path) -> RunDirectory:
     """Reads what describes the run. Raises `RunDirectoryError` naming the file that is missing or wrong."""
     if not path.is_dir():
-        raise RunDirectoryError(
-            f"{path}: no such run directory; `brokerlab emulate` prints the path of the one it made"
-        )
+        raise RunDirectoryError(f"{path}: no such run directory; `brokerlab emulate` prints the path of its own")
     manifest = _read(path / "manifest.json", Manifest)
     fidelity = _read(path / "fidelity.json", Fidelity) if (path / "fidelity.json").exists() else Fidelity()
     run = RunDirectory(path, manifest, fidelity, _brokers(path / "topology.json"))

@@ -38,7 +38,7 @@ _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set 
 
 @contextmanager
 def open_session(master: str = LOCAL_MASTER, scratch_parent: Path | None = None) -> Iterator[SparkSession]:
-    """A session on `master`; its temporary files live in a new directory under `scratch_parent` (default: the system's).
+    """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
     Raises `AnalysisHostError` without Java 17 or newer, or when the master cannot be reached.
     """

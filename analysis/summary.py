@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -152,7 +151,7 @@ def write_summary(summary: Summary, directory: Path) -> None:
     """Replaces `summary.json` of a run directory in one step."""
     part = directory / ".summary.json.part"
     part.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    os.replace(part, directory / "summary.json")
+    part.replace(directory / "summary.json")
 
 
 def read_summary(directory: Path) -> Summary:

@@ -1,0 +1,53 @@
+"""From log records to every table: which step feeds which, and what is kept in memory because several need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis import traffic
+from analysis.delays import delay_distribution, delays_by_hops, delays_over_time
+from analysis.journeys import journeys, notifications
+from analysis.oracle import expected, lifetimes
+from analysis.phases import phase_table, variant_times
+from analysis.run_directory import RunDirectory
+from broker_service.trace import Event
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a run, not yet computed, and the intermediate frames that the summary reads as well."""
+
+    by_name: Mapping[str, DataFrame]
+    journeys: DataFrame
+    lifetimes: DataFrame
+    """Of subscriptions and advertisements together."""
+
+    def __getitem__(self, name: str) -> DataFrame:
+        return self.by_name[name]
+
+
+def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame) -> Tables:
+    """Every table of `analysis.tables.TABLES`, from the records of a run's logs."""
+    times = variant_times(session, run.manifest.variants).cache()
+    ways = journeys(records).cache()
+    notified = notifications(ways, times).cache()
+    moved = traffic.activity(records).cache()
+    subscriptions = lifetimes(records, Event.SUBSCRIBE, Event.UNSUBSCRIBE, run.brokers).cache()
+    advertisements = lifetimes(records, Event.ADVERTISE, Event.UNADVERTISE, run.brokers).cache()
+    by_name = {
+        "notifications": notified,
+        "expected": expected(ways, subscriptions, advertisements, times).cache(),
+        "messages": traffic.messages(moved),
+        "links": traffic.links(moved),
+        "queues": traffic.queues(records, times),
+        "delays": delays_over_time(notified),
+        "distribution": delay_distribution(notified),
+        "hops": delays_by_hops(notified),
+        "matching": traffic.matching(moved),
+        "drops": traffic.drops(moved, run.brokers),
+        "phases": phase_table(session, run.manifest.variants),
+    }
+    return Tables(by_name, ways, subscriptions.unionByName(advertisements))
