@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +40,7 @@ class RunPlace:
 
     def variant(self, name: str) -> Path:
         """Where the inputs of a variant's brokers and drivers are kept."""
-        return self.directory / "variants" / name
+        return self.directory / "variants" / re.sub(r"[^A-Za-z0-9=,_-]", "_", name)
 
     def socket(self, broker: BrokerId) -> Path:
         """The broker's socket, as seen from the host."""

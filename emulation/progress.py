@@ -45,6 +45,12 @@ class Snapshot:
     delivered: int = 0
     rejected: int = 0
 
+    def begin_variant(self, name: str, number: int, run_end: float) -> None:
+        """Counts from zero again."""
+        self.variant, self.variant_number, self.run_end = name, number, run_end
+        self.phase, self.activity, self.phase_end = "start", "", None
+        self.brokers_up = self.links_up = self.published = self.publications = self.delivered = self.rejected = 0
+
     def share(self, now: float) -> float | None:
         """How far the phase has come, 0 to 1; None when nobody can know."""
         if self.phase_end is None or self.phase_end <= self.phase_begin:

@@ -1,0 +1,5 @@
+"""Running a plan."""
+
+from emulation.run.emulate import Outcome, emulate
+
+__all__ = ["Outcome", "emulate"]

@@ -17,6 +17,8 @@ from emulation.errors import HostError
 from emulation.journal import Journal, Resource
 from emulation.processes import RUN_VARIABLE
 
+_END_WITHIN = 10.0
+"""Seconds that a driver gets to write its log down."""
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -142,7 +144,7 @@ class Drivers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.end(within=0.5)
+        self.end(_END_WITHIN)
 
     @property
     def ready(self) -> bool:
@@ -165,7 +167,7 @@ class Drivers:
             process.begin(start)
 
     def end(self, within: float) -> None:
-        """Ends all, side by side."""
+        """Ends all, side by side; each flushes its log first."""
         for process in self._processes:
             process.ask_to_end()
         for process in self._processes:

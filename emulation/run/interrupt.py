@@ -57,5 +57,6 @@ class Interrupt:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked.is_set() and not self.teardown:
+            self.teardown = True
             raise QuickStop
         self._asked.set()

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import docker
 import docker.errors
-from docker.types import LogConfig
+from docker.types import LogConfig, Mount
 
 from emulation.errors import HostError
 from emulation.journal import Journal, Resource
@@ -142,11 +143,11 @@ class ContainerRuntime:
             mem_limit=resources.memory,
             nano_cpus=None if resources.cpu is None else int(resources.cpu * 1e9),
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
-            binds={
-                str(launch.config_directory.absolute()): {"bind": CONFIG_MOUNT, "mode": "ro"},
-                str(self._place.socket(broker).parent): {"bind": SOCKET_MOUNT, "mode": "rw"},
-                str(self._place.logs): {"bind": LOG_MOUNT, "mode": "rw"},
-            },
+            mounts=[
+                _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
+                _mount(SOCKET_MOUNT, self._place.socket(broker).parent),
+                _mount(LOG_MOUNT, self._place.logs),
+            ],
         )
         command = ["python", "-m", "broker_service.server", f"{CONFIG_MOUNT}/broker.json"]
         self._run(self._name(broker), broker, command, config)
@@ -199,6 +200,10 @@ class ContainerRuntime:
         if failures:
             raise failures[0]
         return [future.result() for future in futures]
+
+
+def _mount(target: str, source: Path, *, read_only: bool = False) -> Mount:
+    return Mount(target, str(source), type="bind", read_only=read_only)
 
 
 class docker_errors:  # noqa: N801 - used as a verb's context

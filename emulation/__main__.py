@@ -1,0 +1,5 @@
+"""`python -m emulation` is `brokerlab`."""
+
+from emulation.cli import main
+
+main()

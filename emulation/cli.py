@@ -1,0 +1,134 @@
+"""The command line. Each command loads what it needs when it runs, so that `brokerlab --help` answers at once."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulation.errors import BadInputError, UserError
+
+app = typer.Typer(
+    name="brokerlab",
+    help="A testbed for content-based publish/subscribe broker overlays: emulates an overlay from one scenario file, "
+    "analyses what happened to every message, and judges both delivery and the emulation itself.",
+    epilog="Exit codes: 0 delivered correctly on a valid run; 1 delivery violated; 2 bad input; "
+    "3 the emulation did not keep its promises; 4 this host cannot run it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
+
+_EMULATE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab emulate scenarios/quickstart.yaml\n
+  brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s\n
+  brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7
+"""
+
+
+@app.command(epilog=_EMULATE_EXAMPLES)
+def emulate(
+    scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
+    *,
+    runtime: Annotated[str, typer.Option(help="What hosts the brokers: auto, container or process.")] = "auto",
+    links: Annotated[str, typer.Option(help="What gives links their properties: auto, netem or userspace.")] = "auto",
+    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's own.", show_default=False)] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Changes one field of the scenario; may be repeated."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where run directories are made.")] = Path("runs"),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make the HTML report as well.")] = True,
+) -> None:
+    """Run a scenario, analyse its logs and judge it."""
+    from emulation.commands.run import Request, run_scenario
+
+    overrides = _overrides(set_ or [])
+    if seed is not None:
+        overrides["seed"] = str(seed)
+    raise typer.Exit(run_scenario(Request(scenario, overrides, runtime, links, out, report)))
+
+
+@app.command()
+def analyze(
+    run: RunArgument,
+    master: Annotated[
+        str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
+    ] = None,
+) -> None:
+    """Repeat the analysis of a run from its logs, and print its verdicts."""
+    from emulation.commands.results import analyze_run
+
+    raise typer.Exit(analyze_run(run, master))
+
+
+@app.command()
+def report(run: RunArgument) -> None:
+    """Make a run's HTML report again from its results."""
+    from emulation.commands.results import report_run
+
+    report_run(run)
+
+
+@app.command()
+def doctor() -> None:
+    """Show what this host can run, what is missing, and how to get it."""
+    from emulation.commands.host import examine_host
+
+    raise typer.Exit(examine_host())
+
+
+@app.command()
+def clean() -> None:
+    """Remove what runs that died have left on this host, and nothing else."""
+    from emulation.commands.host import clean_host
+
+    raise typer.Exit(clean_host())
+
+
+def _overrides(settings: list[str]) -> dict[str, str]:
+    """`KEY=VALUE` pairs."""
+    pairs = [setting.partition("=") for setting in settings]
+    for key, equals, value in pairs:
+        if not (key and equals):
+            raise BadInputError(f"--set {key}{equals}{value}: write KEY=VALUE, such as --set timeline.run=20s")
+    return {key.strip(): value for key, _, value in pairs}
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"brokerlab {version('brokerlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options that need no command."""
+
+
+def main() -> None:
+    """Runs the command line; a user's mistake is one line and an exit code, never a stack trace."""
+    try:
+        app()
+    except UserError as error:
+        typer.secho(f"brokerlab: {error}", err=True, fg=typer.colors.RED if sys.stderr.isatty() else None)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What every step of a run needs at hand, made once and passed along."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from emulation import manifest
+from emulation.journal import Journal
+from emulation.manifest import Manifest, Phase, VariantRecord
+from emulation.place import RunPlace
+from emulation.progress import Display, Snapshot
+from emulation.run.interrupt import Interrupt
+from emulation.runtimes.interface import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The run under way."""
+
+    place: RunPlace
+    journal: Journal
+    manifest: Manifest
+    runtime: Runtime
+    snapshot: Snapshot
+    display: Display
+    interrupt: Interrupt
+    log: Any
+    """A structlog logger that writes `emulator.log`."""
+
+    def say(self, line: str) -> None:
+        """Tells the user, and the log."""
+        self.log.info("said", line=line)
+        self.display.say(line)
+
+    def doing(self, activity: str) -> None:
+        """Shows what takes time right now."""
+        self.log.info("doing", activity=activity)
+        self.snapshot.activity = activity
+        self.display.refresh()
+
+    @contextmanager
+    def phase(
+        self, record: VariantRecord, name: str, seconds: float | None = None, activity: str = ""
+    ) -> Iterator[None]:
+        """A phase of a variant: shown while it lasts, kept in the manifest however it ends."""
+        begin = time.monotonic_ns()
+        self.snapshot.phase, self.snapshot.activity = name, activity
+        self.snapshot.phase_begin = begin / 1e9
+        self.snapshot.phase_end = None if seconds is None else begin / 1e9 + seconds
+        self.display.refresh()
+        self.log.info("phase begins", variant=record.name, phase=name, seconds=seconds)
+        try:
+            yield
+        finally:
+            record.phases.append(Phase(name=name, start=begin, end=time.monotonic_ns()))
+            manifest.write(self.manifest, self.place.directory)
+            self.log.info("phase ends", variant=record.name, phase=name)
+
+
+def open_log(place: RunPlace) -> Any:
+    """A logger that writes lines of key=value pairs to the run directory's `emulator.log`."""
+    file = (place.directory / "emulator.log").open("a", encoding="utf-8", buffering=1)
+    return structlog.wrap_logger(
+        structlog.WriteLogger(file),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False),
+        ],
+        wrapper_class=structlog.BoundLogger,
+    )

@@ -1,0 +1,232 @@
+"""One variant of a scenario, from the start of its brokers to their end."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from emulation.driver import DriverConfig
+from emulation.errors import HostError
+from emulation.fidelity import Measurements
+from emulation.manifest import VariantRecord
+from emulation.network import EmulatedNetwork, LinkDriver
+from emulation.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
+from emulation.processes import ProcessIdentity
+from emulation.run.drivers import Drivers
+from emulation.run.monitor import OverlayMonitor, QuietWatch
+from emulation.run.observation import LoadObserver, link_checks
+from emulation.run.session import Session
+from emulation.runtimes.interface import Ending, Launch
+from topology import BrokerId
+
+TICK = 0.5
+"""Seconds between two looks at brokers and drivers."""
+_LEAD = 0.3
+"""Seconds between telling the drivers when to begin and that moment."""
+_CONNECT_WITHIN = 30.0
+_CONNECT_WITHIN_EACH = 1.0
+"""Seconds that all brokers, and each further one, get to start and to connect."""
+_STOP_WITHIN = 10.0
+_QUIET_FOR = 1.0
+"""Seconds of quiet after which the drain phase ends early."""
+
+
+class VariantRun:
+    """One variant under way; `execute` does it all. Nothing but the sandboxes carries over to the next variant."""
+
+    def __init__(self, session: Session, plan: VariantPlan, driver: LinkDriver) -> None:
+        self._session = session
+        self._plan = plan
+        self._brokers: list[BrokerId] = [broker.id for broker in plan.overlay.brokers]
+        self._driver = driver
+        self._watched: dict[BrokerId, ProcessIdentity] = {}
+        self.record = VariantRecord(name=plan.name, settings=dict(plan.settings))
+        self.measured = Measurements(variant=plan.name)
+
+    def execute(self) -> None:
+        """Runs every phase. When the user interrupts, what runs is ended in order and `Interrupted` is raised."""
+        session, timeline = self._session, self._plan.scenario.timeline
+        snapshot = session.snapshot
+        snapshot.brokers, snapshot.links = len(self._brokers), len(self._plan.overlay.links)
+        with ExitStack() as stack:
+            with session.phase(self.record, "start"):
+                network = self._network(stack)
+                monitor = self._start_brokers(stack, network)
+                drivers = self._start_drivers(stack)
+            begin = time.monotonic() + _LEAD
+            drivers.begin(int(begin * 1e9))
+            with session.phase(self.record, "join", timeline.join + _LEAD, "clients advertise and subscribe"):
+                self._join(network, monitor, drivers, begin + timeline.join)
+            with session.phase(self.record, "run", timeline.run, "publishers publish"):
+                self._run(network, drivers, begin + timeline.join + timeline.run)
+            with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
+                self._drain(network, monitor, drivers, timeline.drain)
+
+    def _network(self, stack: ExitStack) -> EmulatedNetwork:
+        """The variant's network, built and probed."""
+        session, overlay = self._session, self._plan.overlay
+        session.doing("making network namespaces")
+        session.place.make_socket_directories(self._brokers)
+        sandboxes = session.runtime.sandboxes(self._brokers)
+        session.interrupt.check()
+        session.doing("wiring and shaping links")
+        network = EmulatedNetwork(
+            overlay,
+            session.place.run_id,
+            self._driver,
+            sandboxes,
+            session.journal,
+            seed=self._plan.scenario.seed,
+        )
+        stack.enter_context(network)
+        session.interrupt.check()
+        session.doing(f"probing {len(overlay.links)} links in both directions")
+        self.measured.links += link_checks(network.probe(), "before")
+        session.interrupt.check()
+        return network
+
+    def _start_brokers(self, stack: ExitStack, network: EmulatedNetwork) -> OverlayMonitor:
+        """Starts the brokers and waits until each is connected to its neighbours."""
+        session = self._session
+        session.doing("starting brokers")
+        sockets = {broker: f"unix:{session.place.socket(broker)}" for broker in self._brokers}
+        stack.callback(self._stop_brokers)
+        session.runtime.start(self._launches(), {broker: network.pid(broker) for broker in self._brokers})
+        self._watched = dict(session.runtime.processes())
+        session.doing("waiting for brokers to connect")
+        monitor = stack.enter_context(OverlayMonitor(sockets))
+        deadline = time.monotonic() + _CONNECT_WITHIN + _CONNECT_WITHIN_EACH * len(self._brokers)
+        while not self._connected(monitor):
+            if time.monotonic() > deadline:
+                raise HostError(self._not_connected(monitor))
+            session.interrupt.wait(TICK / 2)
+        return monitor
+
+    def _stop_brokers(self) -> None:
+        session = self._session
+        with session.phase(self.record, "stop", activity="stopping brokers"):
+            self._watched.clear()
+            session.runtime.stop(self._brokers, _STOP_WITHIN)
+
+    def _launches(self) -> list[Launch]:
+        session = self._session
+        directory = session.place.variant(self._plan.name)
+        return [
+            Launch(config=config, config_directory=directory / config.id, resources=self._plan.resources)
+            for config in broker_configs(self._plan, session.place.run_id, session.runtime.paths)
+        ]
+
+    def _connected(self, monitor: OverlayMonitor) -> bool:
+        """Whether every broker answers with all its links up. A broker that ends instead is an error."""
+        session = self._session
+        if endings := self._ended():
+            raise HostError("\n".join([f"{endings[0]}, while starting", *endings[0].last_lines]))
+        states = monitor.poll()
+        session.snapshot.brokers_up = len(states)
+        session.snapshot.links_up = sum(state.links_up for state in states.values()) // 2
+        session.display.refresh()
+        return len(states) == len(self._brokers) and all(state.links_up == state.links for state in states.values())
+
+    def _not_connected(self, monitor: OverlayMonitor) -> str:
+        states = monitor.poll()
+        silent = [broker for broker in self._brokers if broker not in states]
+        if silent:
+            return f"brokers {', '.join(silent[:5])} do not answer; see their logs in {self._session.place.logs}"
+        partial = [broker for broker, state in states.items() if state.links_up < state.links]
+        return f"brokers {', '.join(partial[:5])} cannot reach all their neighbours over the emulated links"
+
+    def _start_drivers(self, stack: ExitStack) -> Drivers:
+        """Starts the clients and waits until they are connected to their brokers."""
+        session = self._session
+        session.doing("connecting clients")
+        inputs = write_driver_inputs(self._plan.workload, session.place.variant(self._plan.name))
+        session.snapshot.publications = sum(one.publications for one in inputs)
+        configs = [(one.name, self._write_driver(one)) for one in inputs]
+        drivers = stack.enter_context(Drivers(configs, session.place.run_id, session.journal))
+        deadline = time.monotonic() + _CONNECT_WITHIN + _CONNECT_WITHIN_EACH * len(self._brokers)
+        while not drivers.ready:
+            if time.monotonic() > deadline:
+                raise HostError(f"clients cannot connect to their brokers; see {session.place.directory}")
+            session.interrupt.wait(TICK / 5)
+        return drivers
+
+    def _write_driver(self, given: DriverInput) -> Path:
+        """Writes a driver's configuration; returns its path."""
+        place = self._session.place
+        config = DriverConfig(
+            name=given.name,
+            variant=self._plan.name,
+            log=str(place.logs / f"{given.name}.jsonl"),
+            brokers={broker: f"unix:{place.socket(broker)}" for broker in sorted(given.brokers)},
+            operations=str(given.path),
+        )
+        path = place.variant(self._plan.name) / f"{given.name}.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
+        return path
+
+    def _join(self, network: EmulatedNetwork, monitor: OverlayMonitor, drivers: Drivers, end: float) -> None:
+        """Lets clients join until the phase's time is over, and notes whether the overlay has become quiet by then."""
+        session, quiet = self._session, QuietWatch()
+        while time.monotonic() < end:
+            if quiet.look(monitor.poll()):
+                session.doing("overlay is quiet, all subscriptions are in place")
+            self._look_after(network, drivers)
+            session.interrupt.wait(min(TICK, max(0.0, end - time.monotonic())))
+        self.measured.unsettled = quiet.busy
+        session.log.info("joined", quiet_since=quiet.quiet_since, busy=quiet.busy)
+        if quiet.busy:
+            session.say(
+                f"{self._plan.name}: {len(quiet.busy)} of {len(self._brokers)} brokers were still passing on "
+                "subscriptions when publishing began; a longer `timeline.join` lets them finish first"
+            )
+
+    def _run(self, network: EmulatedNetwork, drivers: Drivers, end: float) -> None:
+        """Observes host and links while the publishers publish."""
+        observer = LoadObserver(network, self._plan.overlay.links, end - time.monotonic())
+        with observer:
+            while time.monotonic() < end:
+                self._look_after(network, drivers)
+                self._session.interrupt.wait(min(TICK, max(0.0, end - time.monotonic())))
+        observer.report(self.measured)
+        if (relayed := network.relay_statistics()) is not None:
+            self.measured.relay_lateness = relayed.lateness_99
+            self._session.log.info(
+                "relay", priority=relayed.priority, frames=relayed.frames, unread=relayed.unread,
+                lateness_99=relayed.lateness_99, lateness_greatest=relayed.lateness_greatest,
+            )  # fmt: skip
+
+    def _drain(self, network: EmulatedNetwork, monitor: OverlayMonitor, drivers: Drivers, most: float) -> None:
+        """Waits until nothing has moved for a while, at most as long as the scenario says."""
+        quiet, end = QuietWatch(), time.monotonic() + most
+        while time.monotonic() < end:
+            self._look_after(network, drivers)
+            quiet.look(monitor.poll())
+            if drivers.status.done and quiet.quiet_since and time.monotonic() - quiet.quiet_since >= _QUIET_FOR:
+                return
+            self._session.interrupt.wait(TICK)
+        if quiet.busy or not drivers.status.done:
+            self._session.say(f"{self._plan.name}: messages were still under way when the drain phase ended")
+
+    def _look_after(self, network: EmulatedNetwork, drivers: Drivers) -> None:
+        """Takes counters to the display, and notices what has ended."""
+        session = self._session
+        drivers.check()
+        network.check()
+        for ending in self._ended():
+            self.measured.endings.append(ending)
+            session.say("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+        status = drivers.status
+        session.snapshot.published, session.snapshot.delivered = status.published, status.notified
+        session.snapshot.rejected = status.rejected
+        session.snapshot.brokers_up = len(self._watched)
+        session.display.refresh()
+
+    def _ended(self) -> list[Ending]:
+        """Brokers that have ended by themselves since the last look."""
+        gone = [broker for broker, process in self._watched.items() if not process.alive]
+        for broker in gone:
+            del self._watched[broker]
+        return [self._session.runtime.ending(broker) for broker in gone]

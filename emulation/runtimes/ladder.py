@@ -1,0 +1,103 @@
+"""The capability ladder: which runtime and which link driver this host can really offer.
+
+    container (Docker and Mininet)  >  process (Mininet)
+    netem (kernel)  >  userspace (relay)
+
+`auto` takes the highest rung that works and says why those above do not. Asking for a rung that does not work is an
+error which names the missing piece.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emulation.docker_host import ImageReference, docker_client, ensure_image
+from emulation.errors import BadInputError, HostError
+from emulation.manifest import Choice
+from emulation.network import LinkDriver, usable_drivers
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+AUTO = "auto"
+RUNTIMES = ("container", "process")
+LINK_DRIVERS = (LinkDriver.NETEM, LinkDriver.USERSPACE)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Docker:
+    """A daemon that answers, with the broker image of this tree."""
+
+    client: DockerClient
+    image: ImageReference
+
+
+@dataclass(frozen=True, slots=True)
+class Rungs:
+    """What a run stands on."""
+
+    runtime: Choice
+    links: Choice
+    docker: Docker | None
+    """Given for the container runtime."""
+
+    @property
+    def driver(self) -> LinkDriver:
+        return LinkDriver(self.links.name)
+
+
+def choose(runtime: str, links: str, say: Say) -> Rungs:
+    """Takes the rungs asked for, or the highest that work for `auto`; builds the broker image if need be.
+
+    Raises `BadInputError` for a rung that does not exist, `HostError` for one that does not work here.
+    """
+    _known("runtime", runtime, RUNTIMES)
+    _known("link driver", links, LINK_DRIVERS)
+    if os.geteuid() != 0:
+        raise HostError("network namespaces need root: run this as root, or with sudo")
+    for tool, package in (("mnexec", "mininet"), ("setpriv", "util-linux"), ("nsenter", "util-linux")):
+        if shutil.which(tool) is None:
+            raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")
+    chosen, docker = _choose_runtime(runtime, say)
+    return Rungs(chosen, choose_links(links), docker)
+
+
+def _choose_runtime(wanted: str, say: Say) -> tuple[Choice, Docker | None]:
+    if wanted == "process":
+        return Choice("process", "asked for"), None
+    try:
+        client = docker_client()
+        docker = Docker(client, ensure_image(client, say))
+    except HostError as error:
+        if wanted == "container":
+            raise
+        reason = f"the container runtime does not work here: {str(error).splitlines()[0]}"
+        say(f"runtime process, because {reason}")
+        return Choice("process", reason), None
+    return Choice("container", "asked for" if wanted == "container" else "the highest rung, and it works here"), docker
+
+
+def choose_links(wanted: str = AUTO) -> Choice:
+    """The link driver asked for, or the highest that works; `HostError` when it does not."""
+    trials = usable_drivers()
+    if wanted != AUTO:
+        trial = next(trial for trial in trials if trial.driver == wanted)
+        if not trial.usable:
+            raise HostError(f"link driver {wanted} does not work here: {trial.reason}")
+        return Choice(wanted, "asked for")
+    obstacles = [f"{trial.driver} does not work here: {trial.reason}" for trial in trials if not trial.usable]
+    for trial in trials:
+        if trial.usable:
+            return Choice(trial.driver.value, "; ".join(obstacles) or "the highest rung, and it works here")
+    raise HostError(f"no link driver works here: {'; '.join(obstacles)}")
+
+
+def _known(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in (AUTO, *known):
+        raise BadInputError(f"there is no {what} {name!r}; choose {AUTO}, {' or '.join(known)}")

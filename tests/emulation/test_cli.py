@@ -1,0 +1,95 @@
+"""The command line: what a user's mistake looks like, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from emulation import cli
+from emulation.errors import HostError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def brokerlab(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
+    """Runs the command line in this process; its exit code and everything it printed."""
+    monkeypatch.setattr(sys, "argv", ["brokerlab", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    printed = capsys.readouterr()
+    code = ended.value.code
+    return (code if isinstance(code, int) else 0), printed.out + printed.err
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, "--version")
+    assert code == 0
+    assert printed.strip() == f"brokerlab {version('brokerlab')}"
+
+
+@pytest.mark.parametrize("command", ["emulate", "doctor", "clean", "analyze", "report"])
+def test_every_command_explains_itself(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, command, "--help")
+    assert code == 0
+    assert "Usage:" in printed
+
+
+def test_help_loads_none_of_the_heavy_libraries() -> None:
+    watched = ("docker", "grpc", "mininet", "numpy", "pydantic", "pyspark", "plotly")
+    script = f"import sys, emulation.cli; print([name for name in {watched} if name in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert printed.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("setting", ["timeline.run", "=20s"])
+def test_a_setting_without_key_or_value_says_how_to_write_it(
+    setting: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, "emulate", "any.yaml", "--set", setting)
+    assert code == 2
+    assert "write KEY=VALUE" in printed
+
+
+def test_a_scenario_that_is_not_there_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, "emulate", "nowhere.yaml")
+    assert code == 2
+    assert re.fullmatch(r"brokerlab: nowhere.yaml.*\n", printed), printed
+
+
+def test_an_error_keeps_its_exit_code_and_shows_no_stack_trace(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise HostError("this host has no legs; give it some")
+
+    monkeypatch.setattr("emulation.commands.host.clean_host", refuse)
+    code, printed = brokerlab(capsys, monkeypatch, "clean")
+    assert code == 4
+    assert printed == "brokerlab: this host has no legs; give it some\n"
+
+
+def test_without_root_the_remedy_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    code, printed = brokerlab(capsys, monkeypatch, "emulate", str(ROOT / "scenarios" / "smoke.yaml"))
+    assert code == 4
+    assert "sudo" in printed
+
+
+@pytest.mark.parametrize("option", ["--runtime", "--links"])
+def test_a_rung_that_does_not_exist_is_bad_input(
+    option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, "emulate", str(ROOT / "scenarios" / "smoke.yaml"), option, "magic")
+    assert code == 2
+    assert "'magic'" in printed
+    assert "choose auto" in printed
