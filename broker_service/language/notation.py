@@ -6,16 +6,18 @@
 
 What the notation leaves open is settled thus:
 
-- A string stands in single or double quotes and holds any character; the quote it stands in is written twice. A backslash
-  is a character like any other. As in PADRES, a word that begins with a letter, `_`, `:` or `/` needs no quotes.
+- A string stands in single or double quotes and holds any character; the quote it stands in is written twice. A
+  backslash is a character like any other. As in PADRES, a word that begins with a letter, `_`, `:` or `/` needs no
+  quotes.
 - A number is written in decimal, with an exponent if need be; without a point and exponent it is an integer.
 - An attribute's name is any run of characters but white space and `[](){},'"&|`; in quotes, anything. The operator is
   never quoted. `eq` and `neq` serve numbers too (as `=` and `<>`); no other operator serves both types.
 - The value after `isPresent` only shows the type.
 - White space is free between tokens.
-- `&` binds tighter than `||`; braces and parentheses group alike, and around one conjunction they may be missing.
-- A variable is `$S$name` for a string, `$I$name` or `$F$name` for a number, and only stands in a composite subscription;
-  in quotes it is a string.
+- `&` (also `&&`) binds tighter than `||`; braces and parentheses group alike, and may be missing around one
+  conjunction.
+- A variable is `$S$name` for a string, `$I$name` or `$F$name` for a number, and only stands in a composite
+  subscription; in quotes it is a string.
 
 Mistakes raise `NotationError`, which says where. Texts are at most `MAX_LENGTH` code points, and parsing takes no
 recursion, so that no text can exhaust the stack. Brokers do not import this module: it loads the parser generator.
@@ -107,16 +109,15 @@ _VARIABLE = re.compile(r"\$(?P<type>[SIF])\$(?P<name>[^$]+)")
 class NotationError(ContentError):
     """Text that is not in the notation, or says what the content model forbids.
 
-    `line` and `column` count from 1, columns in code points. `expected` is what could have stood there, where the trouble is
-    one of grammar. `remedy` says what to write.
+    `line` and `column` count from 1, columns in code points. `expected` is what could have stood there, where the
+    trouble is one of grammar. `remedy` says what to write.
     """
 
     def __init__(self, trouble: str, line: int, column: int, remedy: str, expected: tuple[str, ...] = ()) -> None:
-        super().__init__(f"line {line}, column {column}: {trouble}; {remedy}")
+        super().__init__(f"line {line}, column {column}: {trouble}", remedy)
         self.line = line
         self.column = column
         self.expected = expected
-        self.remedy = remedy
 
 
 def parse_publication(text: str) -> Publication:
