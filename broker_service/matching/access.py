@@ -9,7 +9,6 @@ F. Fabret et al., "Filtering Algorithms and Implementation for Very Fast Publish
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ def equality(predicate: Predicate) -> Access | None:
     if isinstance(value, str):
         found = predicate.operator is Operator.STRING_EQUAL
     else:
-        found = predicate.operator is Operator.EQUAL and not (isinstance(value, float) and math.isnan(value))
+        found = predicate.operator is Operator.EQUAL
     return Access(predicate.attribute, value) if found else None
 
 

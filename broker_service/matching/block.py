@@ -15,10 +15,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from broker_service.language import Predicate, Subscription, Value
+from broker_service.language import Predicate, Value
 from broker_service.matching.bounds import UNBOUNDED, Bounds, Limits, bounds_of, intersection
 from broker_service.matching.conditions import Conditions
-from broker_service.matching.evaluation import matches
+from broker_service.matching.evaluation import all_hold
 
 K = TypeVar("K", bound=Hashable)
 
@@ -78,7 +78,7 @@ class Block(Generic[K]):
         for attribute in self._columns:
             column_of_bounds += intervals.get(attribute, UNBOUNDED)
         self._bounds[:, row] = column_of_bounds
-        self._condition_numbers[row] = self._conditions.acquire(Subscription(tuple(remainder)))
+        self._condition_numbers[row] = self._conditions.acquire(tuple(remainder))
         self._keys[row] = key
         self._rows[key] = row
 
@@ -101,7 +101,7 @@ class Block(Generic[K]):
         """Return the keys of the subscriptions that match, or might where `limits` turn out not to be exact."""
         conditions = self._conditions
         shared = len(conditions) == 1
-        if shared and not matches(conditions[int(self._condition_numbers[0])], attributes):
+        if shared and not all_hold(conditions[int(self._condition_numbers[0])], attributes):
             return []
         bounds = self._bounds[:, : len(self._rows)]
         within = np.less_equal(bounds, np.array(limits.of(self._columns)).reshape(-1, 1))
@@ -117,7 +117,7 @@ class Block(Generic[K]):
         uses = np.bincount(numbers)
         holds = np.zeros(len(uses), dtype=np.bool_)
         for number in uses.nonzero()[0].tolist():
-            holds[number] = matches(self._conditions[number], attributes)
+            holds[number] = all_hold(self._conditions[number], attributes)
         satisfied: NDArray[np.intp] = rows[holds[numbers]]
         return satisfied
 

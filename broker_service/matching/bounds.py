@@ -1,7 +1,8 @@
 """Number predicates as closed intervals of doubles, so that one comparison per end decides them exactly.
 
-Theory. Let D be the finite doubles, and for a real v let up(v) be the least double not below v and down(v) the greatest
-not above it (infinities allowed). For every x in D and every finite number v, whether or not v is a double:
+Theory. All numbers are finite (`language.model`). Let D be the finite doubles, and for a number v let up(v) be the
+least double not below v and down(v) the greatest not above it (here infinities may come out). For every x in D and
+every v:
 
     x >= v  iff  x >= up(v)             x >  v  iff  x >= next above down(v)
     x <= v  iff  x <= down(v)           x <  v  iff  x <= next below up(v)
@@ -11,9 +12,8 @@ published x as the pair of limits (x, -x): the predicates hold iff neither bound
 
 - an end without a predicate is -inf, which exceeds no limit;
 - an attribute that is missing, or is a string, has the limits (-inf, -inf), which every end with a predicate exceeds
-  (with v finite, low >= -max and -high >= -max);
-- a published number outside D (an integer that is no double, an infinity, NaN) gets the limits (up(x), -down(x)), taken
-  among the finite doubles where a bound could otherwise pass for missing. up and down are monotone, so whatever matches
+  (v being finite, it is not -inf);
+- a published integer that is no double gets the limits (up(x), -down(x)). up and down are monotone, so whatever matches
   stays within the limits, but something else may, too: the result must be verified. Such numbers are rare.
 """
 
@@ -59,10 +59,10 @@ _INTERVALS: dict[Operator, Callable[[Number], Bounds]] = {
 
 
 def bounds_of(predicate: Predicate) -> Bounds | None:
-    """Return the interval of a predicate on numbers, or None where it is no interval with finite ends."""
+    """Return the interval of a predicate on numbers, or None where it is none."""
     value = predicate.value
     interval = _INTERVALS.get(predicate.operator)
-    if interval is None or isinstance(value, str) or (isinstance(value, float) and not math.isfinite(value)):
+    if interval is None or isinstance(value, str):
         return None
     return interval(value)
 
@@ -99,13 +99,8 @@ class Limits:
     def _pair(self, value: Value | None) -> Bounds:
         if value is None or isinstance(value, str):
             return UNBOUNDED
-        if isinstance(value, int):
-            if -_EXACT_INTEGER <= value <= _EXACT_INTEGER:
-                number = float(value)
-                return number, -number
-        elif -_GREATEST <= value <= _GREATEST:
-            return value, -value
-        self.exact = False
-        if isinstance(value, float) and math.isnan(value):
-            return -_GREATEST, -_GREATEST  # only presence holds of NaN, and presence bounds nothing
-        return max(double_not_below(value), -_GREATEST), max(-double_not_above(value), -_GREATEST)
+        if isinstance(value, int) and not -_EXACT_INTEGER <= value <= _EXACT_INTEGER:
+            self.exact = False
+            return double_not_below(value), -double_not_above(value)
+        number = float(value)
+        return number, -number

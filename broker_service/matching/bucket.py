@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from broker_service.language import Subscription, Value
 from broker_service.matching.access import Access, remaining_predicates
 from broker_service.matching.bounds import Limits
-from broker_service.matching.evaluation import matches
+from broker_service.matching.evaluation import all_hold
 from broker_service.matching.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Bucket(Generic[K]):
     def match(self, attributes: Mapping[str, Value], limits: Limits) -> list[K]:
         """Return the keys that match, given that the access path is satisfied (see `Block.match`)."""
         if not self._blocks:
-            return [key for key, subscription in self._singles.items() if matches(subscription, attributes)]
+            return [key for key, subscription in self._singles.items() if all_hold(subscription.predicates, attributes)]
         if len(self._blocks) == 1:
             return self._blocks[0].match(attributes, limits)
         return [key for block in self._blocks for key in block.match(attributes, limits)]

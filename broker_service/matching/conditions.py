@@ -6,7 +6,10 @@ distinct remainder and publication serves all subscriptions that share it.
 
 from __future__ import annotations
 
-from broker_service.language import Subscription
+from broker_service.language import Predicate
+
+Condition = tuple[Predicate, ...]
+"""A conjunction; without predicates it always holds."""
 
 
 class Conditions:
@@ -15,8 +18,8 @@ class Conditions:
     __slots__ = ("_conditions", "_free", "_numbers", "_users")
 
     def __init__(self) -> None:
-        self._numbers: dict[Subscription, int] = {}
-        self._conditions: list[Subscription] = []
+        self._numbers: dict[Condition, int] = {}
+        self._conditions: list[Condition] = []
         self._users: list[int] = []
         self._free: list[int] = []
 
@@ -24,10 +27,10 @@ class Conditions:
         """Return how many distinct conditions are in use."""
         return len(self._numbers)
 
-    def __getitem__(self, number: int) -> Subscription:
+    def __getitem__(self, number: int) -> Condition:
         return self._conditions[number]
 
-    def acquire(self, condition: Subscription) -> int:
+    def acquire(self, condition: Condition) -> int:
         """Return the number of a condition, with one user more."""
         number = self._numbers.get(condition)
         if number is None:
@@ -42,7 +45,7 @@ class Conditions:
             del self._numbers[self._conditions[number]]
             self._free.append(number)
 
-    def _number(self, condition: Subscription) -> int:
+    def _number(self, condition: Condition) -> int:
         if self._free:
             number = self._free.pop()
             self._conditions[number] = condition

@@ -5,9 +5,9 @@
 2. In a bucket a handful of subscriptions is tried one by one; more are kept as arrays of intervals and compared with
    the publication at once (`block`). What is no interval is evaluated once per distinct condition (`conditions`).
 3. Comparisons of intervals are exact for every published double (`bounds`). A publication with a number that is none
-   (an integer beyond 2**53, an infinity, NaN) has its result verified one by one.
+   (an integer beyond 2**53) may have its result verified one by one.
 
-Whatever path a publication's result takes, the meaning of a predicate is that of `language.relations`.
+Whatever path a publication's result takes, the meaning of a predicate is that of `language.evaluation`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from broker_service.language import Subscription, Value
 from broker_service.matching.access import ALWAYS, AccessStatistics
 from broker_service.matching.bounds import Limits
 from broker_service.matching.bucket import Bucket
-from broker_service.matching.evaluation import matches
+from broker_service.matching.evaluation import all_hold
 from broker_service.matching.tuning import Tuning
 
 K = TypeVar("K", bound=Hashable)
@@ -78,7 +78,7 @@ class MatchIndex(Generic[K]):
             keys += bucket.match(attributes, limits)
         if limits.exact:
             return keys
-        return [key for key in keys if matches(self._entries[key].subscription, attributes)]
+        return [key for key in keys if all_hold(self._entries[key].subscription.predicates, attributes)]
 
     def _visited(self, attributes: Mapping[str, Value]) -> list[Bucket[K]]:
         """Return the buckets whose access path the attributes satisfy."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
-from broker_service.language import Subscription, Value
-from broker_service.matching.evaluation import matches
+from broker_service.language import Publication, Subscription, Value
+from broker_service.language.relations import matches
 
 K = TypeVar("K", bound=Hashable)
 
@@ -32,5 +32,6 @@ class NaiveIndex(Generic[K]):
         del self._subscriptions[key]
 
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
-        """Return the keys of all subscriptions that these attributes match, in any order."""
-        return [key for key, subscription in self._subscriptions.items() if matches(subscription, attributes)]
+        """Return the keys of all subscriptions that these attributes match, in any order, each once."""
+        publication = Publication(attributes)
+        return [key for key, subscription in self._subscriptions.items() if matches(subscription, publication)]

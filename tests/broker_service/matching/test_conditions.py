@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from broker_service.language import Operator, Predicate, Subscription
-from broker_service.matching.conditions import Conditions
+from broker_service.language import Operator, Predicate
+from broker_service.matching.conditions import Condition, Conditions
 
 
-def _condition(value: float) -> Subscription:
-    return Subscription((Predicate("price", Operator.NOT_EQUAL, value),))
+def _condition(value: float) -> Condition:
+    return (Predicate("price", Operator.NOT_EQUAL, value),)
 
 
 def test_equal_conditions_share_a_number() -> None:
