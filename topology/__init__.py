@@ -2,6 +2,7 @@
 
 from topology import shapes
 from topology.files import load, save
+from topology.layout import Position, layout
 from topology.links import LinkTemplate, LinkTemplates, Range, build
 from topology.model import (
     AttributeValue,
@@ -25,8 +26,10 @@ __all__ = [
     "LinkTemplates",
     "Overlay",
     "OverlayError",
+    "Position",
     "Range",
     "build",
+    "layout",
     "load",
     "save",
     "shapes",

@@ -128,7 +128,7 @@ def _adjacency(brokers: Sequence[Broker], links: Sequence[Link]) -> dict[BrokerI
     for broker in brokers:
         if not _BROKER_ID.fullmatch(broker.id):
             raise OverlayError(
-                f"broker id {broker.id!r}: use up to 32 letters, digits and any of '-_.', beginning with a letter or digit"
+                f"broker id {broker.id!r}: use letters, digits and any of -_. (32 at most, a letter or digit first)"
             )
         if broker.id in adjacency:
             raise OverlayError(f"broker {broker.id} is listed twice")

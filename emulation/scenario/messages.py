@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,31 +58,49 @@ def _beside_the_point(path: FieldPath, detail: ErrorDetails, details: list[tuple
 
 
 def _message(detail: ErrorDetails) -> str:
-    context = detail.get("ctx", {})
-    match detail["type"]:
-        case "missing":
-            return "this field is required"
-        case "value_error":
-            return str(context["error"])
-        case "union_tag_invalid":
-            tags = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
-            return f"unknown {context['discriminator'].strip(chr(39))} {context['tag']!r}{suggestion(context['tag'], tags)}"
-        case "union_tag_not_found":
-            return f"the field {context['discriminator']} is required"
-        case "literal_error":
-            return f"must be {context['expected']}, not {_shown(detail['input'])}"
-        case "model_type" | "dict_type" | "model_attributes_type":
-            return f"must be a mapping of fields, not {_shown(detail['input'])}"
-        case "list_type" | "tuple_type":
-            return f"must be a list, not {_shown(detail['input'])}"
-        case "string_pattern_mismatch":
-            return f"{_shown(detail['input'])} has characters that a name cannot have; use letters, digits and _.+-"
-        case kind if kind == UNKNOWN_FIELD:
-            return detail["msg"]
+    wording = _WORDINGS.get(detail["type"])
+    if wording is not None:
+        return wording(detail)
     wanted = detail["msg"].removeprefix("Input should ")
     return f"must {wanted[:1].lower()}{wanted[1:]}, not {_shown(detail['input'])}"
+
+
+def _unknown_kind(detail: ErrorDetails) -> str:
+    tag = detail["ctx"]["tag"]
+    known = [known.strip(" '") for known in detail["ctx"]["expected_tags"].split(",")]
+    return f"unknown {_discriminator(detail)} {tag!r}{suggestion(tag, known)}"
+
+
+def _discriminator(detail: ErrorDetails) -> str:
+    return str(detail["ctx"]["discriminator"]).strip("'")
 
 
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _not_a_mapping(detail: ErrorDetails) -> str:
+    return f"must be a mapping of fields, not {_shown(detail['input'])}"
+
+
+def _not_a_list(detail: ErrorDetails) -> str:
+    return f"must be a list, not {_shown(detail['input'])}"
+
+
+_WORDINGS: Mapping[str, Callable[[ErrorDetails], str]] = {
+    "missing": lambda detail: "this field is required",
+    "value_error": lambda detail: str(detail["ctx"]["error"]),
+    "union_tag_invalid": _unknown_kind,
+    "union_tag_not_found": lambda detail: f"the field {_discriminator(detail)!r} is required",
+    "literal_error": lambda detail: f"must be {detail['ctx']['expected']}, not {_shown(detail['input'])}",
+    "model_type": _not_a_mapping,
+    "model_attributes_type": _not_a_mapping,
+    "dict_type": _not_a_mapping,
+    "list_type": _not_a_list,
+    "tuple_type": _not_a_list,
+    "string_pattern_mismatch": lambda detail: (
+        f"{_shown(detail['input'])} is not a name; use letters, digits and any of _.+- (a letter or digit first)"
+    ),
+    UNKNOWN_FIELD: lambda detail: detail["msg"],
+}

@@ -120,7 +120,7 @@ class Scenario(Section):
     """The phases of a run."""
     brokers: Brokers = Brokers()
     """What each broker may use."""
-    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
     """Fields by dotted path and the values each takes: one variant of the run for every combination."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     """Every random choice comes from it."""

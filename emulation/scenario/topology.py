@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Annotated, Any, Literal, assert_never
+from typing import Annotated, Any, Literal
 
 import networkx as nx
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -69,6 +69,10 @@ class Shaped(Section):
     link: LinkSection = LinkSection()
     """Properties of every link."""
 
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        """The overlay's shape. Raises `OverlayError` for impossible sizes."""
+        raise NotImplementedError
+
 
 class CyclicTopology(Shaped):
     """A random connected overlay with cycles: every broker's degree is near the mean."""
@@ -79,6 +83,9 @@ class CyclicTopology(Shaped):
     degree: Annotated[float, Field(gt=0)] = 4.0
     """Mean number of links of a broker."""
 
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.cyclic(self.brokers, self.degree, rng)
+
 
 class LineTopology(Shaped):
     """B1 - B2 - ... - Bn."""
@@ -86,6 +93,9 @@ class LineTopology(Shaped):
     kind: Literal["line"]
     brokers: Count
     """How many brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.line(self.brokers)
 
 
 class RingTopology(Shaped):
@@ -95,6 +105,9 @@ class RingTopology(Shaped):
     brokers: Count
     """How many brokers, at least 3."""
 
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.ring(self.brokers)
+
 
 class FullTopology(Shaped):
     """A link between every two brokers."""
@@ -102,6 +115,9 @@ class FullTopology(Shaped):
     kind: Literal["full"]
     brokers: Count
     """How many brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.full(self.brokers)
 
 
 class TreeTopology(Shaped):
@@ -113,6 +129,9 @@ class TreeTopology(Shaped):
     branching: Count = 2
     """Children of each broker."""
 
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.tree(self.brokers, self.branching)
+
 
 class RandomTreeTopology(Shaped):
     """A tree drawn at random from all trees of this size."""
@@ -121,12 +140,15 @@ class RandomTreeTopology(Shaped):
     brokers: Count
     """How many brokers."""
 
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.random_tree(self.brokers, rng)
+
 
 class ScotTopology(Shaped):
     """A structured cyclic overlay topology (OctopiA): a tree times a full mesh."""
 
     kind: Literal["scot"]
-    acyclic: Literal["line", "star", "tree", "random-tree"] | list[tuple[BrokerName, BrokerName]] = "random-tree"
+    acyclic: Literal["line", "star", "tree", "random-tree"] | tuple[tuple[BrokerName, BrokerName], ...] = "random-tree"
     """The acyclic factor: its kind, or its links such as `[[A, B], [B, C]]`."""
     regions: Count | None = None
     """Nodes of the acyclic factor; needed unless its links are listed."""
@@ -140,6 +162,23 @@ class ScotTopology(Shaped):
         if not isinstance(self.acyclic, str) and self.regions is not None:
             raise ValueError("leave `regions` out: the links of the acyclic factor say how many there are")
         return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.scot(self._acyclic_factor(rng), self.clusters)
+
+    def _acyclic_factor(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        regions = self.regions or 1
+        match self.acyclic:
+            case "line":
+                return shapes.lettered(shapes.line(regions))
+            case "star":
+                return shapes.lettered(shapes.star(regions))
+            case "tree":
+                return shapes.lettered(shapes.tree(regions))
+            case "random-tree":
+                return shapes.lettered(shapes.random_tree(regions, rng))
+            case links:
+                return shapes.explicit(links)
 
 
 class LinkItem(LinkSection):
@@ -163,10 +202,17 @@ class ExplicitTopology(Shaped):
     """An overlay link by link."""
 
     kind: Literal["explicit"]
-    links: list[LinkItem]
+    links: tuple[LinkItem, ...]
     """Pairs such as `[B1, B2]`, or `{between: [B1, B2], delay: 20ms}` for a link that differs from the others."""
-    brokers: list[BrokerName] = []
+    brokers: tuple[BrokerName, ...] = ()
     """Broker names; only needed for an overlay of one broker, or to set their order."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.explicit([item.between for item in self.links], self.brokers)
+
+    def exceptions(self) -> dict[tuple[BrokerId, BrokerId], LinkTemplates]:
+        """The links that differ from `link`."""
+        return {item.between: item.properties(self.link) for item in self.links}
 
 
 def _resolve(path: str, info: ValidationInfo) -> str:
@@ -205,45 +251,5 @@ def overlay(topology: GeneratedTopology | FileTopology, name: str, seed: int) ->
             return load(Path(topology.path), templates, seed)
         except OSError as error:
             raise OverlayError(f"{topology.path}: cannot be read: {error.strerror}") from error
-    exceptions = {}
-    if isinstance(topology, ExplicitTopology):
-        exceptions = {item.between: item.properties(topology.link) for item in topology.links}
-    return build(name, _graph(topology, random.Random(f"{seed}:topology")), templates, seed, exceptions)
-
-
-def _graph(topology: GeneratedTopology, rng: random.Random) -> nx.Graph[BrokerId]:
-    match topology:
-        case CyclicTopology():
-            return shapes.cyclic(topology.brokers, topology.degree, rng)
-        case LineTopology():
-            return shapes.line(topology.brokers)
-        case RingTopology():
-            return shapes.ring(topology.brokers)
-        case FullTopology():
-            return shapes.full(topology.brokers)
-        case TreeTopology():
-            return shapes.tree(topology.brokers, topology.branching)
-        case RandomTreeTopology():
-            return shapes.random_tree(topology.brokers, rng)
-        case ScotTopology():
-            return shapes.scot(_acyclic_factor(topology, rng), topology.clusters)
-        case ExplicitTopology():
-            return shapes.explicit([item.between for item in topology.links], topology.brokers)
-        case _:
-            assert_never(topology)
-
-
-def _acyclic_factor(topology: ScotTopology, rng: random.Random) -> nx.Graph[BrokerId]:
-    if not isinstance(topology.acyclic, str):
-        return shapes.explicit(topology.acyclic)
-    regions = topology.regions or 1
-    match topology.acyclic:
-        case "line":
-            factor = shapes.line(regions)
-        case "star":
-            factor = shapes.star(regions)
-        case "tree":
-            factor = shapes.tree(regions)
-        case "random-tree":
-            factor = shapes.random_tree(regions, rng)
-    return shapes.lettered(factor)
+    exceptions = topology.exceptions() if isinstance(topology, ExplicitTopology) else {}
+    return build(name, topology.graph(random.Random(f"{seed}:topology")), templates, seed, exceptions)

@@ -119,11 +119,14 @@ SIZE = Quantity(
 SHARE = Quantity("a share", "2% or 0.02", {"": Fraction(1), "%": Fraction(1, 100)}, most=1.0)
 
 
+NONE = Range(0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Jitter:
     """Jitter in seconds, or as a share of each link's own delay."""
 
-    seconds: Range = Range(0.0, 0.0)
+    seconds: Range = NONE
     share: float = 0.0
 
     @staticmethod

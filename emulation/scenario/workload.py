@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
 from emulation.scenario.section import BrokerName, Count, Section
 from emulation.scenario.units import Duration, MessageRateRange, ShareRange
 from topology import Range
 
-Placement = Literal["uniform", "spread"] | list[BrokerName]
+Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
 
 
 def _resolve(path: str, info: ValidationInfo) -> str:
@@ -25,7 +27,7 @@ class QuoteFile(Section):
     file: Annotated[str, Field(min_length=1), AfterValidator(_resolve)]
     """A file, a directory of files, or a .tar.gz of them; relative to the scenario's directory."""
     format: Literal["padres", "csv"]
-    """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and perhaps symbol)."""
+    """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and symbol)."""
 
 
 class Publications(Section):
@@ -44,7 +46,7 @@ class Publications(Section):
     arrivals: Literal["periodic", "poisson"] = "periodic"
     """Evenly spaced from a random phase, or with exponential gaps."""
     placement: Placement = "uniform"
-    """`uniform` (at random), `spread` (no broker gets a second one before all have one), or a list of brokers in turn."""
+    """`uniform` (at random), `spread` (a second round only when all brokers have one), or a list of brokers in turn."""
 
     @model_validator(mode="after")
     def _has_enough_of_each(self) -> Publications:
@@ -120,6 +122,18 @@ class OperationItem(Section):
         """What stands behind the verb."""
         return str(getattr(self, self.verb))
 
+    def content(self) -> Advertisement | Subscription | Publication | None:
+        """What the text describes; nothing when it only names what to take back. Raises `ContentError`."""
+        match self.verb:
+            case "advertise":
+                return parse_advertisement(self.text)
+            case "subscribe":
+                return parse_subscription(self.text)
+            case "publish":
+                return parse_publication(self.text)
+            case "unadvertise" | "unsubscribe":
+                return None
+
 
 VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"], ...] = (
     "advertise",
@@ -137,7 +151,7 @@ class WorkloadSection(Section):
     """Generated publishers."""
     subscriptions: Subscriptions | None = None
     """Generated subscribers; they need `publications`."""
-    operations: list[OperationItem] = []
+    operations: tuple[OperationItem, ...] = ()
     """Operations written out one by one."""
 
     @model_validator(mode="after")

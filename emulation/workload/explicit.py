@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker_service.language import ContentError, Publication, Subscription
+import msgspec
+
+from broker_service.language import Publication, Subscription
 from broker_service.language.relations import matches
-from emulation.scenario import OperationItem, ScenarioError
+from emulation.scenario import OperationItem
 from emulation.workload.operations import Operation, OperationKind, predicate_record, recorded_predicate
 from emulation.workload.publishers import NANOSECONDS
 
 
 def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]:
-    """The operations sorted by time; those of one time keep their order. Raises `ScenarioError`."""
+    """The operations sorted by time; those of one time keep their order."""
     published: dict[str, int] = {}
     operations = []
-    for index, item in sorted(enumerate(items), key=lambda pair: pair[1].at):
+    for item in sorted(items, key=lambda item: item.at):
         if item.verb == "publish":
             published[item.client] = published.get(item.client, 0) + 1
-        try:
-            operations.append(_operation(item, published.get(item.client, 0)))
-        except ContentError as error:
-            raise ScenarioError(f"workload.operations[{index}].{item.verb}: {error}") from error
+        operations.append(_operation(item, published.get(item.client, 0)))
     return tuple(operations)
 
 
@@ -43,27 +42,17 @@ def explicit_notifications(operations: Sequence[Operation]) -> int:
 
 
 def _operation(item: OperationItem, published: int) -> Operation:
-    from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
-
-    kind = OperationKind(item.verb)
-    attributes = predicates = None
-    identifier = item.id
-    match kind:
-        case OperationKind.ADVERTISE:
-            predicates = [predicate_record(predicate) for predicate in parse_advertisement(item.text).predicates]
-        case OperationKind.SUBSCRIBE:
-            predicates = [predicate_record(predicate) for predicate in parse_subscription(item.text).predicates]
-        case OperationKind.PUBLISH:
-            attributes = dict(parse_publication(item.text).attributes)
-            identifier = identifier or f"{item.client}:{published}"
-        case OperationKind.UNADVERTISE | OperationKind.UNSUBSCRIBE:
-            identifier = item.text
-    return Operation(
+    content = item.content()
+    operation = Operation(
         at=round(item.at * NANOSECONDS),
         client=item.client,
         broker=item.broker,
-        operation=kind,
-        id=identifier or "",
-        attributes=attributes,
-        predicates=predicates,
+        operation=OperationKind(item.verb),
+        id=item.id or (f"{item.client}:{published}" if isinstance(content, Publication) else item.text),
     )
+    if content is None:
+        return operation
+    if isinstance(content, Publication):
+        return msgspec.structs.replace(operation, attributes=dict(content.attributes))
+    records = [predicate_record(predicate) for predicate in content.predicates]
+    return msgspec.structs.replace(operation, predicates=records)

@@ -14,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from broker_service.language import ContentError, Value
+from broker_service.language.notation import parse_publication
 from emulation.scenario import QuoteFile, ScenarioError
 from emulation.workload.quotes import Column, QuoteSeries, ohlcv_series
 
@@ -82,8 +83,6 @@ def _csv(name: str, text: str) -> tuple[QuoteSeries, ...]:
 
 def _padres(_name: str, text: str) -> tuple[QuoteSeries, ...]:
     """A publication a line, with a string attribute `symbol`; the quotes of a symbol all have the same attributes."""
-    from broker_service.language.notation import parse_publication
-
     grouped: dict[str, list[dict[str, Value]]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
