@@ -43,21 +43,23 @@ stamp() {
 }
 
 # Behind a proxy that inspects TLS, the host's private CA must reach every client. EXTRA_CA_BUNDLE names a PEM file;
-# without it, a host that has CAs of its own in /usr/local/share/ca-certificates uses its system bundle.
+# without it, the CAs that a host has in /usr/local/share/ca-certificates are taken. Some clients replace their own
+# bundle by the one they are given, so what they are given holds the public CAs too.
 use_ca_bundle() {
-    local extra=${EXTRA_CA_BUNDLE:-}
-    if [ -z "$extra" ]; then
-        [ -n "$(find /usr/local/share/ca-certificates -name '*.crt' -print -quit 2>/dev/null)" ] || return 0
-        extra=$SYSTEM_CA_BUNDLE
+    local extra=()
+    if [ -n "${EXTRA_CA_BUNDLE:-}" ]; then
+        [ -r "$EXTRA_CA_BUNDLE" ] ||
+            fail "EXTRA_CA_BUNDLE names $EXTRA_CA_BUNDLE, which cannot be read: name a PEM file, or unset it."
+        extra=("$EXTRA_CA_BUNDLE")
+    else
+        mapfile -t extra < <(find /usr/local/share/ca-certificates -name '*.crt' 2>/dev/null)
     fi
-    [ -r "$extra" ] || fail "EXTRA_CA_BUNDLE names $extra, which cannot be read: name a PEM file, or unset it."
+    [ "${#extra[@]}" -gt 0 ] || return 0
+    [ ! -r "$SYSTEM_CA_BUNDLE" ] || extra=("$SYSTEM_CA_BUNDLE" "${extra[@]}")
     mkdir -p "$CACHE"
-    CA_BUNDLE=$CACHE/ca-bundle.pem
-    # Some clients replace their own bundle by the one named, so it must hold the public CAs too.
-    { [ ! -r "$SYSTEM_CA_BUNDLE" ] || cat "$SYSTEM_CA_BUNDLE"
-      [ "$extra" = "$SYSTEM_CA_BUNDLE" ] || cat "$extra"; } >"$CA_BUNDLE.$$"
+    export CA_BUNDLE=$CACHE/ca-bundle.pem WGETRC=$CACHE/wgetrc
+    awk 1 "${extra[@]}" >"$CA_BUNDLE.$$"  # awk ends the last line of each, which cat would not
     mv "$CA_BUNDLE.$$" "$CA_BUNDLE"
-    printf 'ca_certificate = %s\n' "$CA_BUNDLE" >"$CACHE/wgetrc"
-    export CA_BUNDLE WGETRC="$CACHE/wgetrc"
+    printf 'ca_certificate = %s\n' "$CA_BUNDLE" >"$WGETRC"
     export PIP_CERT="${PIP_CERT:-$CA_BUNDLE}" SSL_CERT_FILE="${SSL_CERT_FILE:-$CA_BUNDLE}"
 }
