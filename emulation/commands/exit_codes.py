@@ -15,3 +15,5 @@ class ExitCode(enum.IntEnum):
     """The emulation broke its promises, so the measurements describe this host."""
     HOST = 4
     """This host cannot run it."""
+    INTERRUPTED = 130
+    """The user ended it, and nothing was found wrong until then."""

@@ -8,11 +8,17 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.run import analyze_in
+from analysis.run_directory import open_run
+from analysis.session import check_java
 from emulation.clean import clean
+from emulation.commands.background_spark import BackgroundSpark
 from emulation.commands.exit_codes import ExitCode
-from emulation.plan import make_plan
-from emulation.run import emulate
-from emulation.runtimes.ladder import choose
+from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts
+from emulation.plan import Plan, make_plan
+from emulation.run import Outcome, emulate
+from emulation.run.interrupt import QuickStop
+from emulation.runtimes.ladder import Rungs, choose
 from emulation.scenario import load
 
 
@@ -31,15 +37,43 @@ class Request:
 def run_scenario(request: Request) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
     console = Console(highlight=False)
-    plan = make_plan(load(request.scenario, request.overrides))
+    scenario = load(request.scenario, request.overrides)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False))
+    with analysis_errors_translated():
+        check_java()  # before the run rather than after it
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.runs:
         console.print(str(cleaned), markup=False)
-    console.print(f"run {plan.run_id}", markup=False)
-    console.print(f"runtime {rungs.runtime.name} ({rungs.runtime.reason})", markup=False)
-    console.print(f"links {rungs.links.name} ({rungs.links.reason})", markup=False)
-    outcome = emulate(plan, rungs, request.out, console)
-    for variant in outcome.fidelity.variants:
-        console.print(f"{variant.name}: fidelity: {variant.verdict}", *variant.reasons, sep="\n  ", markup=False)
-    return ExitCode.CORRECT
+    plan = make_plan(scenario)
+    _announce(console, plan, rungs)
+    with BackgroundSpark() as spark:
+        try:
+            outcome = emulate(plan, rungs, request.out, console, spark.begin)
+        except QuickStop:
+            console.print("stopped at once; nothing is left running, and nothing was analysed")
+            return ExitCode.INTERRUPTED
+        if not outcome.began:
+            console.print("interrupted before anything was published, so there is nothing to analyse")
+            return ExitCode.INTERRUPTED
+        with analysis_errors_translated():
+            return _analyse(outcome, spark, console)
+
+
+def _announce(console: Console, plan: Plan, rungs: Rungs) -> None:
+    overlay = plan.variants[0].overlay
+    variants = ", ".join(variant.name for variant in plan.variants)
+    console.print(f"run      {plan.run_id}", markup=False)
+    size = f"{len(overlay.brokers)} brokers, {len(overlay.links)} links"
+    console.print(f"overlay  {size}; variants: {variants}", markup=False)
+    console.print(f"runtime  {rungs.runtime.name}: {rungs.runtime.reason}", markup=False)
+    console.print(f"links    {rungs.links.name}: {rungs.links.reason}", markup=False)
+
+
+def _analyse(outcome: Outcome, spark: BackgroundSpark, console: Console) -> ExitCode:
+    with console.status("analysing: starting Spark") as status:
+        session = spark.session()
+        summary = analyze_in(session, open_run(outcome.directory), lambda what: status.update(f"analysing: {what}"))
+    print_verdicts(console, summary, outcome.fidelity)
+    console.print(f"run directory: {outcome.directory}", markup=False)
+    code = exit_code(summary, outcome.fidelity)
+    return ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,10 +41,14 @@ class Outcome:
     directory: Path
     fidelity: Fidelity
     interrupted: bool
+    began: bool
+    """Whether any variant came as far as publishing."""
 
 
-def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console) -> Outcome:
+def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None]) -> Outcome:
     """Runs a plan and returns when nothing of it is left on the host but its run directory.
+
+    `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped.
 
     Raises `UserError`s; what was made until then is removed first.
     """
@@ -74,7 +79,7 @@ def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console) -> Outcome:
             log=log,
         )
         try:
-            measured = _run_variants(session, plan, rungs)
+            measured = _run_variants(session, plan, rungs, when_over)
         except NetworkError as error:
             log.error("network", error=str(error))
             raise HostError(str(error)) from error
@@ -110,13 +115,14 @@ def _manifest(plan: Plan, rungs: Rungs) -> Manifest:
     )
 
 
-def _run_variants(session: Session, plan: Plan, rungs: Rungs) -> list[Measurements]:
+def _run_variants(session: Session, plan: Plan, rungs: Rungs, when_over: Callable[[], None]) -> list[Measurements]:
     """Runs the variants one after another, until all are done or the user interrupts."""
     measured: list[Measurements] = []
     ahead = [variant.scenario.timeline.duration + _AROUND for variant in plan.variants]
     for number, variant in enumerate(plan.variants):
         session.snapshot.begin_variant(variant.name, number + 1, time.monotonic() + sum(ahead[number:]))
-        run = VariantRun(session, variant, rungs.driver)
+        last = number == len(plan.variants) - 1
+        run = VariantRun(session, variant, rungs.driver, when_over if last else _nothing)
         session.manifest.variants.append(run.record)
         measured.append(run.measured)
         try:
@@ -131,6 +137,10 @@ def _run_variants(session: Session, plan: Plan, rungs: Rungs) -> list[Measuremen
     return measured
 
 
+def _nothing() -> None:
+    """What is to be done after a variant that is not the last."""
+
+
 def _judge(place: RunPlace, record: Manifest, measured: list[Measurements]) -> Outcome:
     """Adds what the logs say, and writes the fidelity verdict."""
     runs = {variant.name: _run_phase(variant) for variant in record.variants}
@@ -140,7 +150,7 @@ def _judge(place: RunPlace, record: Manifest, measured: list[Measurements]) -> O
     judged = [judge(variant) for variant in measured]
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
     fidelity.write(verdict, place.directory)
-    return Outcome(place.directory, verdict, record.interrupted)
+    return Outcome(place.directory, verdict, record.interrupted, any(run is not None for run in runs.values()))
 
 
 def _run_phase(variant: VariantRecord) -> tuple[int, int] | None:

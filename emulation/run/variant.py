@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -37,11 +38,12 @@ _QUIET_FOR = 1.0
 class VariantRun:
     """One variant under way; `execute` does it all. Nothing but the sandboxes carries over to the next variant."""
 
-    def __init__(self, session: Session, plan: VariantPlan, driver: LinkDriver) -> None:
+    def __init__(self, session: Session, plan: VariantPlan, driver: LinkDriver, when_over: Callable[[], None]) -> None:
         self._session = session
         self._plan = plan
         self._brokers: list[BrokerId] = [broker.id for broker in plan.overlay.brokers]
         self._driver = driver
+        self._when_over = when_over
         self._watched: dict[BrokerId, ProcessIdentity] = {}
         self.record = VariantRecord(name=plan.name, settings=dict(plan.settings))
         self.measured = Measurements(variant=plan.name)
@@ -64,6 +66,7 @@ class VariantRun:
                 self._run(network, drivers, begin + timeline.join + timeline.run)
             with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
                 self._drain(network, monitor, drivers, timeline.drain)
+            self._when_over()
 
     def _network(self, stack: ExitStack) -> EmulatedNetwork:
         """The variant's network, built and probed."""
