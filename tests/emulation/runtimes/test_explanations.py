@@ -1,0 +1,48 @@
+"""What users read when the host refuses."""
+
+from __future__ import annotations
+
+import docker.errors
+import pytest
+
+from emulation.errors import HostError
+from emulation.runtimes.container import docker_errors, explain
+from emulation.runtimes.interface import Ending
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ('Conflict. The container name "/x" is already in use by container "abc".', "brokerlab clean"),
+        ("write /var/lib/docker: no space left on device", "Make room"),
+    ],
+)
+def test_known_refusals_come_with_a_remedy(said: str, remedy: str) -> None:
+    error = docker.errors.APIError("500 Server Error", explanation=said)  # type: ignore[no-untyped-call]
+    assert said.rstrip(".") in explain(error)
+    assert remedy in explain(error)
+
+
+def test_a_missing_image_says_how_to_build_it() -> None:
+    with pytest.raises(HostError, match="make image"), docker_errors("start container c1"):
+        raise docker.errors.ImageNotFound("404")  # type: ignore[no-untyped-call]
+
+
+def test_other_errors_pass_unchanged() -> None:
+    with pytest.raises(KeyError), docker_errors("start container c1"):
+        raise KeyError("a fault of our own")
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (
+            Ending("B1", 1, ("Traceback", "OSError: port taken")),
+            "broker B1 ended with exit code 1: OSError: port taken",
+        ),
+        (Ending("B1", -9, ()), "broker B1 got signal 9 and said nothing"),
+        (Ending("B1", None, ()), "broker B1 ended and said nothing"),
+    ],
+)
+def test_an_ending_reads_as_a_sentence(ending: Ending, text: str) -> None:
+    assert str(ending) == text
