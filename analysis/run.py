@@ -39,7 +39,7 @@ def analyze(run_directory: Path, master: str = LOCAL_MASTER, on_progress: Progre
 
 
 def analyze_in(session: SparkSession, run: RunDirectory, on_progress: Progress | None = None) -> Summary:
-    """As `analyze`, in a session that was opened before: `analysis.session.open_session` may start while a run drains."""
+    """As `analyze`, in a session opened before: `analysis.session.open_session` may start while a run drains."""
     tell = on_progress or _silence
     with _errors_in_words(run.path), ThreadPoolExecutor(JOBS_SIDE_BY_SIDE) as executor:
         run.results.mkdir(exist_ok=True)

@@ -39,9 +39,9 @@ def _without_none(described: inspect.Type) -> tuple[inspect.Type, bool]:
 def _data_type(described: inspect.Type) -> spark.DataType:
     match described:
         case inspect.ListType(item_type=item):
-            return spark.ArrayType(_data_type(item), containsNull=False)
+            return spark.ArrayType(_data_type(item))
         case inspect.DictType(key_type=key, value_type=value):
-            return spark.MapType(_data_type(key), _data_type(value), valueContainsNull=False)
+            return spark.MapType(_data_type(key), _data_type(value))
         case inspect.StructType():
             return _struct(described)
         case _ if type(described) in _SCALARS:

@@ -33,6 +33,7 @@ from analysis.summary import (
 from analysis.tables import BrokerMessages, Defect, DelayByHops, Drop, MatchingLoad, Right
 
 _PUBLISH = "publish"
+_DELIVERY_COUNTS = ("expected", "delivered", "optional", "lost", "duplicate", "spurious")
 _Of = TypeVar("_Of", BrokerMessages, DelayByHops, Drop, MatchingLoad)
 ByVariant = Mapping[str, Mapping[str, Any]]
 
@@ -90,7 +91,7 @@ def summarise(run: RunDirectory, loss: LogLoss, tables: Tables, executor: Execut
 def overall(verdicts: Iterable[list[str]]) -> list[str]:
     """The verdict on a run from those on its variants: every defect found; else unjudged if one is; else correct."""
     found = {verdict for each in verdicts for verdict in each}
-    defects = [defect.value for defect in Defect if defect.value in found]
+    defects: list[str] = [defect.value for defect in Defect if defect.value in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
 
@@ -106,7 +107,7 @@ class _Counts(msgspec.Struct, frozen=True, kw_only=True):
 def _delivery_counts(expected: DataFrame) -> DataFrame:
     right, notifications = F.col("right"), F.col("notifications")
     entitled = right != Right.NONE
-    spurious = F.map_from_entries(F.collect_list(F.struct("cause", "of_cause")))
+    causes = F.collect_list(F.when(F.col("cause").isNotNull(), F.struct("cause", "of_cause")))
     return (
         expected.groupBy("variant", "cause")
         .agg(
@@ -120,11 +121,8 @@ def _delivery_counts(expected: DataFrame) -> DataFrame:
         .withColumn("of_cause", F.col("spurious"))
         .groupBy("variant")
         .agg(
-            *(
-                F.sum(name).alias(name)
-                for name in ("expected", "delivered", "optional", "lost", "duplicate", "spurious")
-            ),
-            spurious.alias("causes"),
+            *(F.sum(name).alias(name) for name in _DELIVERY_COUNTS),
+            causes.alias("causes"),
         )
     )
 
@@ -175,16 +173,14 @@ def _any_defect(delivery: ByVariant, delays: ByVariant) -> bool:
 
 def _delivery(counts: _Counts, found: list[Example]) -> Delivery:
     row = counts.delivery
-    numbers = {
-        name: row.get(name) or 0 for name in ("expected", "delivered", "optional", "lost", "duplicate", "spurious")
-    }
+    numbers = {name: row.get(name) or 0 for name in _DELIVERY_COUNTS}
     published = counts.publications.get("published", 0)
     return Delivery(
         verdicts=_verdicts(numbers, published),
         published=published,
         rejected=counts.publications.get("rejected", 0),
         **numbers,
-        spurious_causes={cause: count for cause, count in row.get("causes", {}).items() if cause is not None},
+        spurious_causes=dict(row.get("causes", [])),
         reordered=counts.delays.get("reordered", 0),
         unconfirmed=counts.unconfirmed.get("unconfirmed", 0),
         examples=found,
@@ -193,7 +189,7 @@ def _delivery(counts: _Counts, found: list[Example]) -> Delivery:
 
 def _verdicts(numbers: Mapping[str, int], published: int) -> list[str]:
     counted = {Defect.LOST: "lost", Defect.DUPLICATED: "duplicate", Defect.SPURIOUS: "spurious"}
-    defects = [defect.value for defect, name in counted.items() if numbers[name]]
+    defects: list[str] = [defect.value for defect, name in counted.items() if numbers[name]]
     return defects or ([CORRECT] if published else [UNJUDGED])
 
 

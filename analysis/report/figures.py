@@ -1,0 +1,294 @@
+"""The plots of a report, one function each, from typed rows to a Plotly figure.
+
+Colours of text, axes and grids are left to the page, which sets them for light and dark mode. Variants have the same
+colour in every plot.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from topology.layout import layout
+from topology.model import Link, Overlay
+
+VARIANT_COLOURS = ("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491")
+"""Told apart by colour-blind readers, and legible on light and on dark ground."""
+LOAD_SCALE = ((0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e"))
+"""From an idle link to the busiest one."""
+LINK_CLASSES = 6
+"""Links are drawn in so many widths."""
+LABELLED_BROKERS_AT_MOST = 80
+
+
+def colour(index: int) -> str:
+    return VARIANT_COLOURS[index % len(VARIANT_COLOURS)]
+
+
+def overlay_figure(
+    overlay: Overlay, links: Sequence[LinkLoad], messages: Sequence[BrokerMessages], busiest: int
+) -> go.Figure:
+    """The overlay of one variant: links by the publications they carried, brokers by the messages they handled.
+
+    `busiest` is the load that takes the darkest colour, so that variants can be compared.
+    """
+    positions = layout(overlay)
+    load = {(row.source, row.target): row for row in links}
+    carried = {link: _publications(load, link) for link in overlay.links}
+    figure = _figure(height=460)
+    for step in range(LINK_CLASSES):
+        _draw_links(figure, positions, carried, busiest, step)
+    _draw_link_labels(figure, positions, carried, load)
+    _draw_brokers(figure, overlay, positions, messages)
+    figure.update_xaxes(visible=False, range=[-0.06, 1.06])
+    figure.update_yaxes(visible=False, range=[-0.06, 1.06])
+    figure.update_layout(showlegend=False, hovermode="closest", margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    return figure
+
+
+def busiest_link(overlay: Overlay, links: Sequence[LinkLoad]) -> int:
+    """The most publications that any link of any variant carried, both directions together; at least 1."""
+    by_variant: dict[str, dict[tuple[str, str], LinkLoad]] = defaultdict(dict)
+    for row in links:
+        by_variant[row.variant][row.source, row.target] = row
+    return max((_publications(load, link) for load in by_variant.values() for link in overlay.links), default=1) or 1
+
+
+def _publications(load: Mapping[tuple[str, str], LinkLoad], link: Link) -> int:
+    directions = ((link.a, link.b), (link.b, link.a))
+    return sum(load[ends].publications for ends in directions if ends in load)
+
+
+def _draw_links(
+    figure: go.Figure,
+    positions: Mapping[str, tuple[float, float]],
+    carried: Mapping[Link, int],
+    busiest: int,
+    step: int,
+) -> None:
+    """One trace for all links of about the same load: Plotly draws one width and colour a trace."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for link, publications in carried.items():
+        if min(LINK_CLASSES - 1, publications * LINK_CLASSES // (busiest + 1)) == step:
+            (xa, ya), (xb, yb) = positions[link.a], positions[link.b]
+            x += [xa, xb, None]
+            y += [ya, yb, None]
+    share = step / (LINK_CLASSES - 1)
+    line = {"width": 1 + 5 * share, "color": _on_scale(share)}
+    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
+
+
+def _draw_link_labels(
+    figure: go.Figure,
+    positions: Mapping[str, tuple[float, float]],
+    carried: Mapping[Link, int],
+    load: Mapping[tuple[str, str], LinkLoad],
+) -> None:
+    """An invisible point in the middle of each link tells about it."""
+    x, y, text = [], [], []
+    for link in carried:
+        (xa, ya), (xb, yb) = positions[link.a], positions[link.b]
+        x.append((xa + xb) / 2)
+        y.append((ya + yb) / 2)
+        lines = [f"<b>{link.a} – {link.b}</b>, {link.forward.delay * 1000:.1f} ms"]
+        for source, target in ((link.a, link.b), (link.b, link.a)):
+            row = load.get((source, target))
+            if row is not None:
+                wait = "" if row.mean_wait_ms is None else f", mean wait {row.mean_wait_ms:.2f} ms"
+                lines.append(f"{source} → {target}: {row.publications:,} publications{wait}")
+        text.append("<br>".join(lines))
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        marker={"size": 14, "opacity": 0},
+        hovertext=text,
+        hoverinfo="text",
+    )
+
+
+def _draw_brokers(
+    figure: go.Figure,
+    overlay: Overlay,
+    positions: Mapping[str, tuple[float, float]],
+    messages: Sequence[BrokerMessages],
+) -> None:
+    handled = _handled(messages)
+    most = max(handled.values(), default=0) or 1
+    names = [broker.id for broker in overlay.brokers]
+    figure.add_scatter(
+        x=[positions[name][0] for name in names],
+        y=[positions[name][1] for name in names],
+        mode="markers+text" if len(names) <= LABELLED_BROKERS_AT_MOST else "markers",
+        text=names,
+        textposition="middle center",
+        textfont={"size": 10, "color": "#ffffff"},
+        marker={
+            "size": [20 + 14 * handled.get(name, 0) / most for name in names],
+            "color": "#4a6378",
+            "line": {"width": 1, "color": "#ffffff"},
+        },
+        hovertext=[f"<b>{name}</b><br>{handled.get(name, 0):,} messages handled" for name in names],
+        hoverinfo="text",
+    )
+
+
+def _handled(messages: Sequence[BrokerMessages]) -> dict[str, int]:
+    """Messages received by each broker, from clients and neighbours."""
+    handled: dict[str, int] = defaultdict(int)
+    for row in messages:
+        handled[row.broker] += row.from_clients + row.received
+    return handled
+
+
+def _on_scale(share: float) -> str:
+    """A colour between the stops of `LOAD_SCALE`."""
+    for (low, first), (high, second) in zip(LOAD_SCALE, LOAD_SCALE[1:], strict=False):
+        if share <= high:
+            part = (share - low) / (high - low)
+            channels = zip(_channels(first), _channels(second), strict=True)
+            return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in channels)
+    return LOAD_SCALE[-1][1]
+
+
+def _channels(code: str) -> tuple[int, int, int]:
+    return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
+
+
+def delay_over_time_figure(
+    delays: Sequence[DelayOverTime], phases: Sequence[PhaseTimes], variants: Sequence[str]
+) -> go.Figure:
+    """Median (line) and 95th percentile (dotted) of the delay of publications by the second they were due."""
+    figure = _figure()
+    for index, variant in enumerate(variants):
+        rows = [row for row in delays if row.variant == variant]
+        seconds = [row.second for row in rows]
+        count = [row.notifications for row in rows]
+        for column, dash, label in (("p50_ms", "solid", "median"), ("p95_ms", "dot", "95th percentile")):
+            figure.add_scatter(
+                x=seconds,
+                y=[getattr(row, column) for row in rows],
+                mode="lines",
+                name=f"{variant}, {label}",
+                legendgroup=variant,
+                line={"color": colour(index), "dash": dash, "width": 2 if dash == "solid" else 1.5},
+                customdata=count,
+                hovertemplate="%{y:.2f} ms, %{customdata} notifications",
+            )
+    ends = [row.end_s for row in phases if row.phase == "run"]
+    if ends:
+        figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
+    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_yaxes(title="delay, ms (log)", type="log", dtick="D2")
+    figure.update_layout(hovermode="x unified")
+    return figure
+
+
+def distribution_figure(distribution: Sequence[DelayDistribution], variants: Sequence[str]) -> go.Figure:
+    """The share of notifications that took at most so long."""
+    figure = _figure()
+    for index, variant in enumerate(variants):
+        rows = [row for row in distribution if row.variant == variant]
+        total = sum(row.notifications for row in rows)
+        if not total:
+            continue
+        x, y, so_far = [rows[0].lower_ms], [0.0], 0
+        for row in rows:
+            if row.lower_ms > x[-1]:
+                x.append(row.lower_ms)
+                y.append(y[-1])
+            so_far += row.notifications
+            x.append(row.upper_ms)
+            y.append(100 * so_far / total)
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name=variant,
+            line={"color": colour(index), "width": 2},
+            hovertemplate="%{y:.1f}% within %{x:.2f} ms",
+        )
+    figure.update_xaxes(title="delay, ms (log)", type="log", dtick="D2")
+    figure.update_yaxes(title="share of notifications, %", range=[0, 101])
+    return figure
+
+
+def broker_messages_figure(messages: Sequence[BrokerMessages], variants: Sequence[str]) -> go.Figure:
+    """Messages each broker handled, busiest first by the first variant."""
+    figure = _figure()
+    by_variant = {variant: [row for row in messages if row.variant == variant] for variant in variants}
+    handled = {variant: _handled(rows) for variant, rows in by_variant.items()}
+    names = sorted({row.broker for row in messages}, key=lambda name: (-handled[variants[0]].get(name, 0), name))
+    for index, variant in enumerate(variants):
+        kinds = {name: _by_kind(by_variant[variant], name) for name in names}
+        figure.add_bar(
+            x=names,
+            y=[handled[variant].get(name, 0) for name in names],
+            name=variant,
+            marker={"color": colour(index)},
+            customdata=[kinds[name] for name in names],
+            hovertemplate="%{x}: %{y:,} messages<br>%{customdata}",
+        )
+    figure.update_xaxes(title="broker", type="category")
+    figure.update_yaxes(title="messages handled", rangemode="tozero")
+    figure.update_layout(barmode="group", bargap=0.25)
+    return figure
+
+
+def _by_kind(rows: Sequence[BrokerMessages], broker: str) -> str:
+    return "<br>".join(
+        f"{row.kind}: {row.from_clients + row.received:,}" for row in rows if row.broker == broker and row.kind
+    )
+
+
+def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.Figure:
+    """The longest output queue of the overlay in each second (line), and all of them together (dotted)."""
+    figure = _figure()
+    for index, variant in enumerate(variants):
+        by_second: dict[int, list[QueueLength]] = defaultdict(list)
+        for row in queues:
+            if row.variant == variant:
+                by_second[row.second].append(row)
+        seconds = list(range(min(by_second), max(by_second) + 1)) if by_second else []
+        longest = [max(by_second.get(second, []), key=lambda row: row.queue, default=None) for second in seconds]
+        figure.add_scatter(
+            x=seconds,
+            y=[row.queue if row else 0 for row in longest],
+            mode="lines",
+            name=f"{variant}, longest",
+            legendgroup=variant,
+            line={"color": colour(index), "width": 2},
+            customdata=[f"{row.broker} → {row.neighbour}" if row and row.queue else "" for row in longest],
+            hovertemplate="%{y} waiting %{customdata}",
+        )
+        figure.add_scatter(
+            x=seconds,
+            y=[sum(row.queue for row in by_second.get(second, [])) for second in seconds],
+            mode="lines",
+            name=f"{variant}, all queues",
+            legendgroup=variant,
+            line={"color": colour(index), "width": 1.5, "dash": "dot"},
+            hovertemplate="%{y} waiting in all",
+        )
+    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_yaxes(title="messages waiting", rangemode="tozero")
+    figure.update_layout(hovermode="x unified")
+    return figure
+
+
+def _figure(height: int = 380) -> go.Figure:
+    figure = go.Figure()
+    figure.update_layout(
+        height=height,
+        autosize=True,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        margin={"l": 56, "r": 12, "t": 8, "b": 48},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        font={"family": "system-ui, sans-serif", "size": 12},
+    )
+    return figure
