@@ -1,0 +1,68 @@
+"""Content for property tests: few values, so that predicates meet, at and beside every boundary."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from broker_service.language import Advertisement, Number, Operator, Predicate, Publication, Subscription, Value
+from broker_service.language.model import NUMBER_OPERATORS, STRING_OPERATORS
+
+NUMBERS: list[Number] = [-1, 0, 0.5, 1.0, 1, 2, 10**30]
+GRID: list[Number] = [-2, -1, -0.5, 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 10**29, 10**30, 10**31]
+"""Every one of `NUMBERS`, a number in every gap between two of them, and one beyond each end."""
+
+BOUNDARY_CHARACTERS = "\0\x01ab\ud7ff\ue000\U0010fffe\U0010ffff"
+
+number_operators = st.sampled_from(sorted(NUMBER_OPERATORS, key=lambda operator: operator.name))
+string_operators = st.sampled_from(sorted(STRING_OPERATORS, key=lambda operator: operator.name))
+
+short_strings = st.text(alphabet="\0ab\U0010ffff", max_size=3) | st.text(alphabet=BOUNDARY_CHARACTERS, max_size=2)
+number_conditions = st.tuples(number_operators, st.sampled_from(NUMBERS))
+string_conditions = st.tuples(string_operators, short_strings)
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5) | st.sampled_from(
+    ["price", "52week-high", "a'b", 'a"b', "a b", "[", "eq", "$S$X", "-1", "\n"]
+)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text("'\"[],\\\n &|{}", max_size=8)
+any_values: st.SearchStrategy[Value] = (
+    st.integers()
+    | st.integers(-(10**100), 10**100)
+    | st.sampled_from([2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 0, 0.0, -0.0, "", 10**999, -(10**999)])
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
+
+
+@st.composite
+def any_predicates(draw: st.DrawFn) -> Predicate:
+    """Any predicate the model permits."""
+    value = draw(any_values)
+    operator = draw(string_operators if isinstance(value, str) else number_operators)
+    return Predicate(draw(names), operator, value)
+
+
+any_subscriptions = st.lists(any_predicates(), min_size=1, max_size=5).map(lambda list_: Subscription(tuple(list_)))
+any_publications = st.builds(
+    lambda class_, others: Publication({"class": class_} | {k: v for k, v in others.items() if k != "class"}),
+    texts,
+    st.dictionaries(names, any_values, max_size=5),
+)
+any_advertisements = st.builds(
+    lambda class_, others: Advertisement((Predicate("class", Operator.STRING_EQUAL, class_), *others)),
+    texts,
+    st.lists(any_predicates(), max_size=5),
+)
+
+# For the relations: three attributes, values that meet.
+_small_strings = st.text(alphabet="ab", max_size=1) | st.sampled_from(["ab", "\0"])
+small_predicates = st.builds(
+    lambda attribute, condition: Predicate(attribute, *condition),
+    st.sampled_from(["class", "x", "y"]),
+    st.tuples(string_operators, _small_strings) | number_conditions,
+) | st.builds(lambda condition: Predicate("class", *condition), st.tuples(string_operators, _small_strings))
+small_subscriptions = st.lists(small_predicates, max_size=4).map(lambda list_: Subscription(tuple(list_)))
+small_advertisements = st.builds(
+    lambda condition, others: Advertisement((Predicate("class", *condition), *others)),
+    st.tuples(string_operators, _small_strings) | number_conditions,
+    st.lists(small_predicates, max_size=4),
+)
