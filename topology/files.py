@@ -80,15 +80,15 @@ def to_graphml(overlay: Overlay) -> bytes:
     graph: nx.DiGraph[BrokerId] = nx.DiGraph(name=overlay.name)
     for broker in overlay.brokers:
         graph.add_node(broker.id, **{name: _text_if_tuple(value) for name, value in broker.attributes.items()})
-    for link in overlay.links:
-        data = {}
+    for order, link in enumerate(overlay.links):
+        data: dict[str, Any] = {"order": order}
         for direction in _DIRECTIONS:
             for name, value in msgspec.to_builtins(getattr(link, direction)).items():
                 if value is not None:
                     data[f"{direction}.{name}"] = value
         graph.add_edge(link.a, link.b, **data)
     buffer = io.BytesIO()
-    nx.write_graphml(graph, buffer, infer_numeric_types=True)
+    nx.write_graphml(graph, buffer)
     return buffer.getvalue()
 
 
@@ -101,8 +101,15 @@ def from_graphml(content: bytes, name: str, templates: LinkTemplates, seed: int)
     except (nx.NetworkXError, ParseError, KeyError, ValueError) as error:
         raise OverlayError(f"not valid GraphML: {error}") from error
     brokers = tuple(Broker(node, {k: _tuple_if_text(v) for k, v in data.items()}) for node, data in graph.nodes.items())
-    links = tuple(_graphml_link(a, b, data, templates, seed) for a, b, data in graph.edges(data=True))
+    edges = sorted(graph.edges(data=True), key=lambda edge: _order(edge[2]))
+    links = tuple(_graphml_link(a, b, data, templates, seed) for a, b, data in edges)
     return Overlay(str(graph.graph.get("name", name)), brokers, links)
+
+
+def _order(data: Mapping[str, Any]) -> int:
+    """The place of a link in the overlay it was saved from; links from elsewhere stay as they stand."""
+    order = data.get("order")
+    return order if isinstance(order, int) else 0
 
 
 def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: LinkTemplates, seed: int) -> Link:

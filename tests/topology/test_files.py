@@ -1,0 +1,110 @@
+"""Overlays come back from a file as they went in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topology import (
+    Broker,
+    JitterDistribution,
+    Link,
+    LinkProperties,
+    LinkTemplate,
+    LinkTemplates,
+    Overlay,
+    OverlayError,
+    Range,
+    load,
+    save,
+)
+from topology.files import from_graphml, from_json, to_graphml, to_json
+
+numbers = st.floats(0, 1e6) | st.integers(0, 1000)
+properties = st.builds(
+    LinkProperties,
+    delay=st.floats(0, 10),
+    jitter=st.floats(0, 1),
+    distribution=st.sampled_from(JitterDistribution),
+    loss=st.floats(0, 1),
+    rate=st.none() | st.floats(1, 1e10),
+    queue_limit=st.integers(1, 10_000),
+)
+attribute = st.text("abcXYZ 0-9é<&\"'", max_size=8) | numbers | st.lists(st.floats(-1e6, 1e6), min_size=1).map(tuple)
+
+
+@st.composite
+def overlays(draw: st.DrawFn) -> Overlay:
+    """Random trees with random properties."""
+    count = draw(st.integers(1, 8))
+    names = st.sampled_from(["region", "cluster", "position"])
+    brokers = tuple(Broker(f"B{i}", draw(st.dictionaries(names, attribute, max_size=3))) for i in range(count))
+    links = tuple(
+        Link(f"B{draw(st.integers(0, i - 1))}", f"B{i}", draw(properties), draw(properties)) for i in range(1, count)
+    )
+    return Overlay(draw(st.text("abc-", min_size=1, max_size=10)), brokers, links)
+
+
+@given(overlays())
+def test_json_round_trip(overlay: Overlay) -> None:
+    assert from_json(to_json(overlay)) == overlay
+
+
+@given(overlays())
+def test_graphml_round_trip(overlay: Overlay) -> None:
+    assert from_graphml(to_graphml(overlay), "x", LinkTemplates(), 0) == overlay
+
+
+def test_the_name_chooses_the_format(tmp_path: Path) -> None:
+    overlay = Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", LinkProperties(delay=0.25)),))
+    for name, begin in (("o.json", b"{"), ("o.graphml", b"<?xml")):
+        save(overlay, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begin)
+        assert load(tmp_path / name) == overlay
+
+
+FOREIGN = b"""<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
+<node id="0"/><node id="1"/><node id="2"/>
+<edge source="0" target="1"/><edge source="1" target="2"/></graph></graphml>"""
+
+
+def test_graphml_from_elsewhere_gets_its_links_from_the_template() -> None:
+    templates = LinkTemplates(LinkTemplate(delay=Range(0.001, 0.002)))
+    overlay = from_graphml(FOREIGN, "zoo", templates, seed=1)
+    assert overlay.name == "zoo"
+    delays = [link.forward.delay for link in overlay.links]
+    assert all(0.001 <= delay <= 0.002 for delay in delays)
+    assert delays[0] != delays[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{}", "schema None is not known"),
+        (b'{"schema": 99}', "schema 99 is not known"),
+        (b"[1]", "not an overlay file"),
+        (b"\xff", "not an overlay file"),
+        (b'{"schema": 1, "name": "x", "brokers": [], "links": [], "colour": 1}', "colour"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], "links": []}', "disconnected"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}], "links": [{"a": "A"}]}', r"links\[0\]"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
+         b'"links": [{"a": "A", "b": "B", "forward": {"delay": -1}}]}', "delay"),
+    ],
+)  # fmt: skip
+def test_bad_json(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(OverlayError, match=message) as raised:
+        load(path)
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"<graphml", b"<html/>", b"<!DOCTYPE x [<!ENTITY a 'a'>]><graphml/>"])
+def test_bad_graphml(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.graphml"
+    path.write_bytes(content)
+    with pytest.raises(OverlayError):
+        load(path)
