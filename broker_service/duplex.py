@@ -1,0 +1,98 @@
+"""Reads and writes one stream side by side.
+
+What arrives while a write is under way waits and then travels in one frame: an idle stream has no delay, a busy one has
+large frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from broker_service.rpc import EOF, Stream
+
+
+class StreamClosedError(Exception):
+    """The stream cannot go on; the text says why."""
+
+
+class Duplex:
+    """One stream, from after its opening to its end. Subclasses say what frames mean."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._idle: asyncio.Future[None] | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._reason: str | None = None
+        self._rested = asyncio.Event()
+
+    def on_frame(self, data: bytes) -> None:
+        """Handles a frame that came in. Whatever it raises ends the stream."""
+        raise NotImplementedError
+
+    def next_frames(self) -> Sequence[bytes]:
+        """What to write now; nothing when the stream may rest until `wake`."""
+        raise NotImplementedError
+
+    @property
+    def idle(self) -> bool:
+        """Whether all frames so far are written."""
+        return self._idle is not None
+
+    def wake(self) -> None:
+        """There is, or may be, something to write."""
+        idle = self._idle
+        if idle is not None:
+            self._idle = None
+            if not idle.done():
+                idle.set_result(None)
+
+    async def flushed(self) -> None:
+        """Returns once all frames so far are written."""
+        while self._idle is None:
+            self._rested.clear()
+            await self._rested.wait()
+
+    def close(self, reason: str) -> None:
+        """Ends the stream from this side; `run` then raises `StreamClosedError` with this reason."""
+        if self._reason is None:
+            self._reason = reason
+            if self._reader is not None:
+                self._reader.cancel()
+
+    async def run(self) -> None:
+        """Returns once the other end has closed the stream.
+
+        Raises `StreamClosedError`, or whatever gRPC or the handling of a frame raised.
+        """
+        reader = self._reader = asyncio.create_task(self._read())
+        writer = asyncio.create_task(self._write())
+        try:
+            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            first = reader if reader.done() else writer
+            reader.cancel()
+            writer.cancel()
+        await asyncio.gather(reader, writer, return_exceptions=True)
+        if self._reason is not None:
+            raise StreamClosedError(self._reason)
+        if not first.cancelled() and (error := first.exception()) is not None:
+            raise error
+
+    async def _read(self) -> None:
+        read = self._stream.read
+        while (data := await read()) is not EOF:
+            self.on_frame(data)
+
+    async def _write(self) -> None:
+        write = self._stream.write
+        loop = asyncio.get_running_loop()
+        while True:
+            frames = self.next_frames()
+            if frames:
+                for frame in frames:
+                    await write(frame)
+            else:
+                self._idle = loop.create_future()
+                self._rested.set()
+                await self._idle

@@ -1,0 +1,55 @@
+"""Addresses a broker listens on: `unix:/path` or `host:port`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+from grpc import aio
+
+UNIX = "unix:"
+_LONGEST_SOCKET_PATH = 107
+"""Bytes in `sockaddr_un.sun_path`, less the terminating zero."""
+
+
+class CannotListenError(Exception):
+    """An address cannot be listened on; the text is for the user."""
+
+
+def listen(server: aio.Server, address: str) -> None:
+    """Has a server listen on an address. Raises `CannotListenError`, naming it."""
+    if address.startswith(UNIX):
+        _clear_socket(address.removeprefix(UNIX))
+    elif ":" not in address:
+        raise CannotListenError(f"cannot listen on {address!r}: write it as host:port or {UNIX}/path")
+    try:
+        server.add_insecure_port(address)
+    except RuntimeError:
+        raise CannotListenError(
+            f"cannot listen on {address}: the port is in use by another process, or the address is not this host's"
+        ) from None
+
+
+def _clear_socket(path: str) -> None:
+    """Takes away the socket of a predecessor that was killed; one that still answers is not ours to take."""
+    if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
+        raise CannotListenError(f"cannot listen on {path}: a socket's path has at most {_LONGEST_SOCKET_PATH} bytes")
+    if not Path(path).parent.is_dir():
+        raise CannotListenError(f"cannot listen on {path}: its directory does not exist")
+    try:
+        mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise CannotListenError(f"cannot listen on {path}: a file of that name is there, and is no socket")
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            Path(path).unlink()
+            return
+        except OSError as error:
+            raise CannotListenError(f"cannot listen on {path}: {error.strerror}") from None
+    raise CannotListenError(f"cannot listen on {path}: another broker listens there")

@@ -1,0 +1,94 @@
+"""How fast a broker works: as fast as it can, or at the pace of slower hardware that is emulated on purpose."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from broker_service.precise_timer import PreciseTimer
+
+Handler = Callable[[Sequence[Any]], None]
+
+
+class Service(Protocol):
+    """Has messages handled, in the order they came in."""
+
+    @property
+    def waiting(self) -> int:
+        """Messages that came in and are not handled yet."""
+
+    @property
+    def longest_wait(self) -> int:
+        """The longest wait for service since this was read last, in nanoseconds."""
+
+    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        """Has `handler` called with the messages, at once or one by one as their service ends."""
+
+    def close(self) -> None: ...
+
+
+class ImmediateService:
+    """No pace but the machine's."""
+
+    waiting = 0
+    longest_wait = 0
+
+    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        handler(messages)
+
+    def close(self) -> None:
+        """Has nothing to close."""
+
+
+class PacedService:
+    """One server with a queue in front: each message occupies it for the same time, and is handled when that is over.
+
+    The time passes without work, so many brokers emulated on one machine do not slow each other down.
+    """
+
+    def __init__(self, service_time: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._service_time = round(service_time * 1e9)
+        self._clock = clock
+        self._queue: deque[tuple[int, Handler, Any]] = deque()
+        self._busy_until = 0
+        self._longest = 0
+        self._timer = PreciseTimer(self._finish)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def longest_wait(self) -> int:
+        longest, self._longest = self._longest, 0
+        return longest
+
+    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        now = self._clock()
+        rests = not self._queue
+        for message in messages:
+            begin = max(now, self._busy_until)
+            self._longest = max(self._longest, begin - now)
+            self._busy_until = begin + self._service_time
+            self._queue.append((self._busy_until, handler, message))
+        if rests and self._queue:
+            self._timer.set(self._queue[0][0])
+
+    def close(self) -> None:
+        self._queue.clear()
+        self._timer.close()
+
+    def _finish(self) -> None:
+        now = self._clock()
+        while self._queue and self._queue[0][0] <= now:
+            _, handler, message = self._queue.popleft()
+            handler((message,))
+        if self._queue:
+            self._timer.set(self._queue[0][0])
+
+
+def make_service(service_time: float) -> Service:
+    """The pace for `BrokerConfig.service_time`, in seconds a message."""
+    return PacedService(service_time) if service_time > 0 else ImmediateService()

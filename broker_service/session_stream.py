@@ -1,0 +1,52 @@
+"""The stream of one client session: requests into the broker, events out of the session's queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker_service.broker import Broker
+from broker_service.config import Limits
+from broker_service.duplex import Duplex
+from broker_service.messages import ClientRequest
+from broker_service.rpc import Stream
+from broker_service.service import Service
+from broker_service.wire import decode_client_frame, encode_broker_frames
+
+
+class SessionStream(Duplex):
+    """One session, for as long as its stream lasts."""
+
+    def __init__(self, stream: Stream, broker: Broker, service: Service, limits: Limits) -> None:
+        super().__init__(stream)
+        self._broker = broker
+        self._service = service
+        self._batch = limits.batch
+        self._largest = limits.message_bytes
+        self._ended = False
+        self.session = broker.open_session()
+        self.session.on_waiting = self.wake
+
+    def on_frame(self, data: bytes) -> None:
+        self._service.submit(self._handle, decode_client_frame(data))
+
+    def next_frames(self) -> Sequence[bytes]:
+        events = self.session.take(self._batch)
+        return encode_broker_frames(events, self._largest) if events else ()
+
+    def stop_handling(self) -> None:
+        """Further requests are not taken."""
+        self._ended = True
+
+    def end(self) -> None:
+        """The session is gone: what its clients have is withdrawn."""
+        self._ended = True
+        self._broker.close_session(self.session)
+
+    @property
+    def drained(self) -> bool:
+        """Whether all events so far are written."""
+        return self.idle and not self.session.waiting
+
+    def _handle(self, requests: Sequence[ClientRequest]) -> None:
+        if not self._ended:
+            self._broker.handle(self.session, requests)
