@@ -45,7 +45,7 @@ from emulation.network.relay_messages import (
     SetUp,
 )
 from emulation.network.shaping import Drop, Shaper, needs_single_frames
-from emulation.network.tap import HEADER_SIZE, MAXIMUM_READ, expect_frames, expect_segments, open_tap
+from emulation.network.tap import HEADER_SIZE, expect_frames, expect_segments, open_tap
 from topology.model import LinkProperties
 
 REAL_TIME_PRIORITY = 10
@@ -53,6 +53,10 @@ NICE = -15
 MAXIMUM_IN_FLIGHT = 250_000
 """Frames, of all links together: under 400 MB when each is of full size."""
 
+LEAD = 30_000
+"""Nanoseconds that a frame may leave early: about what waking up takes, so that frames are late as often as early."""
+
+_GREATEST_COUNTED = LATENESS_UNIT * LATENESS_BUCKETS
 _BATCH = 16
 """Frames read from one interface before the others, and what is due, get their turn."""
 
@@ -60,7 +64,19 @@ _BATCH = 16
 class Direction:
     """What enters the link at one TAP and leaves it at the other."""
 
-    __slots__ = ("broken", "greatest", "lateness", "octets", "output", "shaper", "source", "tallies", "undeliverable")
+    __slots__ = (
+        "broken",
+        "greatest",
+        "lateness",
+        "octets",
+        "output",
+        "read_size",
+        "shaper",
+        "source",
+        "tallies",
+        "turn",
+        "undeliverable",
+    )
 
     def __init__(self, source: int, output: int, properties: LinkProperties, seed: str) -> None:
         self.source = source
@@ -72,14 +88,15 @@ class Direction:
         self.lateness = [0] * LATENESS_BUCKETS
         self.greatest = 0
         self.broken = False
+        self.turn = 0
         self.offload(properties)
 
     def offload(self, properties: LinkProperties) -> None:
         """Take stretches of a TCP stream as one frame where nothing notices: that makes unlimited links fast."""
         if needs_single_frames(properties):
-            expect_frames(self.source)
+            self.read_size = expect_frames(self.source)
         else:
-            expect_segments(self.source)
+            self.read_size = expect_segments(self.source)
 
     def change(self, properties: LinkProperties) -> None:
         self.shaper.change(properties)
@@ -88,9 +105,10 @@ class Direction:
     def counters(self) -> DirectionCounters:
         """A copy of the counts so far."""
         lateness = {bucket: count for bucket, count in enumerate(self.lateness) if count}
+        frames = sum(self.lateness)
         return DirectionCounters(
-            frames=sum(self.lateness),
-            octets=self.octets,
+            frames=frames,
+            octets=self.octets - frames * HEADER_SIZE,
             lost=self.tallies[Drop.LOSS],
             queue_full=self.tallies[Drop.QUEUE],
             down=self.tallies[Drop.DOWN],
@@ -125,22 +143,27 @@ class Relay:
         poll, by_source, timer, clock = self._epoll.poll, self._by_source, self._timer.descriptor, time.monotonic_ns
         in_flight, push, read = self._in_flight, heapq.heappush, os.read
         again = BlockingIOError
-        sequence = armed = 0
+        turn = sequence = armed = 0
         while self._running:
+            turn += 1
             for descriptor, _ in poll():
                 direction = by_source.get(descriptor)
                 if direction is None:
                     if descriptor != timer:
                         self._attend(descriptor)
                     continue
-                admit, tallies = direction.shaper.admit, direction.tallies
+                admit, size = direction.shaper.admit, direction.read_size
+                # Reading until nothing is left costs a call that fails: worth it only where there was more last time.
+                batch = _BATCH if direction.turn == turn - 1 else 1
+                direction.turn = turn
                 now = clock()
                 try:
-                    for _ in range(_BATCH):
-                        frame = read(descriptor, MAXIMUM_READ)
+                    while batch:
+                        batch -= 1
+                        frame = read(descriptor, size)
                         due = admit(now, len(frame) - HEADER_SIZE)
                         if due < 0:
-                            tallies[due] += 1
+                            direction.tallies[due] += 1
                         else:
                             sequence += 1
                             push(in_flight, (due, sequence, direction, frame))
@@ -152,12 +175,12 @@ class Relay:
                 self._send_what_is_due()
                 if in_flight and in_flight[0][0] != armed:
                     armed = in_flight[0][0]
-                    self._timer.set(armed)
+                    self._timer.set(armed - LEAD)
 
     def _send_what_is_due(self) -> None:
         in_flight, pop, write, clock = self._in_flight, heapq.heappop, os.write, time.monotonic_ns
         now = clock()
-        while in_flight and in_flight[0][0] <= now:
+        while in_flight and in_flight[0][0] <= now + LEAD:
             due, _, direction, frame = pop(in_flight)
             try:
                 write(direction.output, frame)
@@ -166,9 +189,8 @@ class Relay:
                 continue
             now = clock()
             late = now - due
-            direction.octets += len(frame) - HEADER_SIZE
-            bucket = late // LATENESS_UNIT
-            direction.lateness[bucket if bucket < LATENESS_BUCKETS else -1] += 1
+            direction.octets += len(frame)
+            direction.lateness[late // LATENESS_UNIT if 0 < late < _GREATEST_COUNTED else -(late > 0)] += 1
             direction.greatest = max(direction.greatest, late)
         if len(in_flight) > MAXIMUM_IN_FLIGHT:
             self._shed()
@@ -250,18 +272,23 @@ class Timer:
     _ABSOLUTE = 1
 
     def __init__(self) -> None:
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self.descriptor: int = self._libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: one thread has no use for its release
+        self.descriptor: int = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self.descriptor < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
         self._specification = _TimerSpecification()
-        self._reference = ctypes.byref(self._specification)
-        self._set_time = self._libc.timerfd_settime
+        self._arguments = (
+            ctypes.c_int(self.descriptor),
+            ctypes.c_int(self._ABSOLUTE),
+            ctypes.c_void_p(ctypes.addressof(self._specification)),
+            None,
+        )
+        self._set_time = libc.timerfd_settime
 
     def set(self, when: int) -> None:
         """Fire at `when`, in nanoseconds of the monotonic clock (at once, if that is over), and at no other time."""
         self._specification.seconds, self._specification.nanoseconds = divmod(when, 1_000_000_000)
-        self._set_time(self.descriptor, self._ABSOLUTE, self._reference, None)
+        self._set_time(*self._arguments)
 
 
 def take_priority() -> str:

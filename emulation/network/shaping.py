@@ -52,6 +52,7 @@ class Shaper:
         "_backlog",
         "_bits",
         "_delay",
+        "_free",
         "_last",
         "_loss",
         "_offsets",
@@ -66,7 +67,8 @@ class Shaper:
         self._random = generator.random
         self._bits = generator.getrandbits
         self._backlog: deque[int] = deque()  # when each frame that is not yet wholly on the wire will be
-        self._last = 0
+        self._free = 0  # when the last of them will be
+        self._last = 0  # when the last frame admitted leaves
         self.up = True
         self.change(properties)
 
@@ -87,17 +89,21 @@ class Shaper:
         sent = now
         if self._per_byte:
             backlog = self._backlog
-            while backlog and backlog[0] <= now:
-                backlog.popleft()
-            if len(backlog) > self._queue_limit:
-                return _QUEUE
-            sent = (backlog[-1] if backlog else now) + round(size * self._per_byte)
+            if self._free <= now:
+                backlog.clear()
+            else:
+                sent = self._free
+                while backlog[0] <= now:
+                    backlog.popleft()
+                if len(backlog) > self._queue_limit:
+                    return _QUEUE
+            self._free = sent = sent + int(size * self._per_byte)
             backlog.append(sent)
         due = sent + self._delay
         if self._offsets:
-            due = max(sent, due + self._offsets[self._bits(_TABLE_BITS)])
-        due = max(due, self._last)
-        self._last = due
+            due += self._offsets[self._bits(_TABLE_BITS)]
+            due = due if due > sent else sent  # a call of max() takes as long as the rest
+        self._last = due = due if due > self._last else self._last
         return due
 
 

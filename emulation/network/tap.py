@@ -11,7 +11,8 @@ HEADER_SIZE = 10
 """Bytes of `struct virtio_net_hdr` before each frame: which checksum is still to be filled in, and how to segment.
 
 Passed on untouched, it lets the far end accept a frame whose checksum nobody computed, as between virtual machines."""
-MAXIMUM_READ = HEADER_SIZE + 18 + 65_535
+
+_FRAME_READ, _SEGMENTS_READ = 2_048, HEADER_SIZE + 18 + 65_535
 
 _SET_INTERFACE = 0x400454CA  # TUNSETIFF
 _SET_OFFLOAD = 0x400454D0  # TUNSETOFFLOAD
@@ -34,11 +35,13 @@ def open_tap(name: str) -> int:
     return descriptor
 
 
-def expect_frames(descriptor: int) -> None:
-    """Have the kernel hand out frames of at most the interface's MTU."""
+def expect_frames(descriptor: int) -> int:
+    """Have the kernel hand out frames of at most the MTU, 1500 bytes of content; returns how much to read at a time."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM)
+    return _FRAME_READ
 
 
-def expect_segments(descriptor: int) -> None:
-    """Let the kernel hand out up to 64 KiB of a TCP stream as one frame, for the far end to segment."""
+def expect_segments(descriptor: int) -> int:
+    """Let the kernel hand out up to 64 KiB of a TCP stream as one frame; returns how much to read at a time."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM | _SEGMENTATION)
+    return _SEGMENTS_READ
