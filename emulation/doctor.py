@@ -314,16 +314,12 @@ def _runtime(findings: tuple[Finding, ...]) -> Choice | None:
 def _links(findings: tuple[Finding, ...]) -> Choice | None:
     if _lacks(findings, "privileges") or _lacks(findings, "Mininet"):
         return None
-    from emulation.network import usable_drivers  # noqa: PLC0415 - loads Mininet, which may be what is missing
-    from emulation.runtimes.ladder import LINK_DRIVERS  # noqa: PLC0415
+    from emulation.runtimes.ladder import choose_links  # noqa: PLC0415 - loads Mininet, which may be what is missing
 
-    usable = usable_drivers()
-    above: list[str] = []
-    for driver in LINK_DRIVERS:
-        if usable[driver] is None:
-            return Choice(driver.value, "; ".join(above) or "the highest rung, and it works here")
-        above.append(f"{driver.value} does not work here: {usable[driver]}")
-    return None
+    try:
+        return choose_links()
+    except HostError:
+        return None
 
 
 def _lacks(findings: tuple[Finding, ...], subject: str) -> bool:

@@ -1,0 +1,26 @@
+#!/bin/bash
+# Runs the smoke of docker-compose.yml on this tree's image, and takes everything down again however it ends.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh"
+cd "$ROOT"
+
+if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
+command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make setup\`."
+compose+=(--project-name "brokerlab-smoke-$$")  # side by side with other smokes of this host
+
+BROKERLAB_IMAGE=$(.venv/bin/python -c 'from emulation.docker_host import image_reference as name; print(name().name)')
+export BROKERLAB_IMAGE
+
+down() { "${compose[@]}" down --volumes --remove-orphans --timeout 5 >>"$LOG" 2>&1; }
+trap down EXIT
+trap 'exit 130' INT TERM
+
+say "three brokers on a plain network, image $BROKERLAB_IMAGE"
+status=0
+"${compose[@]}" run --rm -T smoke 2> >(tee -a "$LOG" | grep -v -E '^ ?(Creating|Container|Network|\[\+\])|done$' >&2) || status=$?
+if [ "$status" -ne 0 ]; then
+    "${compose[@]}" logs --tail 20 b1 b2 b3 >&2
+    printf 'smoke: failed with exit code %d\n' "$status" >&2
+fi
+exit "$status"

@@ -1,0 +1,43 @@
+"""Tests whose marker asks for more than a user has are skipped where the host lacks it. In CI they fail instead."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+
+import pytest
+
+from emulation.docker_host import docker_client
+from emulation.errors import HostError
+
+
+@functools.cache
+def _container_obstacle() -> str | None:
+    if os.geteuid() != 0:
+        return "needs root"
+    if shutil.which("mnexec") is None:
+        return "needs mnexec, of the package mininet"
+    try:
+        docker_client().close()
+    except HostError as error:
+        return str(error)
+    return None
+
+
+@functools.cache
+def _guest_obstacle() -> str | None:
+    if os.geteuid() != 0:
+        return "needs root"
+    return None if shutil.which("linux.uml") else "needs the package user-mode-linux"
+
+
+_OBSTACLES = {"container": _container_obstacle, "guest": _guest_obstacle}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker, obstacle in _OBSTACLES.items():
+        if item.get_closest_marker(marker) is not None and (reason := obstacle()) is not None:
+            if os.environ.get("CI"):
+                pytest.fail(f"cannot be skipped in CI: {reason}", pytrace=False)
+            pytest.skip(reason)
