@@ -9,6 +9,8 @@ two are told apart by links travelled, then by time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
@@ -68,13 +70,7 @@ def notifications(journeys: DataFrame, phases: DataFrame) -> DataFrame:
     )
     return (
         journeys.where(F.size("notified") > 0)
-        .withColumn("ways", _ways())
-        .withColumn(
-            "reached", F.transform("notified", lambda one: F.struct(one.alias("one"), _way_to(one).alias("way")))
-        )
-        .select(
-            "variant", "publication", "publisher", "intended_ns", "published_ns", F.explode("reached").alias("reached")
-        )
+        .withColumn("reached", F.explode(_once(_ways(), _reached)))
         .select(
             "variant",
             "publication",
@@ -101,37 +97,53 @@ def _ways() -> Column:
     """The way to each arrival, in the order of links travelled."""
 
     def extend(ways: Column, arrival: Column) -> Column:
-        sent = F.array_max(F.filter("waits", lambda wait: _sent_as(wait, arrival)))
-        before = F.filter(ways, lambda way: _just_before(way, arrival, sent))
-        from_client = arrival.peer.isNull()
-        last = F.try_element_at(before, F.lit(-1))
-        way = F.struct(
-            arrival.broker.alias("broker"),
-            arrival.hops.alias("hops"),
-            arrival.time.alias("time"),
-            F.when(from_client, F.lit(0).cast("long")).otherwise(last.waited + sent.duration).alias("waited"),
-            F.when(from_client, F.array(arrival.broker))
-            .otherwise(F.concat(last.path, F.array(arrival.broker)))
-            .alias("path"),
-        )
+        way = F.when(arrival.peer.isNull(), _beginning(arrival)).otherwise(_continuation(ways, arrival))
         return F.concat(ways, F.array(way))
 
     return F.aggregate("arrivals", F.array().cast(_WAY), extend)
 
 
-def _sent_as(wait: Column, arrival: Column) -> Column:
-    return (wait.broker == arrival.peer) & (wait.peer == arrival.broker) & (wait.time <= arrival.time)
+def _beginning(arrival: Column) -> Column:
+    """The publisher's own broker."""
+    waited = F.lit(0).cast("long").alias("waited")
+    return F.struct(arrival.broker, arrival.hops, arrival.time, waited, F.array(arrival.broker).alias("path"))
 
 
-def _just_before(way: Column, arrival: Column, sent: Column) -> Column:
-    return (way.broker == arrival.peer) & (way.hops == arrival.hops - 1) & (way.time <= sent.time)
+def _continuation(ways: Column, arrival: Column) -> Column:
+    """From the neighbour: the last time it sent the publication here, and the last arrival there before that."""
+
+    def sent_as(wait: Column) -> Column:
+        return (wait.broker == arrival.peer) & (wait.peer == arrival.broker) & (wait.time <= arrival.time)
+
+    def after(sent: Column) -> Column:
+        before = F.filter(
+            ways,
+            lambda way: (way.broker == arrival.peer) & (way.hops == arrival.hops - 1) & (way.time <= sent.time),
+        )
+        return _once(F.try_element_at(before, F.lit(-1)), lambda way: beyond(way, sent))
+
+    def beyond(way: Column, sent: Column) -> Column:
+        waited = (way.waited + sent.duration).alias("waited")
+        path = F.concat(way.path, F.array(arrival.broker)).alias("path")
+        return F.struct(arrival.broker, arrival.hops, arrival.time, waited, path)
+
+    return _once(F.array_max(F.filter("waits", sent_as)), after)
 
 
-def _way_to(notified: Column) -> Column:
-    """The last arrival at the client's broker, before the notification, over as many links as it says."""
+def _reached(ways: Column) -> Column:
+    """Each notification with the last arrival at the client's broker before it, over as many links as it says."""
 
-    def fits(way: Column) -> Column:
+    def fits(way: Column, notified: Column) -> Column:
         same_hops = notified.hops.isNull() | (way.hops == notified.hops)
         return (way.broker == notified.broker) & same_hops & (way.time <= notified.time)
 
-    return F.try_element_at(F.filter("ways", fits), F.lit(-1))
+    def with_way(notified: Column) -> Column:
+        way = F.try_element_at(F.filter(ways, lambda way: fits(way, notified)), F.lit(-1))
+        return F.struct(notified.alias("one"), way.alias("way"))
+
+    return F.transform("notified", with_way)
+
+
+def _once(value: Column, body: Callable[[Column], Column]) -> Column:
+    """`body(value)` with the value computed once; Spark would compute it wherever the body mentions it."""
+    return F.element_at(F.transform(F.array(value), body), 1)
