@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import plotly.graph_objects as go
 
@@ -147,7 +148,7 @@ def _handled(messages: Sequence[BrokerMessages]) -> dict[str, int]:
 
 def _on_scale(share: float) -> str:
     """A colour between the stops of `LOAD_SCALE`."""
-    for (low, first), (high, second) in zip(LOAD_SCALE, LOAD_SCALE[1:], strict=False):
+    for (low, first), (high, second) in pairwise(LOAD_SCALE):
         if share <= high:
             part = (share - low) / (high - low)
             channels = zip(_channels(first), _channels(second), strict=True)
@@ -183,7 +184,7 @@ def delay_over_time_figure(
     if ends:
         figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
     figure.update_xaxes(title="seconds since the start of the run phase")
-    figure.update_yaxes(title="delay, ms (log)", type="log", dtick="D2")
+    figure.update_yaxes(title="delay, ms (log)", type="log", tickformat="~g")
     figure.update_layout(hovermode="x unified")
     return figure
 
@@ -212,7 +213,7 @@ def distribution_figure(distribution: Sequence[DelayDistribution], variants: Seq
             line={"color": colour(index), "width": 2},
             hovertemplate="%{y:.1f}% within %{x:.2f} ms",
         )
-    figure.update_xaxes(title="delay, ms (log)", type="log", dtick="D2")
+    figure.update_xaxes(title="delay, ms (log)", type="log", tickformat="~g")
     figure.update_yaxes(title="share of notifications, %", range=[0, 101])
     return figure
 

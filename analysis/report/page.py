@@ -1,0 +1,135 @@
+"""The page: figures and words put into one HTML file that opens without a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+import plotly.io
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+from pyspark.sql import SparkSession
+
+from analysis.report import figures, words
+from analysis.report.data import ReportData, VariantFidelity, read_report_data
+from analysis.summary import VariantSummary
+
+PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
+"""Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""
+WORST_LINKS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class VariantView:
+    """One variant, as the template shows it."""
+
+    summary: VariantSummary
+    colour: str
+    delivery: str
+    fidelity: str
+    fidelity_sentences: list[str]
+    checks: VariantFidelity | None
+    overlay: Markup
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """A probed link direction, as the template shows it. Milliseconds, Mbit/s."""
+
+    variant: str
+    ends: str
+    phase: str
+    delay: str
+    error: float
+    rate: str
+    ok: bool
+
+
+def build_report(session: SparkSession, directory: Path) -> Path:
+    """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
+    data = read_report_data(session, directory)
+    target = directory / "report" / "index.html"
+    target.parent.mkdir(exist_ok=True)
+    part = target.with_name(".index.html.part")
+    part.write_text(render(data), encoding="utf-8")
+    part.replace(target)
+    return target
+
+
+def render(data: ReportData) -> str:
+    """The whole page as text."""
+    environment = Environment(
+        loader=PackageLoader("analysis.report"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    variants = data.variants
+    return environment.get_template("report.html.j2").render(
+        data=data,
+        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
+        facts=words.what_was_run(data),
+        comparison=words.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
+        variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
+        delays=_plot(figures.delay_over_time_figure(data.delays, data.phases, variants), "delay-over-time"),
+        distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
+        messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
+        queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
+        ever_waited=any(row.queue for row in data.queues),
+        links=_links(data),
+        worst_links=WORST_LINKS_SHOWN,
+    )
+
+
+def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
+    name = variant.name
+    overlay = figures.overlay_figure(
+        data.overlay,
+        [row for row in data.links if row.variant == name],
+        [row for row in data.messages if row.variant == name],
+        figures.busiest_link(data.overlay, data.links),
+    )
+    fidelity = data.fidelity.of(name)
+    return VariantView(
+        summary=variant,
+        colour=figures.colour(index),
+        delivery=words.delivery_sentence(variant.delivery),
+        fidelity=fidelity.verdict if fidelity else "UNKNOWN",
+        fidelity_sentences=words.fidelity_sentences(fidelity),
+        checks=fidelity,
+        overlay=_plot(overlay, f"overlay-{index}"),
+    )
+
+
+def _links(data: ReportData) -> list[LinkRow]:
+    """Every probed direction, the one furthest from what was asked first."""
+    rows = [
+        LinkRow(
+            variant=variant.name,
+            ends=f"{probe.a} → {probe.b}",
+            phase=probe.phase,
+            delay=f"{probe.delay_asked * 1e3:.2f} / {probe.delay_measured * 1e3:.2f}",
+            error=abs(probe.delay_measured - probe.delay_asked) * 1e3,
+            rate="" if not probe.rate_asked else f"{probe.rate_asked / 1e6:g} / {_rate(probe.rate_measured)}",
+            ok=probe.ok,
+        )
+        for variant in data.fidelity.variants
+        for probe in variant.links
+        if probe.delay_measured is not None
+    ]
+    return sorted(rows, key=lambda row: (row.ok, -row.error))
+
+
+def _rate(measured: float | None) -> str:
+    return "–" if measured is None else f"{measured / 1e6:.2f}"
+
+
+def _plot(figure: go.Figure, name: str) -> Markup:
+    """A figure as a part of the page; the library itself is in the page once."""
+    html = plotly.io.to_html(
+        figure, full_html=False, include_plotlyjs=False, config=PLOT_CONFIG, div_id=name, default_width="100%"
+    )
+    return Markup(html)  # noqa: S704 - made by Plotly, which escapes what is in it

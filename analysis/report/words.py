@@ -1,0 +1,92 @@
+"""Verdicts and differences in sentences a person reads first."""
+
+from __future__ import annotations
+
+from analysis.comparison import Comparison
+from analysis.report.data import ReportData, VariantFidelity
+from analysis.summary import CORRECT, UNJUDGED, Delivery
+
+FIDELITY_SENTENCES = {
+    "VALID": "Links, processors and logs kept what was asked of them, so the numbers describe the overlay.",
+    "DEGRADED": "Some of what was asked was not quite kept; the reasons below say which numbers to take with care.",
+    "INVALID": "The emulation did not keep what was asked: the numbers describe this host, not the overlay.",
+    "UNKNOWN": "Nothing was measured about the emulation itself.",
+}
+
+
+def delivery_sentence(delivery: Delivery) -> str:
+    """What the delivery oracle found, in one sentence."""
+    if delivery.verdicts == [UNJUDGED]:
+        return "No client published anything, so there was nothing to deliver."
+    if delivery.verdicts == [CORRECT]:
+        return (
+            f"Every subscriber got exactly what it should: all {delivery.expected:,} expected notifications of "
+            f"{delivery.published:,} publications came, none twice, and none to anybody else."
+        )
+    found = [
+        f"{delivery.lost:,} of {delivery.expected:,} expected notifications never came" if delivery.lost else "",
+        f"{delivery.duplicate:,} came more than once" if delivery.duplicate else "",
+        f"{delivery.spurious:,} went to clients that must not get them" if delivery.spurious else "",
+    ]
+    sentence = "; ".join(part for part in found if part)
+    return sentence[0].upper() + sentence[1:] + "."
+
+
+def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
+    """The verdict on the emulation, and every reason why it is not VALID."""
+    if fidelity is None:
+        return [FIDELITY_SENTENCES["UNKNOWN"]]
+    reasons = [f"{check.name}: {check.detail}" for check in fidelity.checks if check.verdict != "VALID"]
+    return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *reasons]
+
+
+def comparison_sentence(comparison: Comparison) -> str:
+    """Which variant was faster, by how much, and how sure that is."""
+    difference = comparison.relative_difference
+    if difference is None:
+        return "The two variants delivered no notification in common, so their delays cannot be compared."
+    direction = "shorter" if difference < 0 else "longer"
+    sentence = (
+        f"Over the same {comparison.pairs:,} notifications, the mean delay with {comparison.variant} is "
+        f"{abs(difference):.1%} {direction} than with {comparison.reference}"
+    )
+    if comparison.interval is None:
+        return sentence + "; the run was too short for an interval."
+    low, high = comparison.interval
+    sentence += f" (95% interval {low:+.1%} to {high:+.1%})"
+    return sentence + ("." if low > 0 or high < 0 else ", which may be chance.")
+
+
+def what_was_run(data: ReportData) -> list[tuple[str, str]]:
+    """The run in a few rows: label and value."""
+    run = data.run
+    brokers, links = len(data.overlay.brokers), len(data.overlay.links)
+    degree = 2 * links / brokers if brokers else 0
+    scenario = run.scenario
+    return [
+        ("Overlay", f"{data.overlay.name}: {brokers} brokers, {links} links, mean degree {degree:.1f}"),
+        ("Links", _link_range(data)),
+        ("Routing", ", ".join(f"{key} {value}" for key, value in _flat(scenario.get("routing")))),
+        ("Seed", str(run.seed)),
+        ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
+        ("Link driver", f"{run.links.name} ({run.links.reason})"),
+        ("Host", f"{run.host.cpus} processors, {run.host.memory / 2**30:.1f} GiB, {run.host.system}"),
+        ("Made", f"{run.created}, revision {run.git_revision or 'unknown'}"),
+    ]
+
+
+def _flat(section: object) -> list[tuple[str, object]]:
+    return list(section.items()) if isinstance(section, dict) else []
+
+
+def _link_range(data: ReportData) -> str:
+    delays = sorted(link.forward.delay * 1000 for link in data.overlay.links)
+    rates = sorted({link.forward.rate for link in data.overlay.links if link.forward.rate is not None})
+    if not delays:
+        return "none"
+    text = f"one-way delay {delays[0]:.1f} to {delays[-1]:.1f} ms"
+    if rates:
+        text += (
+            f", {rates[0] / 1e6:g} Mbit/s" if len(rates) == 1 else f", {rates[0] / 1e6:g}-{rates[-1] / 1e6:g} Mbit/s"
+        )
+    return text
