@@ -79,5 +79,6 @@ def _place(path: FieldPath, source: YamlSource, overrides: Mapping[str, str]) ->
     for key, text in overrides.items():
         if field == key or field.startswith(f"{key}."):
             return f"--set {key}={text}" + ("" if field == key else f": {dotted(path)}")
-    where = f"{source.file}:{source.line(path)}"
+    inside = [f"--set {key}={text}" for key, text in overrides.items() if key.startswith(f"{field}.")]
+    where = f"{source.file}:{source.line(path)}" + (f" (with {' '.join(inside)})" if inside else "")
     return f"{where}: {dotted(path)}" if path else where

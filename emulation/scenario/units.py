@@ -18,7 +18,7 @@ from topology import Range
 
 # The length limits keep a hostile number from costing more than a friendly one.
 _QUANTITY = re.compile(
-    r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,2})?)\s*([^\d\s.].{0,15})?", re.ASCII
+    r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)\s*([^\d\s.].{0,15})?", re.ASCII
 )
 
 
@@ -50,16 +50,20 @@ class Quantity:
         if scale is None:
             problem = f"unknown unit {unit!r}" if unit else "a unit is missing"
             raise ValueError(f"{problem} in {_shown(value)}: write {self.name} with one of {self._unit_names()}")
-        amount = float(number * scale)
+        try:
+            amount = float(number * scale)
+        except OverflowError:
+            raise ValueError(f"{_shown(value)} is too large") from None
         if self.most is not None and amount > self.most:
             raise ValueError(f"{self.name} is at most {self.format(self.most)}, got {_shown(value)}")
         return amount
 
     def format(self, value: float) -> str:
-        """The shortest text that `parse` turns into `value` again."""
-        texts = [f"{_plain(float(Fraction(value) / scale))}{unit}" for unit, scale in self.units.items()]
-        exact = [text for text in texts if self.parse(text) == value]
-        return min(exact, key=len)
+        """The text with the shortest number that `parse` turns into `value` again."""
+        texts = [(_plain(float(Fraction(value) / scale)), unit) for unit, scale in self.units.items()]
+        exact = [(number, unit) for number, unit in texts if self.parse(f"{number}{unit}") == value]
+        number, unit = min(exact, key=lambda text: len(text[0]))
+        return number + unit
 
     def parse_range(self, value: object) -> Range:
         """A quantity, or two of them as `2ms..10ms`."""
