@@ -82,9 +82,9 @@ class EmulatedNetwork:
         lg.setLogLevel("critical")  # Mininet's own errors are found by verification and raised
         try:
             self._require_tools()
-            self._start_nodes()
             if self.driver is LinkDriver.USERSPACE:
                 self._start_relay()
+            self._start_nodes()
             for index, names in enumerate(self._names):
                 self._links[names.link.a, names.link.b] = self._make_link(index, names)
             for node in self._nodes.values():
@@ -98,9 +98,13 @@ class EmulatedNetwork:
 
     def stop(self) -> None:
         """Remove everything that `start` made. May be called at any time, and more than once."""
+        for node in self._nodes.values():
+            node.remove_interfaces()
         if self._relay is not None:
             self._relay.stop()
             self._relay = None
+        for node in self._nodes.values():
+            node.hang_up()
         for node in self._nodes.values():
             node.terminate()
         self._links.clear()
@@ -152,7 +156,7 @@ class EmulatedNetwork:
         if self._relay is None:
             return None
         links = [link for link in self._links.values() if isinstance(link, UserspaceLink)]
-        return gather_statistics(self._relay.priority, links)
+        return gather_statistics(self._relay.await_ready(), links)
 
     def _direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
         """The link between two brokers, and at which of its sides the first one is."""

@@ -43,16 +43,18 @@ class RelayProcess:
                 cwd=_ROOT,
                 env=os.environ | {RUN_VARIABLE: run_id},
             )
-        try:
-            self.priority = self._receive(Done).detail
-        except NetworkError:
-            self.stop()
-            raise
+        self._priority: str | None = None
 
     @property
     def pid(self) -> int:
         """The relay's process."""
         return self._process.pid
+
+    def await_ready(self) -> str:
+        """Wait until the relay has started, which it does while its caller goes on; what scheduling the host gave it."""
+        if self._priority is None:
+            self._priority = self._receive(Done).detail
+        return self._priority
 
     def carry_out(self, request: Request) -> None:
         """Have the relay do something; `NetworkError` says why it cannot."""
@@ -80,6 +82,7 @@ class RelayProcess:
         self._errors.close()
 
     def _send(self, request: Request) -> None:
+        self.await_ready()
         try:
             self._control.send(msgspec.json.encode(request))
         except OSError as error:
