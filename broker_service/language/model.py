@@ -200,7 +200,7 @@ def check_name(name: str) -> None:
     if type(name) is not str:
         raise ContentError(f"an attribute's name must be a string, not {type(name).__name__}")
     if not 0 < len(name) <= MAX_NAME_LENGTH:
-        raise ContentError(f"an attribute's name takes 1 to {MAX_NAME_LENGTH} characters, not {len(name)}")
+        raise ContentError(f"an attribute's name of {len(name)} characters", f"it takes 1 to {MAX_NAME_LENGTH}")
     if not name.isascii():
         _check_scalars("an attribute's name", name)
 

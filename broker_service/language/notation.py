@@ -153,15 +153,16 @@ def _parse(start: str, text: str) -> Any:
         line, column = _place(text, error.start)
         raise NotationError("a lone surrogate is not a character", line, column, "write valid Unicode") from None
     try:
-        return _parser().parse(text, start=start)
+        return _parser(start).parse(text)
     except UnexpectedInput as error:
         raise _grammar_error(start, text, error) from None
 
 
 @cache
-def _parser() -> Lark:
+def _parser(start: str) -> Lark:
+    """One parser for each kind of text, so that errors name only what can stand in that kind."""
     grammar = resources.files("broker_service.language").joinpath("notation.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="basic", start=list(_EXAMPLES), transformer=_Builder())
+    return Lark(grammar, parser="lalr", lexer="basic", start=start, transformer=_Builder())
 
 
 class _Builder(Transformer[Token, Any]):

@@ -43,8 +43,13 @@ def _state(text: str, literals: Sequence[Literal]) -> tuple[object, ...]:
 
 
 def _remembered(text: str, operator: Operator, value: str) -> object:
+    if operator is Operator.PRESENT:
+        return None
+    if operator is Operator.STRING_CONTAINS and value in text:
+        return "found"
     if operator in _PARTS:
-        return operator is Operator.STRING_CONTAINS and value in text, text[-len(value) :] if value else ""
+        # The longest end of the text with which an occurrence of the value could begin.
+        return next(length for length in range(len(value), -1, -1) if text.endswith(value[:length]))
     if len(text) <= len(value) and value.startswith(text):
         return len(text)
     return text.startswith(value), text < value

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Number, Operator, Predicate, Publication, Subscription, Value
 from broker_service.language.model import NUMBER_OPERATORS, STRING_OPERATORS
+
+unhurried = settings(deadline=None)
+"""For every property here: how long an example takes is not what is tested."""
 
 NUMBERS: list[Number] = [-1, 0, 0.5, 1.0, 1, 2, 10**30]
 GRID: list[Number] = [-2, -1, -0.5, 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 10**29, 10**30, 10**31]

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from broker_service.language import Operator
 from broker_service.language.evaluation import TESTS
 from broker_service.language.number_sets import Condition, escapable, satisfiable
-from tests.broker_service.language.strategies import GRID, number_conditions
+from tests.broker_service.language.strategies import GRID, number_conditions, unhurried
 
 conjunctions = st.lists(number_conditions, max_size=5)
 
 
-@settings(max_examples=500)
+@settings(unhurried, max_examples=500)
 @given(conjunctions)
 def test_satisfiable_equals_the_grid(conditions: list[Condition]) -> None:
     assert satisfiable(conditions) == any(all(TESTS[op](x, value) for op, value in conditions) for x in GRID)
 
 
-@settings(max_examples=500)
+@settings(unhurried, max_examples=500)
 @given(conjunctions, number_conditions)
 def test_escapable_equals_the_grid(conditions: list[Condition], condition: Condition) -> None:
     operator, operand = condition

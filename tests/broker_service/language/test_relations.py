@@ -12,7 +12,7 @@ from broker_service.language import Advertisement, Operator, Predicate, Publicat
 from broker_service.language.evaluation import holds
 from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
 from broker_service.language.relations import conforms, covers, intersects, matches, overlaps, satisfiable
-from tests.broker_service.language.strategies import GRID, small_advertisements, small_subscriptions
+from tests.broker_service.language.strategies import GRID, small_advertisements, small_subscriptions, unhurried
 
 STRINGS = ["".join(letters) for length in range(5) for letters in itertools.product("\0`abc", repeat=length)]
 
@@ -35,7 +35,7 @@ def _publications(*predicates: Predicate) -> Iterator[Publication]:
         yield Publication(dict(pair for pair in choice if pair))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(unhurried, max_examples=250)
 @given(small_subscriptions, small_subscriptions)
 def test_covers_and_overlaps_equal_enumeration(one: Subscription, other: Subscription) -> None:
     publications = list(_publications(*one.predicates, *other.predicates))
@@ -44,7 +44,7 @@ def test_covers_and_overlaps_equal_enumeration(one: Subscription, other: Subscri
     assert satisfiable(one) == any(matches(one, p) for p in publications)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(unhurried, max_examples=250)
 @given(small_advertisements, small_subscriptions)
 def test_intersects_equals_enumeration(advertisement: Advertisement, subscription: Subscription) -> None:
     publications = _publications(*advertisement.predicates, *subscription.predicates)

@@ -12,7 +12,7 @@ from broker_service.language import Operator
 from broker_service.language.evaluation import TESTS
 from broker_service.language.string_sets import Condition, escapable, satisfiable
 from tests.broker_service.language.automata import some_string
-from tests.broker_service.language.strategies import string_conditions
+from tests.broker_service.language.strategies import string_conditions, unhurried
 
 EQ, NEQ = Operator.STRING_EQUAL, Operator.STRING_NOT_EQUAL
 LT, LE = Operator.STRING_LESS, Operator.STRING_LESS_OR_EQUAL
@@ -21,20 +21,20 @@ PREFIX, POSTFIX, CONTAINS = Operator.STRING_PREFIX, Operator.STRING_POSTFIX, Ope
 PRESENT = Operator.PRESENT
 LAST = "\U0010ffff"
 
-conjunctions = st.lists(string_conditions, max_size=5)
+conjunctions = st.lists(string_conditions, max_size=4)
 
 
 def _literals(conditions: list[Condition], denied: Condition | None = None) -> list[tuple[Operator, str, bool]]:
     return [(*condition, True) for condition in conditions] + ([(*denied, False)] if denied else [])
 
 
-@settings(max_examples=600)
+@settings(unhurried, max_examples=400)
 @given(conjunctions)
 def test_satisfiable_equals_the_product_automaton(conditions: list[Condition]) -> None:
     assert satisfiable(conditions) == (some_string(_literals(conditions)) is not None)
 
 
-@settings(max_examples=1500)
+@settings(unhurried, max_examples=1000)
 @given(conjunctions, string_conditions)
 @example([(GE, "ab"), (LT, "ac\0"), (CONTAINS, "x")], (PREFIX, "ab"))
 @example([(GE, "ab"), (LT, "ac\0")], (CONTAINS, "b"))
@@ -45,6 +45,7 @@ def test_escapable_equals_the_product_automaton(conditions: list[Condition], con
 SHORT = ["".join(letters) for length in range(4) for letters in itertools.product("\0ab" + LAST, repeat=length)]
 
 
+@unhurried
 @given(conjunctions, string_conditions)
 def test_no_short_string_contradicts(conditions: list[Condition], condition: Condition) -> None:
     met = [text for text in SHORT if all(TESTS[operator](text, value) for operator, value in conditions)]

@@ -1,0 +1,123 @@
+"""Content survives the wire, and nothing else gets in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from broker_service.generated.content_pb2 import Content, Predicates
+from broker_service.language import ContentError, Operator, Predicate, Publication, Subscription
+from broker_service.language.wire import decode_predicates, decode_publication, encode_predicates, encode_publication
+from tests.broker_service.language.strategies import any_publications, any_subscriptions, unhurried
+
+
+@unhurried
+@given(any_publications)
+@example(Publication({"class": "", "a": 0, "b": 0.0, "c": -0.0, "d": ""}))
+@example(Publication({"class": "S", "low": -(2**63), "high": 2**63 - 1, "lower": -(2**63) - 1, "higher": 2**63}))
+def test_a_publication_returns(publication: Publication) -> None:
+    returned = decode_publication(encode_publication(publication))
+    assert list(map(repr, returned.attributes.items())) == list(map(repr, publication.attributes.items()))
+
+
+@unhurried
+@given(any_subscriptions)
+def test_predicates_return(subscription: Subscription) -> None:
+    returned = decode_predicates(encode_predicates(subscription.predicates))
+    assert list(map(repr, returned)) == list(map(repr, subscription.predicates))
+
+
+@unhurried
+@given(st.binary(max_size=200))
+def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
+    for decode in (decode_publication, decode_predicates):
+        try:
+            decode(data)
+        except ContentError as error:
+            assert str(error)
+
+
+@unhurried
+@given(any_publications, st.data())
+def test_damaged_bytes_decode_or_are_refused(publication: Publication, data: st.DataObject) -> None:
+    intact = bytearray(encode_publication(publication))
+    index = data.draw(st.integers(0, len(intact) - 1))
+    intact[index] = data.draw(st.integers(0, 255))
+    try:
+        returned = decode_publication(bytes(intact))
+    except ContentError:
+        return
+    assert isinstance(returned.attributes["class"], str)
+
+
+def _content(*attributes: tuple[str, str, object], class_: bool = True) -> bytes:
+    content = Content()
+    if class_:
+        content.attributes.add(name="class").value.text = "S"
+    for name, kind, value in attributes:
+        added = content.attributes.add(name=name)
+        if kind:
+            setattr(added.value, kind, value)
+    return content.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "must carry the attribute 'class'"),
+        (b"\xff", "cannot be decoded"),
+        (_content(("price", "integer", 5), class_=False), "must carry the attribute 'class'"),
+        (_content(("class", "integer", 5), class_=False), "must be a string, not 5"),
+        (_content(("price", "integer", 5), ("price", "integer", 5)), "'price' occurs more than once"),
+        (_content(("price", "decimal", math.nan)), "not a finite number"),
+        (_content(("price", "decimal", math.inf)), "not a finite number"),
+        (_content(("price", "", None)), "'price' has no value"),
+        (_content(("", "integer", 5)), "name of 0 characters"),
+        (_content(("price", "big_integer", "")), "decimal digits"),
+        (_content(("price", "big_integer", "1e5")), "decimal digits"),
+        (_content(("price", "big_integer", "٣")), "decimal digits"),
+        (_content(("price", "big_integer", "--1")), "decimal digits"),
+        (_content(("price", "big_integer", "9" * 1001)), "decimal digits"),
+        (_content(*((f"a{n}", "integer", n) for n in range(256))), "257 attributes"),
+        (_content(("symbol", "text", "aa")).replace(b"aa", b"\xed\xa0"), "cannot be decoded"),
+    ],
+)
+def test_publications_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ContentError, match=message):
+        decode_publication(data)
+
+
+def _predicates(operator: str, fill: Callable[[Predicates], object] = lambda _: None, **value: object) -> bytes:
+    message = Predicates()
+    predicate = message.predicates.add(attribute="price", operator=operator)
+    for kind, content in value.items():
+        setattr(predicate.value, kind, content)
+    fill(message)
+    return message.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "0 predicates"),
+        (b"\xff", "cannot be decoded"),
+        (_predicates("<"), "'price' has no value"),
+        (_predicates("", integer=1), "'' is not an operator"),
+        (_predicates("like", text="a"), "'like' is not an operator"),
+        (_predicates("<", text="a"), "'<' does not go with a string"),
+        (_predicates("<", decimal=math.nan), "not a finite number"),
+        (_predicates("eq", text="x" * 5000), "at most 4096"),
+        (_predicates("<", lambda m: [m.predicates.add() for _ in range(256)], integer=1), "257 predicates"),
+    ],
+)
+def test_predicates_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ContentError, match=message):
+        decode_predicates(data)
+
+
+def test_eq_serves_numbers_on_the_wire_too() -> None:
+    assert decode_predicates(_predicates("eq", integer=5)) == (Predicate("price", Operator.EQUAL, 5),)
