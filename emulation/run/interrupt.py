@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first ends the run in order, the second tears it down at once."""
+"""Ctrl-C, SIGTERM, a terminal that is closed: the first ends the run in order, the second tears it down at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class QuickStop(BaseException):
 
 
 class Interrupt:
-    """Takes over SIGINT and SIGTERM while it is entered. Belongs to the main thread."""
+    """Takes over the signals that ask a program to end, while it is entered. Belongs to the main thread."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -27,8 +27,9 @@ class Interrupt:
         """Set while what the run made is being removed: nothing may stop that half-way."""
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._handle)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under `nohup`
+                self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(

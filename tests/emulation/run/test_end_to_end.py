@@ -1,0 +1,218 @@
+"""Whole runs through the command line, on a host that can: as root, with Docker and Mininet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation.registry import live_runs
+
+ROOT = Path(__file__).resolve().parents[3]
+SMOKE = ROOT / "scenarios" / "smoke.yaml"
+LINE = ROOT / "scenarios" / "line-3.yaml"
+
+pytestmark = [
+    pytest.mark.container,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
+        reason="needs root, Docker and Mininet",
+    ),
+]
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "emulation", *map(str, arguments)]
+
+
+def brokerlab(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+
+
+def only_run(out: Path) -> Path:
+    (run,) = out.iterdir()
+    return run
+
+
+def read(run: Path, name: str) -> Any:
+    return json.loads((run / name).read_bytes())
+
+
+def containers(run_id: str) -> list[str]:
+    listed = subprocess.run(
+        ["docker", "ps", "-aq", "--filter", f"label=brokerlab.run={run_id}"], capture_output=True, text=True, check=True
+    )
+    return listed.stdout.split()
+
+
+def processes(run_id: str) -> list[str]:
+    """Command lines of processes that carry the run's id in their environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"BROKERLAB_RUN={run_id}".encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def assert_nothing_is_left(run_id: str) -> None:
+    assert containers(run_id) == []
+    assert processes(run_id) == []
+    assert not Path("/run/brokerlab", run_id).exists()
+
+
+def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: float = 90) -> None:
+    """Waits until the run's own log holds a line like that."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        files = list(log.glob("*/emulator.log"))
+        if files and re.search(pattern, files[0].read_text()):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"no {pattern!r}; the run said: {process.communicate(timeout=60)[0]}")
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A smoke run under way, in a process group of its own as a shell would start it."""
+    process = subprocess.Popen(
+        command("emulate", SMOKE, "--runtime", "container", "--out", tmp_path), cwd=ROOT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path) -> None:
+    ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--out", tmp_path)
+    assert ended.returncode == 0, ended.stdout
+    assert "delivery: correct" in ended.stdout
+    assert "fidelity: VALID" in ended.stdout
+    run = only_run(tmp_path)
+    summary, fidelity, manifest = (read(run, f"{name}.json") for name in ("summary", "fidelity", "manifest"))
+    assert summary["delivery"] == ["correct"]
+    assert summary["variants"][0]["delivery"]["expected"] > 50
+    assert fidelity["verdict"] == "VALID"
+    probed = [link["phase"] for link in fidelity["variants"][0]["links"]]
+    assert probed.count("before") == probed.count("during") == 10
+    assert manifest["runtime"]["name"] == "container"
+    assert [phase["name"] for phase in manifest["variants"][0]["phases"]] == ["start", "join", "run", "drain", "stop"]
+    assert manifest["interrupted"] is False
+    assert_nothing_is_left(run.name)
+
+
+def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
+    ended = brokerlab("emulate", LINE, "--runtime", "process", "--out", tmp_path)
+    assert ended.returncode == 0, ended.stdout
+    run = only_run(tmp_path)
+    delivery = read(run, "summary.json")["variants"][0]["delivery"]
+    assert (delivery["published"], delivery["expected"], delivery["delivered"]) == (2, 2, 2)
+    assert read(run, "manifest.json")["runtime"] == {"name": "process", "reason": "asked for"}
+    assert_nothing_is_left(run.name)
+
+
+def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
+    running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    wait_for(tmp_path, "phase begins.*phase=run", running)
+    time.sleep(2)  # some publications, to have something to analyse
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    said = running.communicate(timeout=120)[0]
+    run = only_run(tmp_path)
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
+    assert "interrupted" in said
+    assert "delivery: correct" in said
+    manifest = read(run, "manifest.json")
+    assert manifest["interrupted"] is True
+    assert manifest["variants"][0]["interrupted"] is True
+    assert list((run / "logs").glob("B*.jsonl"))
+    assert_nothing_is_left(run.name)
+
+
+def test_a_second_ctrl_c_tears_down_at_once(running: subprocess.Popen[str], tmp_path: Path) -> None:
+    wait_for(tmp_path, "starting brokers", running)
+    running.send_signal(signal.SIGINT)
+    running.send_signal(signal.SIGTERM)
+    said = running.communicate(timeout=60)[0]
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
+    assert_nothing_is_left(only_run(tmp_path).name)
+
+
+def test_clean_removes_what_a_killed_run_left_and_nothing_foreign(
+    running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    image = subprocess.run(
+        ["docker", "images", "-q", "brokerlab-broker:latest"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    foreign = f"foreign-{os.getpid()}"
+    interface = f"foreign{os.getpid() % 100000}"
+    bystander = subprocess.Popen(["sleep", "300"])
+    started = subprocess.run(
+        ["docker", "run", "-d", "--name", foreign, "--label", "brokerlab=1", "--entrypoint", "sleep", image, "300"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    try:
+        assert started.returncode == 0, started.stderr
+        subprocess.run(["ip", "tuntap", "add", "dev", interface, "mode", "tap"], check=True)
+        wait_for(tmp_path, "phase begins.*phase=join", running)
+        running.kill()  # SIGKILL: no chance to tidy up
+        running.wait()
+        run_id = only_run(tmp_path).name
+        assert containers(run_id), "nothing was left, so this would show nothing"
+        assert run_id not in live_runs()
+
+        ended = brokerlab("clean")
+
+        assert ended.returncode == 0, ended.stdout
+        assert "removed what 1 dead run left" in ended.stdout
+        assert_nothing_is_left(run_id)
+        running_still = subprocess.run(
+            ["docker", "inspect", "-f", "{{.State.Running}}", foreign], capture_output=True, text=True, check=True
+        )
+        assert running_still.stdout.strip() == "true"
+        assert Path("/sys/class/net", interface).exists()
+        assert bystander.poll() is None
+        assert "nothing was left" in brokerlab("clean").stdout
+    finally:
+        bystander.kill()
+        bystander.wait()
+        subprocess.run(["docker", "rm", "-f", foreign], capture_output=True, check=False)
+        subprocess.run(["ip", "link", "delete", interface], capture_output=True, check=False)
+
+
+def test_a_container_whose_name_is_taken_is_a_clear_error(tmp_path: Path) -> None:
+    # The run id cannot be foreseen, so the name is taken from within: every run gets the same id.
+    script = (
+        "import emulation.plan, sys; emulation.plan.make_run_id = lambda *_: 'name-taken';"
+        f"sys.argv = ['brokerlab', 'emulate', {str(LINE)!r}, '--runtime', 'container', '--out', {str(tmp_path)!r}];"
+        "from emulation.cli import main; main()"
+    )
+    create = ["docker", "create", "--name", "brokerlab-name-taken-B1-sandbox", "brokerlab-broker:latest"]
+    subprocess.run(create, capture_output=True, check=True)
+    try:
+        ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert ended.returncode == 4, ended.stderr
+        assert "brokerlab-name-taken-B1-sandbox" in ended.stderr
+        assert "already in use" in ended.stderr
+        assert "Traceback" not in ended.stderr
+        assert_nothing_is_left("name-taken")
+    finally:
+        subprocess.run(["docker", "rm", "-f", "brokerlab-name-taken-B1-sandbox"], capture_output=True, check=False)
