@@ -33,9 +33,8 @@ def test_cyclic_degrees_are_near_the_mean(brokers: int, degree: float, seed: int
 
 
 def test_cyclic_is_no_ring_with_chords() -> None:
-    """The swaps must have removed the ring that the generator starts from: triangles and diameters differ by seed."""
-    shapes_seen = {frozenset(map(frozenset, shapes.cyclic(12, 3, random.Random(seed)).edges)) for seed in range(20)}
-    assert len(shapes_seen) == 20
+    """A ring with chords stays connected without any one link; a random overlay sometimes does not."""
+    assert any(nx.has_bridges(shapes.cyclic(12, 2.5, random.Random(seed))) for seed in range(50))
 
 
 @given(brokers=st.integers(2, 40), seed=SEEDS)

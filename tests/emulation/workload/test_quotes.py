@@ -59,6 +59,15 @@ def test_bootstrapped_quotes_are_plausible(real: tuple[QuoteSeries, ...], seed: 
         assert volatility(series) == pytest.approx(volatility(real[index]), rel=0.3)
 
 
+def test_bootstrapped_quotes_have_no_trend(real: tuple[QuoteSeries, ...]) -> None:
+    """FB lost a quarter of its worth in the 196 days there are; ten years of that would leave nothing."""
+    growth = []
+    for seed in range(40):
+        close = bootstrap(real[1], "NEW", 2000, numeric_stream(seed, "x")).numbers["close"]
+        growth.append(np.log(close[-1] / close[0]))
+    assert abs(np.mean(growth)) < 3 * np.std(growth) / np.sqrt(len(growth))
+
+
 def test_symbols_are_extended_by_bootstrapped_ones(real: tuple[QuoteSeries, ...]) -> None:
     series = extended(real, 12, numeric_stream(1, "x"))
     assert [one.symbol for one in series] == [

@@ -35,6 +35,18 @@ def test_selectivity_within_tolerance_on_the_data(make_scenario: MakeScenario, s
     assert expected == pytest.approx([selectivity] * 30, rel=0.1)
 
 
+def test_the_selectivity_told_is_exact_over_the_whole_data(make_scenario: MakeScenario) -> None:
+    scenario = make_scenario({"publishers": 5}, {"subscribers": 20, "selectivity": 0.004})
+    workload = generate(scenario, scenario.overlay())
+    series = {one.symbol: one for publisher in workload.publishers for one in publisher.series}
+    for subscriber in workload.subscribers:
+        (choice,) = subscriber.choices
+        symbol = next(str(p.value) for p in choice.predicates if p.attribute == "symbol")
+        quotes = [Publication(series[symbol].attributes(row)) for row in range(len(series[symbol]))]
+        held = sum(matches(Subscription(choice.predicates), quote) for quote in quotes)
+        assert choice.selectivity == pytest.approx(held / len(quotes) / 5)
+
+
 def test_symbols_of_faster_publishers_weigh_more(make_scenario: MakeScenario) -> None:
     scenario = make_scenario({"rate": "2/s..40/s", "symbols": 6}, {"subscribers": 60, "selectivity": 0.03})
     shares = measured(generate(scenario, scenario.overlay()))
