@@ -80,6 +80,10 @@ class ClientSession:
         self.address = address
         self.connections = 0
         """Streams opened so far."""
+        self.on_up: Callable[[], None] = _nothing
+        """Called when a stream has been opened."""
+        self.on_down: Callable[[], None] = _nothing
+        """Called when it has ended."""
         self._on_event = on_event
         self._limits = limits or SessionLimits()
         self._queue: deque[ClientRequest] = deque()
@@ -243,6 +247,7 @@ class ClientSession:
                 self._say_again()
             stream = self._stream = _ClientStream(call, self)
             self._connected.set()
+            self.on_up()
             await stream.run()
             self._problem = "the broker closed the session"
         except asyncio.CancelledError:
@@ -258,6 +263,8 @@ class ClientSession:
         finally:
             self._stream = self._call = None
             await channel.close(None)
+            if stream is not None:
+                self.on_down()
         if stream is not None and stream.closing:
             return True
         if stream is not None:
@@ -278,3 +285,7 @@ class _ClientStream(Duplex):
 
     def next_frames(self) -> Sequence[bytes]:
         return self._session.take()
+
+
+def _nothing() -> None:
+    """Stands in until somebody listens."""
