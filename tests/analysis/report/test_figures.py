@@ -1,0 +1,122 @@
+"""Figures show the numbers they were given."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.report import figures
+from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from topology.model import Broker, Link, LinkProperties, Overlay
+
+TRIANGLE = Overlay(
+    "triangle",
+    tuple(Broker(name) for name in ("B1", "B2", "B3")),
+    (
+        Link("B1", "B2", LinkProperties(delay=0.005), LinkProperties(delay=0.005)),
+        Link("B2", "B3"),
+        Link("B1", "B3"),
+    ),
+)
+
+
+def load(source: str, target: str, publications: int, variant: str = "fixed") -> LinkLoad:
+    return LinkLoad(
+        variant=variant,
+        source=source,
+        target=target,
+        messages=publications,
+        publications=publications,
+        bytes=0,
+        max_queue=0,
+        mean_wait_ms=0.25,
+        max_wait_ms=1.0,
+    )
+
+
+def handled(broker: str, kind: str, from_clients: int, received: int, variant: str = "fixed") -> BrokerMessages:
+    return BrokerMessages(
+        variant=variant,
+        broker=broker,
+        kind=kind,
+        from_clients=from_clients,
+        received=received,
+        sent=0,
+        delivered=0,
+        received_bytes=0,
+        sent_bytes=0,
+    )
+
+
+def test_link_load_counts_both_directions_and_variants_share_the_scale() -> None:
+    links = [load("B1", "B2", 30), load("B2", "B1", 10), load("B2", "B3", 5), load("B1", "B2", 60, "dynamic")]
+    assert figures.busiest_link(TRIANGLE, links) == 60
+    assert figures.busiest_link(TRIANGLE, []) == 1
+
+
+def test_overlay_draws_every_link_once_and_tells_about_both_directions() -> None:
+    links = [load("B1", "B2", 30), load("B2", "B1", 10)]
+    figure = figures.overlay_figure(TRIANGLE, links, [handled("B1", "publish", 40, 10)], 40)
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert sum(trace.x.count(None) for trace in lines) == len(TRIANGLE.links)
+    busiest = max(lines, key=lambda trace: trace.line.width)
+    assert busiest.x.count(None) == 1
+    labels = next(trace for trace in figure.data if trace.mode == "markers").hovertext
+    assert labels[0] == (
+        "<b>B1 – B2</b>, 5.0 ms<br>B1 → B2: 30 publications, mean wait 0.25 ms"
+        "<br>B2 → B1: 10 publications, mean wait 0.25 ms"
+    )
+    brokers = next(trace for trace in figure.data if trace.mode == "markers+text")
+    assert list(brokers.text) == ["B1", "B2", "B3"]
+    assert brokers.hovertext[0] == "<b>B1</b><br>50 messages handled"
+    assert brokers.marker.size[0] > brokers.marker.size[1]
+
+
+def test_distribution_ends_at_everything_and_steps_at_the_classes() -> None:
+    rows = [
+        DelayDistribution(variant="fixed", lower_ms=1.0, upper_ms=2.0, notifications=1),
+        DelayDistribution(variant="fixed", lower_ms=4.0, upper_ms=8.0, notifications=3),
+    ]
+    (trace,) = figures.distribution_figure(rows, ["fixed", "dynamic"]).data
+    assert list(zip(trace.x, trace.y, strict=True)) == [(1.0, 0.0), (2.0, 25.0), (4.0, 25.0), (8.0, 100.0)]
+
+
+def test_delay_over_time_is_on_a_log_axis_and_marks_the_end_of_the_run() -> None:
+    rows = [
+        DelayOverTime(variant=variant, second=second, notifications=2, mean_ms=3, p50_ms=second + 1, p95_ms=9, max_ms=9)
+        for variant in ("fixed", "dynamic")
+        for second in (0, 1)
+    ]
+    phases = [PhaseTimes(variant="fixed", phase="run", start_ns=0, end_ns=0, start_s=0.0, end_s=30.0)]
+    figure = figures.delay_over_time_figure(rows, phases, ["fixed", "dynamic"])
+    assert figure.layout.yaxis.type == "log"
+    assert [trace.name for trace in figure.data] == [
+        "fixed, median",
+        "fixed, 95th percentile",
+        "dynamic, median",
+        "dynamic, 95th percentile",
+    ]
+    assert list(figure.data[0].y) == [1, 2]
+    assert figure.layout.shapes[0].x0 == 30.0
+
+
+def test_brokers_stand_by_load_and_kinds_are_told() -> None:
+    rows = [handled("B1", "publish", 1, 0), handled("B2", "publish", 0, 5), handled("B2", "advertise", 0, 2)]
+    (bars,) = figures.broker_messages_figure(rows, ["fixed"]).data
+    assert (list(bars.x), list(bars.y)) == (["B2", "B1"], [7, 1])
+    assert bars.customdata[0] == "publish: 5<br>advertise: 2"
+
+
+def test_queues_show_the_longest_and_all_of_them_and_silence_is_zero() -> None:
+    def gauge(broker: str, second: int, queue: int) -> QueueLength:
+        return QueueLength(variant="fixed", broker=broker, neighbour="B9", second=second, queue=queue, in_flight=0)
+
+    figure = figures.queue_figure([gauge("B1", 0, 4), gauge("B2", 0, 6), gauge("B1", 2, 1)], ["fixed"])
+    longest, together = figure.data
+    assert (list(longest.x), list(longest.y)) == ([0, 1, 2], [6, 0, 1])
+    assert list(together.y) == [10, 0, 1]
+    assert longest.customdata[0] == "B2 → B9"
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e")])
+def test_the_load_scale_meets_its_stops(share: float, expected: str) -> None:
+    assert figures._on_scale(share) == expected

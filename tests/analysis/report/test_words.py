@@ -1,0 +1,78 @@
+"""Sentences say what the numbers say."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from analysis.comparison import Comparison
+from analysis.report import words
+from analysis.report.data import FidelityCheck, VariantFidelity
+from analysis.summary import Delivery
+
+GOOD = Delivery(
+    verdicts=["correct"],
+    published=10,
+    rejected=0,
+    expected=1200,
+    delivered=1200,
+    optional=0,
+    lost=0,
+    duplicate=0,
+    spurious=0,
+    spurious_causes={},
+    reordered=0,
+    unconfirmed=0,
+    examples=[],
+)
+
+
+def test_a_correct_run_says_so_with_its_numbers() -> None:
+    sentence = words.delivery_sentence(GOOD)
+    assert "all 1,200 expected notifications of 10 publications" in sentence
+
+
+def test_every_defect_is_named() -> None:
+    bad = msgspec.structs.replace(GOOD, verdicts=["lost", "spurious"], lost=3, spurious=1)
+    assert words.delivery_sentence(bad) == (
+        "3 of 1,200 expected notifications never came; 1 went to clients that must not get them."
+    )
+
+
+def test_a_run_without_publications_is_not_called_correct() -> None:
+    assert "nothing to deliver" in words.delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
+
+
+def comparison(difference: float | None, interval: tuple[float, float] | None) -> Comparison:
+    return Comparison(
+        reference="fixed",
+        variant="dynamic",
+        pairs=500,
+        reference_mean_ms=10.0,
+        variant_mean_ms=8.0,
+        relative_difference=difference,
+        interval=interval,
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "expected"),
+    [
+        (-0.2, (-0.25, -0.15), "20.0% shorter than with fixed (95% interval -25.0% to -15.0%)."),
+        (0.04, (-0.01, 0.09), "4.0% longer than with fixed (95% interval -1.0% to +9.0%), which may be chance."),
+        (0.04, None, "too short for an interval"),
+        (None, None, "cannot be compared"),
+    ],
+)
+def test_a_difference_is_told_with_how_sure_it_is(
+    difference: float | None, interval: tuple[float, float] | None, expected: str
+) -> None:
+    assert expected in words.comparison_sentence(comparison(difference, interval))
+
+
+def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
+    check = FidelityCheck("event loop", 12.0, "ms", 10.0, "DEGRADED", "worst at B7")
+    kept = FidelityCheck("CPU idle", 0.5, "share", 0.1, "VALID", "fine")
+    sentences = words.fidelity_sentences(VariantFidelity("fixed", "DEGRADED", [kept, check], []))
+    assert sentences[1:] == ["event loop: worst at B7"]
+    assert words.fidelity_sentences(None) == [words.FIDELITY_SENTENCES["UNKNOWN"]]
