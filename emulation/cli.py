@@ -76,7 +76,7 @@ def report(run: RunArgument) -> None:
     """Make a run's HTML report again from its results."""
     from emulation.commands.results import report_run
 
-    report_run(run)
+    raise typer.Exit(report_run(run))
 
 
 @app.command()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from analysis.errors import AnalysisError, AnalysisHostError
+from analysis.report import build_report
 from analysis.run import analyze
-from analysis.session import LOCAL_MASTER
+from analysis.session import LOCAL_MASTER, open_session
 from analysis.summary import CORRECT, Delivery, Summary, VariantSummary
 from emulation import fidelity
 from emulation.commands.exit_codes import ExitCode
@@ -25,11 +27,32 @@ _REASONS_SHOWN = 4
 def analyze_run(run: Path, master: str | None) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
     console = Console(highlight=False)
-    with analysis_errors_translated(), console.status("analysing") as status:
-        summary = analyze(run, master or LOCAL_MASTER, lambda what: status.update(f"analysing: {what}"))
+    with analysis_errors_translated(), telling(console) as tell:
+        summary = analyze(run, master or LOCAL_MASTER, tell)
     judged = fidelity.read(run) if (run / "fidelity.json").exists() else None
     print_verdicts(console, summary, judged)
     return exit_code(summary, judged)
+
+
+def report_run(run: Path) -> ExitCode:
+    """`brokerlab report`: makes the page of an analysed run. Raises `UserError`s."""
+    console = Console(highlight=False)
+    with analysis_errors_translated(), telling(console) as tell, open_session() as session:
+        tell("drawing the report")
+        page = build_report(session, run)
+    console.print(f"report: {page}", markup=False, soft_wrap=True)
+    return ExitCode.CORRECT
+
+
+@contextmanager
+def telling(console: Console) -> Iterator[Callable[[str], None]]:
+    """Shows what the analysis does: a line that changes on a terminal, one that stays elsewhere."""
+    if not console.is_terminal:
+        console.print("analysing the logs")
+        yield lambda _: None
+        return
+    with console.status("analysing: starting Spark") as status:
+        yield lambda what: status.update(f"analysing: {what}")
 
 
 @contextmanager
@@ -56,28 +79,42 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
     """Both verdicts on each variant, with the numbers they rest on."""
     verdicts = {variant.name: variant for variant in judged.variants} if judged is not None else {}
     for variant in summary.variants:
-        heading = Text(variant.name, style="bold")
+        heading = Text(f"\n{variant.name}", style="bold")
         if variant.interrupted:
             heading.append(" (interrupted)", style="yellow")
         console.print(heading)
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
-        console.print(f"    {_numbers(variant)}")
+        for line in _numbers(variant):
+            _print_indented(console, line)
         if (found := verdicts.get(variant.name)) is not None:
             console.print(Text("  fidelity: ").append(found.verdict, style=_STYLES[found.verdict]))
             for reason in found.reasons[:_REASONS_SHOWN]:
-                console.print(f"    {reason}", markup=False)
+                _print_indented(console, reason)
+            if (more := len(found.reasons) - _REASONS_SHOWN) > 0:
+                _print_indented(console, f"and {more} more, in fidelity.json")
+
+
+def _print_indented(console: Console, line: str) -> None:
+    """Wrapped to a terminal's width; in one piece where scripts read it."""
+    if console.is_terminal:
+        console.print(Padding(Text(line), (0, 0, 0, 4)))
+    else:
+        console.print(f"    {line}", markup=False, soft_wrap=True)
 
 
 def _delivery(delivery: Delivery) -> tuple[str, str]:
     return ", ".join(delivery.verdicts), "green" if delivery.verdicts == [CORRECT] else "red"
 
 
-def _numbers(variant: VariantSummary) -> str:
+def _numbers(variant: VariantSummary) -> list[str]:
     delivery, delay = variant.delivery, variant.delay
-    text = (
-        f"{delivery.published:,} published, {delivery.expected:,} notifications expected, {delivery.delivered:,} "
-        f"delivered; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
-    )
+    lines = [
+        f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered of {delivery.expected:,} "
+        f"expected; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
+    ]
     if delay.mean_ms is not None:
-        text += f"; delay mean {delay.mean_ms:.1f} ms, p95 {delay.p95_ms:.1f} ms, p99 {delay.p99_ms:.1f} ms"
-    return text
+        lines.append(
+            f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "
+            f"95% within {delay.p95_ms:.1f} ms, 99% within {delay.p99_ms:.1f} ms"
+        )
+    return lines

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
+from analysis.report import build_report
 from analysis.run import analyze_in
 from analysis.run_directory import open_run
 from analysis.session import check_java
 from emulation.clean import clean
 from emulation.commands.background_spark import BackgroundSpark
 from emulation.commands.exit_codes import ExitCode
-from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts
+from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling
 from emulation.plan import Plan, make_plan
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import Rungs, choose
 from emulation.scenario import load
+
+_REASON_SHOWN = 110
+"""Characters of a rung's reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ def run_scenario(request: Request) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
     console = Console(highlight=False)
     scenario = load(request.scenario, request.overrides)
-    rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False))
+    rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     with analysis_errors_translated():
         check_java()  # before the run rather than after it
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
@@ -56,24 +61,37 @@ def run_scenario(request: Request) -> ExitCode:
             console.print("interrupted before anything was published, so there is nothing to analyse")
             return ExitCode.INTERRUPTED
         with analysis_errors_translated():
-            return _analyse(outcome, spark, console)
+            return _analyse(outcome, spark, console, request)
 
 
 def _announce(console: Console, plan: Plan, rungs: Rungs) -> None:
     overlay = plan.variants[0].overlay
     variants = ", ".join(variant.name for variant in plan.variants)
-    console.print(f"run      {plan.run_id}", markup=False)
-    size = f"{len(overlay.brokers)} brokers, {len(overlay.links)} links"
-    console.print(f"overlay  {size}; variants: {variants}", markup=False)
-    console.print(f"runtime  {rungs.runtime.name}: {rungs.runtime.reason}", markup=False)
-    console.print(f"links    {rungs.links.name}: {rungs.links.reason}", markup=False)
+    for name, text in (
+        ("run", plan.run_id),
+        ("overlay", f"{len(overlay.brokers)} brokers, {len(overlay.links)} links; variants: {variants}"),
+        ("runtime", f"{rungs.runtime.name}: {_short(rungs.runtime.reason)}"),
+        ("links", f"{rungs.links.name}: {_short(rungs.links.reason)}"),
+    ):
+        console.print(f"{name:<8} {text}", markup=False, soft_wrap=True)
 
 
-def _analyse(outcome: Outcome, spark: BackgroundSpark, console: Console) -> ExitCode:
-    with console.status("analysing: starting Spark") as status:
+def _short(reason: str) -> str:
+    """The manifest has all of it."""
+    return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` tells more)")
+
+
+def _analyse(outcome: Outcome, spark: BackgroundSpark, console: Console, request: Request) -> ExitCode:
+    page: Path | None = None
+    with telling(console) as tell:
         session = spark.session()
-        summary = analyze_in(session, open_run(outcome.directory), lambda what: status.update(f"analysing: {what}"))
+        summary = analyze_in(session, open_run(outcome.directory), tell)
+        if request.report:
+            tell("drawing the report")
+            page = build_report(session, outcome.directory)
     print_verdicts(console, summary, outcome.fidelity)
-    console.print(f"run directory: {outcome.directory}", markup=False)
+    console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
+    if page is not None:
+        console.print(f"report: {page}", markup=False, soft_wrap=True)
     code = exit_code(summary, outcome.fidelity)
     return ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code

@@ -25,6 +25,7 @@ from topology import BrokerId
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
+_SHORTEST_TICK = 0.05
 _LEAD = 0.3
 """Seconds between telling the drivers when to begin and that moment."""
 _CONNECT_WITHIN = 30.0
@@ -54,7 +55,7 @@ class VariantRun:
         snapshot = session.snapshot
         snapshot.brokers, snapshot.links = len(self._brokers), len(self._plan.overlay.links)
         with ExitStack() as stack:
-            with session.phase(self.record, "start"):
+            with session.phase(self.record, "start", activity="building the network, starting brokers"):
                 network = self._network(stack)
                 monitor = self._start_brokers(stack, network)
                 drivers = self._start_drivers(stack)
@@ -173,11 +174,13 @@ class VariantRun:
     def _join(self, network: EmulatedNetwork, monitor: OverlayMonitor, drivers: Drivers, end: float) -> None:
         """Lets clients join until the phase's time is over, and notes whether the overlay has become quiet by then."""
         session, quiet = self._session, QuietWatch()
-        while time.monotonic() < end:
-            if quiet.look(monitor.poll()):
-                session.doing("overlay is quiet, all subscriptions are in place")
+        while (left := end - time.monotonic()) > 0:
+            settled = quiet.quiet_since is not None
+            if quiet.look(monitor.poll()) and not settled:
+                session.doing("all subscriptions are in place, nothing moves")
             self._look_after(network, drivers)
-            session.interrupt.wait(min(TICK, max(0.0, end - time.monotonic())))
+            # Closer looks towards the end: whatever moved since the one before counts as not settled.
+            session.interrupt.wait(min(TICK, max(_SHORTEST_TICK, left / 3), max(0.0, end - time.monotonic())))
         self.measured.unsettled = quiet.busy
         session.log.info("joined", quiet_since=quiet.quiet_since, busy=quiet.busy)
         if quiet.busy:
