@@ -1,15 +1,24 @@
 """Reads and writes one stream side by side.
 
-What arrives while a write is under way waits and then travels in one frame: an idle stream has no delay, a busy one has
-large frames.
+A frame costs far more than a message in it. So frames are paced: a stream writes at once as long as it has credit,
+which is used up by a lasting rate of more than one frame in `FRAME_INTERVAL`; from then on what comes within an
+interval travels together. An idle or moderately used stream has no delay, a busy one has large frames.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from broker_service.rpc import EOF, Stream
+
+
+FRAME_INTERVAL = 0.002
+"""Seconds between writes on a busy stream."""
+
+BURST = 16.0
+"""Writes that an idle stream may make without regard to the interval."""
 
 
 class StreamClosedError(Exception):
@@ -25,6 +34,8 @@ class Duplex:
         self._reader: asyncio.Task[None] | None = None
         self._reason: str | None = None
         self._rested = asyncio.Event()
+        self._credit = BURST
+        self._credited = time.monotonic()
 
     def on_frame(self, data: bytes) -> None:
         """Handles a frame that came in. Whatever it raises ends the stream."""
@@ -89,10 +100,23 @@ class Duplex:
         loop = asyncio.get_running_loop()
         while True:
             frames = self.next_frames()
-            if frames:
-                for frame in frames:
-                    await write(frame)
-            else:
+            if not frames:
                 self._idle = loop.create_future()
                 self._rested.set()
                 await self._idle
+                await self._pace()
+            for frame in frames:
+                await write(frame)
+
+    async def _pace(self) -> None:
+        """Waits until the stream has credit for a write, and takes it."""
+        if self._earn() < 1.0:
+            await asyncio.sleep((1.0 - self._credit) * FRAME_INTERVAL)
+            self._earn()
+        self._credit -= 1.0
+
+    def _earn(self) -> float:
+        now = time.monotonic()
+        self._credit = min(BURST, self._credit + (now - self._credited) / FRAME_INTERVAL)
+        self._credited = now
+        return self._credit
