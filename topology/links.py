@@ -76,8 +76,9 @@ class LinkTemplates:
     backward: LinkTemplate | None = None
 
     def draw(self, a: BrokerId, b: BrokerId, seed: str) -> Link:
-        forward = self.forward.draw(f"{seed}:{a}:{b}")
-        backward = forward if self.backward is None else self.backward.draw(f"{seed}:{b}:{a}")
+        link = f"{seed}:{min(a, b)}:{max(a, b)}"
+        forward = self.forward.draw(f"{link}:forward")
+        backward = forward if self.backward is None else self.backward.draw(f"{link}:backward")
         return Link(a, b, forward, backward)
 
 
@@ -90,12 +91,14 @@ def build(
 ) -> Overlay:
     """An overlay of a graph's shape, with links drawn from `templates`, or from the exception for that very link.
 
-    A link's properties depend on the seed and its two ends only, so that adding a link changes no other.
+    A link that has an exception runs in the direction in which the exception names its ends. A link's properties
+    depend on the seed and its two ends only, so that adding a link changes no other.
     Raises `OverlayError` when the graph is not a valid overlay.
     """
     exceptions = exceptions or {}
+    ends = [(b, a) if (b, a) in exceptions else (a, b) for a, b in graph.edges]
     return Overlay(
         name=name,
         brokers=tuple(Broker(node, dict(attributes)) for node, attributes in graph.nodes(data=True)),
-        links=tuple(exceptions.get((a, b), templates).draw(a, b, f"{seed}:link") for a, b in graph.edges),
+        links=tuple(exceptions.get((a, b), templates).draw(a, b, f"{seed}:link") for a, b in ends),
     )

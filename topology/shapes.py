@@ -6,6 +6,7 @@ Every random choice comes from the generator passed in. Impossible sizes raise `
 
 from __future__ import annotations
 
+import heapq
 import random
 from collections.abc import Iterator, Sequence
 from itertools import count, product
@@ -71,8 +72,7 @@ def cyclic(brokers: int, degree: float, rng: random.Random) -> nx.Graph[BrokerId
     nx.add_path(graph, order)
     if links >= brokers > 2:
         graph.add_edge(order[-1], order[0])
-    while graph.number_of_edges() < links:
-        graph.add_edge(*_most_wanting_pair(graph, rng))
+    _link_lowest_degrees(graph, links, rng)
     if brokers >= 4 and links < most:
         nx.connected_double_edge_swap(graph, nswap=_SWAPS_PER_LINK * links, seed=rng.getrandbits(32))
     return _named(graph)
@@ -125,14 +125,24 @@ def _named(graph: nx.Graph[int]) -> nx.Graph[BrokerId]:
     return named
 
 
-def _most_wanting_pair(graph: nx.Graph[int], rng: random.Random) -> tuple[int, int]:
-    """Two brokers without a link between them, of the lowest degrees, ties broken at random."""
-    by_degree = sorted(graph, key=lambda node: (graph.degree(node), rng.random()))
-    for i, a in enumerate(by_degree):
-        for b in by_degree[i + 1 :]:
-            if not graph.has_edge(a, b):
-                return a, b
-    raise AssertionError("asked for more links than a full mesh has")
+def _link_lowest_degrees(graph: nx.Graph[int], links: int, rng: random.Random) -> None:
+    """Adds links until there are so many, each between two brokers of the lowest degrees, ties broken at random."""
+    waiting = [(graph.degree(node), rng.random(), node) for node in graph]
+    heapq.heapify(waiting)
+    while graph.number_of_edges() < links:
+        a = heapq.heappop(waiting)[2]
+        passed_over = []
+        while waiting:
+            candidate = heapq.heappop(waiting)
+            if graph.has_edge(a, candidate[2]):
+                passed_over.append(candidate)
+                continue
+            graph.add_edge(a, candidate[2])
+            for node in (a, candidate[2]):
+                heapq.heappush(waiting, (graph.degree(node), rng.random(), node))
+            break
+        for entry in passed_over:
+            heapq.heappush(waiting, entry)
 
 
 def _letters() -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from broker_service.config import Limits
 from emulation.scenario.fields import dotted, set_field
@@ -108,7 +108,7 @@ class Scenario(Section):
 
     name: Name
     """What the run is called."""
-    description: str = ""
+    description: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     """What it shows, for the report."""
     topology: TopologySection
     """The overlay."""

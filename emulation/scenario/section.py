@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 UNKNOWN_FIELD = "unknown_field"
@@ -40,4 +41,15 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 """A whole number from 1."""
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
 """Letters, digits and `_.+-`: it becomes part of file names."""
+BrokerCount = Annotated[int, Field(strict=True, ge=1, le=10_000)]
+"""Enough for a simulation; far more than a host has room for."""
 BrokerName = Annotated[str, Field(strict=True, min_length=1, max_length=32)]
+
+
+def _beside_the_scenario(path: str, info: ValidationInfo) -> str:
+    """A relative path is relative to the directory of the scenario's file, which the loader passes as context."""
+    return str((info.context or {}).get("directory", Path()) / path)
+
+
+FilePath = Annotated[str, Field(min_length=1), AfterValidator(_beside_the_scenario)]
+"""A file or directory; kept absolute, so that a resolved scenario means the same anywhere."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import networkx as nx
-from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
-from emulation.scenario.section import BrokerName, Count, Section
+from emulation.scenario.section import BrokerCount, BrokerName, Count, FilePath, Section
 from emulation.scenario.units import BitRateRange, DurationRange, Jitter, JitterRange, ShareRange
 from topology import (
     BrokerId,
@@ -78,7 +78,7 @@ class CyclicTopology(Shaped):
     """A random connected overlay with cycles: every broker's degree is near the mean."""
 
     kind: Literal["cyclic"]
-    brokers: Count
+    brokers: BrokerCount
     """How many brokers: B1, B2, ..."""
     degree: Annotated[float, Field(gt=0)] = 4.0
     """Mean number of links of a broker."""
@@ -91,7 +91,7 @@ class LineTopology(Shaped):
     """B1 - B2 - ... - Bn."""
 
     kind: Literal["line"]
-    brokers: Count
+    brokers: BrokerCount
     """How many brokers."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -102,7 +102,7 @@ class RingTopology(Shaped):
     """A line whose ends are linked."""
 
     kind: Literal["ring"]
-    brokers: Count
+    brokers: BrokerCount
     """How many brokers, at least 3."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -113,7 +113,7 @@ class FullTopology(Shaped):
     """A link between every two brokers."""
 
     kind: Literal["full"]
-    brokers: Count
+    brokers: BrokerCount
     """How many brokers."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -124,7 +124,7 @@ class TreeTopology(Shaped):
     """A balanced tree with root B1."""
 
     kind: Literal["tree"]
-    brokers: Count
+    brokers: BrokerCount
     """How many brokers."""
     branching: Count = 2
     """Children of each broker."""
@@ -137,7 +137,7 @@ class RandomTreeTopology(Shaped):
     """A tree drawn at random from all trees of this size."""
 
     kind: Literal["random-tree"]
-    brokers: Count
+    brokers: BrokerCount
     """How many brokers."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -215,16 +215,11 @@ class ExplicitTopology(Shaped):
         return {item.between: item.properties(self.link) for item in self.links}
 
 
-def _resolve(path: str, info: ValidationInfo) -> str:
-    directory = (info.context or {}).get("directory", Path())
-    return str(directory / path)
-
-
 class FileTopology(Section):
     """An overlay from a file, with the properties that stand there."""
 
     kind: Literal["file"]
-    path: Annotated[str, Field(min_length=1), AfterValidator(_resolve)]
+    path: FilePath
     """An overlay saved as JSON or GraphML (`.json`, `.graphml`); relative to the scenario's directory."""
     link: LinkSection = LinkSection()
     """Properties of links to which a GraphML file gives none."""

@@ -120,7 +120,7 @@ SIZE = Quantity(
     "256KiB",
     {**{f"{p}iB": Fraction(1024**n) for n, p in enumerate("KMG", start=1)}, **_thousands("B kB MB GB")},
 )
-SHARE = Quantity("a share", "2% or 0.02", {"": Fraction(1), "%": Fraction(1, 100)}, most=1.0)
+SHARE = Quantity("a share", "2%", {"": Fraction(1), "%": Fraction(1, 100)}, most=1.0)
 
 
 NONE = Range(0.0, 0.0)

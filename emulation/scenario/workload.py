@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
-from emulation.scenario.section import BrokerName, Count, Section
+from emulation.scenario.section import BrokerName, Count, FilePath, Section
 from emulation.scenario.units import Duration, MessageRateRange, ShareRange
 from topology import Range
 
 Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
 
 
-def _resolve(path: str, info: ValidationInfo) -> str:
-    directory = (info.context or {}).get("directory", Path())
-    return str(directory / path)
-
-
 class QuoteFile(Section):
     """Quotes of the user's own."""
 
-    file: Annotated[str, Field(min_length=1), AfterValidator(_resolve)]
+    file: FilePath
     """A file, a directory of files, or a .tar.gz of them; relative to the scenario's directory."""
     format: Literal["padres", "csv"]
     """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and symbol)."""

@@ -40,6 +40,18 @@ def test_single_links_may_differ() -> None:
     assert overlay.link("B1", "B2").forward.delay < 1.0
 
 
+def test_an_exception_gives_its_link_the_direction() -> None:
+    one_way = LinkTemplates(LinkTemplate(delay=Range.fixed(1.0)), LinkTemplate(delay=Range.fixed(2.0)))
+    graph = shapes.explicit([("A", "B"), ("C", "A")])
+    link = build("o", graph, RANGED, 1, {("C", "A"): one_way}).link("A", "C")
+    assert (link.a, link.b, link.forward.delay, link.backward.delay) == ("C", "A", 1.0, 2.0)
+
+
+def test_the_order_of_the_ends_changes_no_link() -> None:
+    here, there = (build("o", shapes.explicit([ends]), RANGED, 1).links[0] for ends in (("A", "B"), ("B", "A")))
+    assert here.forward == there.forward
+
+
 def test_a_swapped_range_is_refused() -> None:
     with pytest.raises(OverlayError, match="swapped"):
         Range(2, 1)

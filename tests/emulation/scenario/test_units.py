@@ -56,7 +56,7 @@ def test_written_quantities(quantity: Quantity, text: object, value: float) -> N
     ],
 )
 def test_quantities_that_are_none(quantity: Quantity, text: object, message: str) -> None:
-    with pytest.raises(ValueError, match=".") as raised:
+    with pytest.raises(ValueError) as raised:
         quantity.parse(text)
     assert str(raised.value) == message
 

@@ -1,0 +1,115 @@
+"""The reference part of docs/scenarios.md, out of the models themselves.
+
+`python -m emulation.scenario.reference docs/scenarios.md` writes it between the two markers in that file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from broker_service.routing import PROTOCOLS
+from emulation.scenario import topology, workload
+from emulation.scenario.model import BrokerLimits, Brokers, Routing, Scenario, Timeline
+from emulation.scenario.section import Section
+
+BEGIN = "<!-- reference: begin (written by `python -m emulation.scenario.reference docs/scenarios.md`) -->"
+END = "<!-- reference: end -->"
+
+SECTIONS: Mapping[str, type[Section]] = {
+    "the whole scenario": Scenario,
+    "topology, kind: cyclic": topology.CyclicTopology,
+    "topology, kind: line": topology.LineTopology,
+    "topology, kind: ring": topology.RingTopology,
+    "topology, kind: full": topology.FullTopology,
+    "topology, kind: tree": topology.TreeTopology,
+    "topology, kind: random-tree": topology.RandomTreeTopology,
+    "topology, kind: scot": topology.ScotTopology,
+    "topology, kind: explicit": topology.ExplicitTopology,
+    "topology, kind: file": topology.FileTopology,
+    "topology.link": topology.LinkSection,
+    "topology.link.backward": topology.LinkDirection,
+    "topology.links[]": topology.LinkItem,
+    "routing": Routing,
+    "workload": workload.WorkloadSection,
+    "workload.publications": workload.Publications,
+    "workload.publications.source": workload.QuoteFile,
+    "workload.subscriptions": workload.Subscriptions,
+    "workload.operations[]": workload.OperationItem,
+    "timeline": Timeline,
+    "brokers": Brokers,
+    "brokers.limits": BrokerLimits,
+}
+"""Where each section stands in a scenario, and its model."""
+
+_SIMPLE = {"integer": "whole number", "number": "number", "string": "text", "object": "mapping", "array": "list"}
+
+
+def reference() -> str:
+    """Markdown: a table of fields for each section."""
+    parts = [_section(place, model) for place, model in SECTIONS.items()]
+    return "\n\n".join([*parts, *_protocols()])
+
+
+def updated(document: str) -> str:
+    """The document with the text between the markers written anew. Raises `ValueError` when it has none."""
+    before, _, rest = document.partition(BEGIN)
+    _, marker, after = rest.partition(END)
+    if not marker:
+        raise ValueError(f"the document lacks the lines {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n\n{reference()}\n\n{END}{after}"
+
+
+def _section(place: str, model: type[Section]) -> str:
+    schema = model.model_json_schema()
+    defaults = model.model_construct().model_dump(mode="json", warnings="none")
+    required = set(schema.get("required", ()))
+    rows = ["| field | takes | default | meaning |", "|---|---|---|---|"]
+    for name, field in schema["properties"].items():
+        if "const" in field:
+            continue  # the kind, which the heading names
+        default = "required" if name in required else _default(defaults.get(name))
+        rows.append(f"| `{name}` | {_takes(field)} | {default} | {field.get('description', '')} |")
+    return f"### {place}\n\n{schema.get('description', '')}\n\n" + "\n".join(rows)
+
+
+def _protocols() -> Iterator[str]:
+    for name, protocol in PROTOCOLS.items():
+        rows = ["| field | default |", "|---|---|"]
+        for option in msgspec.structs.fields(protocol.options):
+            default = "required" if option.default is msgspec.NODEFAULT else f"`{json.dumps(option.default)}`"
+            rows.append(f"| `{option.encode_name}` | {default} |")
+        yield f"### routing, protocol: {name}\n\nOptions of this protocol.\n\n" + "\n".join(rows)
+
+
+def _takes(field: Mapping[str, Any]) -> str:
+    if "anyOf" in field:
+        alternatives = [_takes(one) for one in field["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(alternatives))
+    if "oneOf" in field or "$ref" in field:
+        return "a mapping, see below"
+    if "enum" in field or "const" in field:
+        return " or ".join(f"`{word}`" for word in field.get("enum", [field.get("const")]))
+    if "examples" in field:
+        return f"{field['title']}: {', '.join(f'`{example}`' for example in field['examples'])}"
+    return _SIMPLE[field["type"]]
+
+
+def _default(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, dict):
+        return "as below" if value else "none"
+    if isinstance(value, list):
+        return f"`{json.dumps(value)}`" if value else "none"
+    return f"`{value}`"
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(updated(target.read_text(encoding="utf-8")), encoding="utf-8")
