@@ -90,7 +90,7 @@ def _padres(_name: str, text: str) -> tuple[QuoteSeries, ...]:
         try:
             quote = dict(parse_publication(line.strip()).attributes)
         except ContentError as error:
-            raise ValueError(f"line {number}: {error}") from error
+            raise ValueError(f"line {number}, {str(error).removeprefix('line 1, ')}") from error
         symbol = quote.get("symbol")
         if not isinstance(symbol, str):
             raise ValueError(f"line {number}: a quote needs a string attribute 'symbol'")

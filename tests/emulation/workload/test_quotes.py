@@ -133,7 +133,7 @@ def test_directory_and_archive(tmp_path: Path) -> None:
     [
         ("q", "padres", "[class,'STOCK']\n", "line 1: a quote needs a string attribute 'symbol'"),
         ("q", "padres", PADRES + "[class,'STOCK'],[symbol,'A'],[open,2]\n", "line 5: other attributes than the first"),
-        ("q", "padres", PADRES + "nonsense\n", "line 5: line 1, column 1"),
+        ("q", "padres", PADRES + "nonsense\n", "line 5, column 1"),
         ("q", "padres", "\n", "there are no quotes in it"),
         ("q", "padres", "[class,'STOCK'],[symbol,'A']\n", "quotes need at least one numeric attribute"),
         (
