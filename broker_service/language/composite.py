@@ -8,6 +8,7 @@ Structure is kept as written, except that a chain of one operator is one node: `
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field
 
 from broker_service.language.model import (
@@ -18,10 +19,13 @@ from broker_service.language.model import (
     Operator,
     Predicate,
     check_name,
+    shortened,
 )
 
 MAX_DEPTH = 32
 """Levels of `And` and `Or` within each other, plus one."""
+
+_VARIABLE_NAME = re.compile(r"[^\W\d][\w-]{0,63}")
 
 
 class VariableType(enum.Enum):
@@ -39,7 +43,11 @@ class Variable:
     name: str
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        if not _VARIABLE_NAME.fullmatch(self.name):
+            raise ContentError(
+                f"{shortened(self.name)} cannot name a variable",
+                "begin with a letter or '_'; letters, digits, '_' and '-' may follow",
+            )
 
 
 @dataclass(frozen=True, slots=True)

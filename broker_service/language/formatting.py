@@ -1,6 +1,7 @@
 """Content as text in the PADRES notation: the inverse of `notation`, without its parser.
 
-Parsing what these functions return gives back an equal value. (An integer stays an integer and a decimal a decimal.)
+Parsing what these functions return gives back an equal value; an integer stays an integer and a decimal a decimal. Only
+a subscription without predicates, and a text above `notation.MAX_LENGTH`, cannot be read again.
 """
 
 from __future__ import annotations

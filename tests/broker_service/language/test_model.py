@@ -59,7 +59,8 @@ PRICE = Predicate("price", Operator.GREATER, 80)
         (lambda: Publication({"class": "S", "price": -(10**MAX_INTEGER_DIGITS)}), "at most 1000 digits"),
         (lambda: Atomic(()), "takes 1 to 256"),
         (lambda: And((Atomic((PRICE,)),)), "two operands or more, not 1"),
-        (lambda: Variable(VariableType.STRING, ""), "name of 0 characters"),
+        (lambda: Variable(VariableType.STRING, ""), "'' cannot name a variable"),
+        (lambda: Variable(VariableType.STRING, "a]"), "begin with a letter"),
     ],
 )
 def test_refused(make: Callable[[], object], message: str) -> None:

@@ -160,6 +160,7 @@ Parse = Callable[[str], object]
         (parse_composite, "{[x,<,5]}|{[x,>,6]}", 1, 10, "unexpected '|'"),
         (parse_composite, "{[x,<,5]}&", 1, 11, "expected '[' or '{' or '(', found the end"),
         (parse_composite, "{[x,<,5]&[y,<,5])", 1, 17, "found ')'"),
+        (parse_composite, "[x,<,$I$1]", 1, 6, "'1' cannot name a variable"),
         (parse_composite, "[x,<,$S$X]", 1, 4, "'<' does not go with a string"),
         (parse_composite, "(" * 60_000, 1, 60_001, "found the end of the text"),
         (parse_composite, "([x,<,5]&[x,<,5]||" * 40 + "[x,<,5]" + ")" * 40, 1, 179, "nested deeper than 32 levels"),
