@@ -19,6 +19,8 @@ def set_field(data: Any, path: str, value: Any) -> None:
     Raises `ValueError` when the path leads through something that has no fields.
     """
     parts = path.split(".")
+    if parts[0] == "vary" and len(parts) > 2:
+        parts[1:] = [".".join(parts[1:])]  # the fields of `vary` are dotted paths themselves
     if not all(parts):
         raise ValueError(f"{path!r} is not a dotted path such as routing.publications")
     container = data

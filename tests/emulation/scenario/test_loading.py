@@ -198,6 +198,14 @@ def test_variants_differ_in_what_varies_only(file: Path) -> None:
     assert dynamic.scenario.variants()[0].name == "base"
 
 
+def test_what_varies_may_be_set(file: Path) -> None:
+    scenario = load(file, {"vary.routing.publications": "[dynamic, fixed]"})
+    assert [variant.name for variant in scenario.variants()] == ["dynamic", "fixed"]
+    assert error(file, GOOD, **{"vary.routing.publications": "[fixed, x]"}).startswith(
+        "s.yaml:6: routing.publications:"
+    )
+
+
 def test_without_vary_there_is_the_base_variant(file: Path) -> None:
     (base,) = load(file).variants()
     assert (base.name, base.settings) == ("base", {})
