@@ -103,10 +103,13 @@ class EmulatedNetwork:
         if self._relay is not None:
             self._relay.stop()
             self._relay = None
+            self._note_end("relay")
         for node in self._nodes.values():
             node.hang_up()
         for node in self._nodes.values():
             node.terminate()
+            if not self._sandboxes:
+                self._note_end(node.name)
         self._links.clear()
         self._nodes.clear()
 
@@ -184,7 +187,7 @@ class EmulatedNetwork:
         )
 
     def _require_tools(self) -> None:
-        for tool, package in (("mnexec", "mininet"), ("ifconfig", "net-tools"), ("ip", "iproute2")):
+        for tool, package in (("mnexec", "mininet"), ("ifconfig", "net-tools"), ("ip", "iproute2"), ("tc", "iproute2")):
             if shutil.which(tool) is None:
                 raise NetworkError(f"the program {tool} is missing: install the package {package}")
 
@@ -194,18 +197,26 @@ class EmulatedNetwork:
             if self._sandboxes:
                 self._nodes[broker.id] = SandboxNode(name, self._run_id, process=self._sandboxes[broker.id])
                 continue
-            if self._journal is not None:
-                self._journal.creating(Resource.PROCESS, name)
+            self._note_start(name)
             node = self._nodes[broker.id] = Node(name, self._run_id)
-            if self._journal is not None:
-                self._journal.started(name, node.pid)
+            self._note_identity(name, node.pid)
 
     def _start_relay(self) -> None:
-        if self._journal is not None:
-            self._journal.creating(Resource.PROCESS, "relay")
+        self._note_start("relay")
         self._relay = RelayProcess(self._run_id, self._seed)
+        self._note_identity("relay", self._relay.pid)
+
+    def _note_start(self, process: str) -> None:
         if self._journal is not None:
-            self._journal.started("relay", self._relay.pid)
+            self._journal.creating(Resource.PROCESS, process)
+
+    def _note_identity(self, process: str, pid: int) -> None:
+        if self._journal is not None:
+            self._journal.started(process, pid)
+
+    def _note_end(self, process: str) -> None:
+        if self._journal is not None:
+            self._journal.removed(Resource.PROCESS, process)
 
     def _make_link(self, index: int, names: LinkNames) -> PlainLink:
         nodes = self._nodes[names.link.a], self._nodes[names.link.b]

@@ -31,14 +31,17 @@ from emulation.network.shaping import standard_quantiles
 from topology.model import BrokerId, LinkProperties
 
 ATTEMPTS = 3
-ROUNDS, INTERVAL = 20, 0.1
-"""Packets for the delay in each direction, and the seconds between two."""
+ROUNDS = 20
+"""Packets for the delay in each direction."""
+PACKETS_PER_SECOND = 2_500
+"""Of all directions together."""
 TRAINS = 3
 TRAIN_TIME = 0.025
 """Seconds a train takes, at least; more where jitter would blur it."""
 LIGHT_ROUNDS, LIGHT_INTERVAL = 7, 0.2
-"""Likewise, while a run's own load is on the links."""
+"""Packets in each direction while a run's own load is on the links, and the seconds between two."""
 
+_LEAST_INTERVAL, _INTERVAL_JITTERS = 0.02, 10
 _LEAST_TRAIN, _LEAST_VOLLEYS = 12, 200
 _MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS = 2_000, 60_000
 """In one direction; and together, so that many lossy links take seconds, not minutes."""
@@ -121,7 +124,10 @@ def probe_under_load(routes: Sequence[Route]) -> list[LinkProbe]:
 def _measure(routes: Sequence[Route]) -> list[LinkProbe]:
     lossy = sum(route.properties.loss > 0 for route in routes)
     directions = [_direction(route, lossy) for route in routes]
-    task = ProbeTask(directions=directions, rounds=ROUNDS, interval=INTERVAL, trains=TRAINS)
+    # Packets of one direction are far enough apart for the later not to be held up by the earlier one's jitter.
+    jitter = max((route.properties.jitter for route in routes), default=0.0)
+    interval = max(_LEAST_INTERVAL, _INTERVAL_JITTERS * jitter, len(routes) / PACKETS_PER_SECOND)
+    task = ProbeTask(directions=directions, rounds=ROUNDS, interval=interval, trains=TRAINS)
     return [_judge_idle(route, found) for route, found in zip(routes, _run(task), strict=True)]
 
 

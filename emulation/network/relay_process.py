@@ -51,7 +51,7 @@ class RelayProcess:
         return self._process.pid
 
     def await_ready(self) -> str:
-        """Wait until the relay has started, which it does while its caller goes on; what scheduling the host gave it."""
+        """Wait until the relay, which starts while its caller goes on, is there; what scheduling the host gave it."""
         if self._priority is None:
             self._priority = self._receive(Done).detail
         return self._priority

@@ -1,0 +1,123 @@
+"""Uses netem links and prints what they did as a line of JSON. Runs in a guest (`--guest`) or on a host with netem."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT))
+
+from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe, NetworkError, usable_drivers  # noqa: E402
+from emulation.network.namespaces import in_namespace, run_in_namespace  # noqa: E402
+from topology.model import Broker, Link, LinkProperties, Overlay  # noqa: E402
+
+MODULES = Path("/usr/lib/uml/modules")
+POWER_OFF = 0x4321FEDC
+
+LINKS = (
+    Link("A", "B", LinkProperties(delay=0.030, jitter=0.002, loss=0.05, rate=2e6), LinkProperties(delay=0.050)),
+    Link("B", "C", LinkProperties(delay=0.020), LinkProperties(delay=0.040, rate=1e6)),
+)
+OVERLAY = Overlay(name="guest", brokers=(Broker("A"), Broker("B"), Broker("C")), links=LINKS)
+
+
+class Findings(msgspec.Struct):
+    """What the links did."""
+
+    drivers: dict[str, bool]
+    missing_module: str
+    """The error without netem in the kernel; empty when it was there already."""
+    idle: list[LinkProbe]
+    changed: list[LinkProbe]
+    cut: list[LinkProbe]
+    restored: list[LinkProbe]
+    order: list[int]
+    """Packets in the order they arrived over a link whose jitter is far above the time between them."""
+    tampered: str
+    """The error when a qdisc is not what was asked."""
+    removed: str
+    """The error when it is gone."""
+
+
+def insert_modules(names: Sequence[str]) -> None:
+    for name in names:
+        (module,) = MODULES.rglob(f"{name}.ko")
+        subprocess.run(["insmod", module], check=True)
+
+
+def complaint_of_start() -> str:
+    try:
+        with EmulatedNetwork(OVERLAY, "guest", LinkDriver.NETEM):
+            return ""
+    except NetworkError as error:
+        return str(error)
+
+
+def complaint_after(network: EmulatedNetwork, tc: str) -> str:
+    """What verification says of end B of the first link after somebody used `tc` on it."""
+    interface = network.ends("B")[0].interface
+    done = run_in_namespace(network.pid("B"), ["tc", *tc.format(interface).split()])
+    assert done.returncode == 0, done.stderr
+    try:
+        network._links["A", "B"].verify()
+    except NetworkError as error:
+        return str(error)
+    return ""
+
+
+def order_of_arrival(network: EmulatedNetwork, packets: int) -> list[int]:
+    """Packets sent one right after the other from B to A."""
+    a, b = network.ends("A")[0], network.ends("B")[0]
+    receiver, sender = (
+        in_namespace(network.pid(broker), lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for broker in "AB"
+    )
+    with receiver, sender:
+        receiver.bind((a.local_address, 0))
+        receiver.settimeout(20)
+        sender.bind((b.local_address, 0))
+        for number in range(packets):
+            sender.sendto(number.to_bytes(2, "big"), receiver.getsockname())
+        return [int.from_bytes(receiver.recv(2), "big") for _ in range(packets)]
+
+
+def findings(missing_module: str) -> Findings:
+    drivers = {str(trial.driver): trial.usable for trial in usable_drivers()}
+    with EmulatedNetwork(OVERLAY, "guest", LinkDriver.NETEM) as network:
+        idle = network.probe()
+        network.change("B", "C", LinkProperties(delay=0.035, rate=0.5e6))
+        changed = network.probe([LINKS[1]])
+        network.cut("C", "B")
+        cut = network.probe_under_load([LINKS[1]])
+        network.restore("C", "B")
+        restored = network.probe_under_load([LINKS[1]])
+        network.change("B", "A", replace(LINKS[0].backward, jitter=0.010))
+        order = order_of_arrival(network, 100)
+        network.change("B", "A", LINKS[0].backward)
+        delay = "qdisc change dev {} parent 5:1 handle 10: netem delay 10ms limit 1000000 rate 100gbit"
+        tampered = complaint_after(network, delay)
+        removed = complaint_after(network, "qdisc del dev {} root")
+    return Findings(drivers, missing_module, idle, changed, cut, restored, order, tampered, removed)
+
+
+def main() -> None:
+    guest = sys.argv[1:] == ["--guest"]
+    missing_module = ""
+    if guest:
+        insert_modules(["veth", "sch_htb"])
+        missing_module = complaint_of_start()
+        insert_modules(["sch_netem"])
+    print(f"FINDINGS {msgspec.json.encode(findings(missing_module)).decode()}", flush=True)
+    if guest:
+        ctypes.CDLL(None).reboot(POWER_OFF)
+
+
+if __name__ == "__main__":
+    main()

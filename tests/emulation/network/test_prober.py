@@ -1,0 +1,38 @@
+"""What the prober makes of arrivals."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulation.network.probe_messages import LARGE_PAYLOAD, OVERHEAD
+from emulation.network.prober import group, rate_of
+
+FRAME_BITS = (LARGE_PAYLOAD + OVERHEAD) * 8
+
+
+@given(st.integers(5, 200), st.floats(1e5, 1e9))
+def test_rate_of_an_even_train(count: int, rate: float) -> None:
+    times = [round(rank * FRAME_BITS / rate * 1e9) for rank in range(count)]
+    assert rate_of(times) == pytest.approx(rate, rel=1e-3)
+
+
+def test_jitter_hardly_moves_the_rate() -> None:
+    generator = random.Random(1)
+    times = sorted(round(rank * FRAME_BITS / 10e6 * 1e9 + generator.gauss(0, 500_000)) for rank in range(40))
+    assert rate_of(times) == pytest.approx(10e6, rel=0.03)
+
+
+def test_too_few_packets_tell_no_rate() -> None:
+    assert rate_of([1, 2, 3, 4]) is None
+    assert rate_of([7] * 10) is None
+
+
+@given(st.lists(st.integers(1, 30), max_size=40))
+def test_groups_keep_order_and_budget(costs: list[int]) -> None:
+    groups = list(group(range(len(costs)), costs.__getitem__, 20))
+    assert [item for items in groups for item in items] == list(range(len(costs)))
+    assert all(len(items) == 1 or sum(costs[item] for item in items) <= 20 for items in groups)

@@ -1,0 +1,183 @@
+"""Links through the relay, measured."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from emulation.network import EmulatedNetwork, LinkDriver
+from tests.emulation.network.conftest import Ports, await_true, overlay_of
+from topology.model import JitterDistribution, Link, LinkProperties
+
+pytestmark = pytest.mark.container
+
+LINKS = (
+    Link("A", "B", LinkProperties(delay=0.005), LinkProperties(delay=0.020, jitter=0.001)),
+    Link("B", "C", LinkProperties(delay=0.002, rate=10e6), LinkProperties(rate=2e6, queue_limit=20)),
+    Link(
+        "C",
+        "D",
+        LinkProperties(delay=0.003, loss=0.05),
+        LinkProperties(delay=0.008, jitter=0.002, distribution=JitterDistribution.UNIFORM),
+    ),
+    Link(
+        "D",
+        "A",
+        LinkProperties(delay=0.010, jitter=0.002, distribution=JitterDistribution.PARETO),
+        LinkProperties(delay=0.004, jitter=0.0005, loss=0.02, rate=5e6),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[EmulatedNetwork]:
+    with EmulatedNetwork(overlay_of(*LINKS), "test-userspace", LinkDriver.USERSPACE, seed=7) as started:
+        yield started
+
+
+def single(run_id: str, forward: LinkProperties) -> EmulatedNetwork:
+    """A network of one link, from A to B."""
+    return EmulatedNetwork(overlay_of(Link("A", "B", forward)), run_id, LinkDriver.USERSPACE)
+
+
+def test_every_direction_is_what_was_asked(network: EmulatedNetwork) -> None:
+    probes = network.probe()
+    assert [(probe.a, probe.b) for probe in probes] == [
+        ends for link in LINKS for ends in ((link.a, link.b), (link.b, link.a))
+    ]
+    assert [f"{probe.a}-{probe.b}: {probe.detail}" for probe in probes if not probe.ok] == []
+    by_ends = {(probe.a, probe.b): probe for probe in probes}
+    assert by_ends["B", "C"].rate_measured == pytest.approx(10e6, rel=0.03)
+    assert by_ends["C", "B"].rate_measured == pytest.approx(2e6, rel=0.03)
+    assert by_ends["A", "B"].rate_measured is None
+    lossy = by_ends["C", "D"].loss_measured
+    assert lossy is not None
+    assert 0.01 < lossy < 0.12
+
+
+def test_jitter_is_there(network: EmulatedNetwork) -> None:
+    by_ends = {(probe.a, probe.b): probe.jitter_measured for probe in network.probe([LINKS[0], LINKS[2]])}
+    smooth, normal, uniform = by_ends["A", "B"], by_ends["B", "A"], by_ends["D", "C"]
+    assert smooth is not None
+    assert normal is not None
+    assert uniform is not None
+    assert 0.0004 < normal < 0.002
+    assert 0.0005 < uniform < 0.002
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "secret", "complaint"),
+    [
+        ("A", "B", LinkProperties(delay=0.006), "ms instead of"),
+        ("B", "C", LinkProperties(delay=0.002, rate=11e6), "Mbit/s instead of"),
+        ("C", "D", LinkProperties(delay=0.003, loss=0.2), "packets lost instead of"),
+    ],
+)
+def test_a_probe_notices_what_was_not_asked_for(
+    network: EmulatedNetwork, source: str, target: str, secret: LinkProperties, complaint: str
+) -> None:
+    link = next(link for link in LINKS if (link.a, link.b) == (source, target))
+    network._links[source, target].change(0, secret)  # behind the network's back
+    try:
+        probe = network.probe([link])[0]
+    finally:
+        network._links[source, target].change(0, link.forward)
+    assert not probe.ok
+    assert complaint in probe.detail
+
+
+def test_a_light_probe_tells_the_delay_alone(network: EmulatedNetwork) -> None:
+    forward, backward = network.probe_under_load([LINKS[0]])
+    assert forward.ok
+    assert backward.ok
+    assert forward.delay_measured == pytest.approx(0.005, abs=0.0003)
+    assert (forward.rate_measured, forward.loss_measured) == (None, None)
+
+
+def test_the_queue_limit_drops_what_comes_on_top(run_id: str, ports: Ports) -> None:
+    with single(run_id, LinkProperties(rate=50e3, queue_limit=10)) as network:
+        sender, _ = ports.pair(network, "A", "B")
+        for _ in range(50):
+            sender.send(bytes(1000))
+        await_true(lambda: queue_full(network) == 39, "50 frames, less one on the line and 10 waiting, are dropped")
+
+
+def queue_full(network: EmulatedNetwork) -> int:
+    statistics = network.relay_statistics()
+    assert statistics is not None
+    return statistics.directions[0].queue_full
+
+
+def test_a_change_leaves_alone_what_is_under_way(run_id: str, ports: Ports) -> None:
+    with single(run_id, LinkProperties(delay=0.3)) as network:
+        sender, receiver = ports.pair(network, "A", "B")
+        started = time.monotonic()
+        sender.send(b"before")
+        network.change("A", "B", LinkProperties(delay=0.05))
+        sender.send(b"after")
+        assert [receiver.recv(10), receiver.recv(10)] == [b"before", b"after"]
+        assert time.monotonic() - started > 0.299
+        changed = time.monotonic()
+        sender.send(b"now")
+        receiver.recv(10)
+        assert 0.049 < time.monotonic() - changed < 0.3
+        probe = network.probe()[0]
+        assert probe.ok
+        assert probe.delay_asked == 0.05
+
+
+def test_a_cut_is_one_way_and_can_be_undone(run_id: str, ports: Ports) -> None:
+    with single(run_id, LinkProperties(delay=0.001)) as network:
+        there, receiver = ports.pair(network, "A", "B")
+        back, way_back = ports.pair(network, "B", "A")
+        network.cut("A", "B")
+        there.send(b"lost")
+        back.send(b"other way")
+        assert way_back.recv(10) == b"other way"
+        network.restore("A", "B")
+        there.send(b"found")
+        assert receiver.recv(10) == b"found"
+        statistics = network.relay_statistics()
+        assert statistics is not None
+        assert statistics.directions[0].down == 1
+
+
+@pytest.mark.parametrize("properties", [LinkProperties(), LinkProperties(delay=0.002, rate=50e6)])
+def test_tcp_streams_arrive_whole(run_id: str, ports: Ports, properties: LinkProperties) -> None:
+    content = random.Random(1).randbytes(3_000_000)
+    with single(run_id, properties) as network:
+        listener = ports.open(network, "B", socket.SOCK_STREAM)
+        listener.listen()
+        sender = ports.open(network, "A", socket.SOCK_STREAM)
+        sender.connect(listener.getsockname())
+
+        def send() -> None:
+            sender.sendall(content)
+            sender.shutdown(socket.SHUT_WR)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        received = hashlib.sha256()
+        connection, _ = listener.accept()
+        with connection:
+            while chunk := connection.recv(1 << 20):
+                received.update(chunk)
+        thread.join()
+        assert received.digest() == hashlib.sha256(content).digest()
+        assert_frames_fit(network, properties)
+
+
+def assert_frames_fit(network: EmulatedNetwork, properties: LinkProperties) -> None:
+    """A link with a rate carries frames, one without may carry stretches of the stream."""
+    statistics = network.relay_statistics()
+    assert statistics is not None
+    direction = statistics.directions[0]
+    mean = direction.octets / direction.frames
+    assert mean <= 1514 if properties.rate else mean > 1514
+    assert direction.undeliverable == 0
