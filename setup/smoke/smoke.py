@@ -78,7 +78,7 @@ async def check_health(brokers: dict[str, str]) -> None:
 async def check_links(brokers: dict[str, str]) -> None:
     for broker, address in brokers.items():
         async with grpc.aio.insecure_channel(address) as channel:
-            control = broker_pb2_grpc.BrokerControlStub(channel)
+            control = broker_pb2_grpc.BrokerControlStub(channel)  # type: ignore[no-untyped-call]
             while True:
                 links = (await control.Status(broker_pb2.StatusRequest())).links
                 if {link.neighbour for link in links} != brokers.keys() - {broker}:
