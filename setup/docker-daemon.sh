@@ -7,7 +7,7 @@ set -euo pipefail
 RUN=/run/brokerlab
 PID_FILE=$RUN/dockerd.pid
 DAEMON_LOG=/var/log/brokerlab-dockerd.log
-PATIENCE=60  # seconds for the daemon's first answer
+PATIENCE=60  # seconds for the daemon's first answer, or its end
 
 address=${DOCKER_HOST:-unix:///var/run/docker.sock}
 
@@ -21,16 +21,17 @@ with socket.socket(socket.AF_UNIX) as daemon:
     sys.exit(b" 200 " not in daemon.recv(64))' "${address#unix://}" 2>/dev/null
 }
 
-# The daemon that was started here, if it still runs.
+# The daemon that was started here, if it still runs (one that ended and was not reaped has no program any more).
 own_daemon() {
     local pid
-    pid=$(cat "$PID_FILE" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] && echo "$pid"
+    pid=$(cat "$PID_FILE" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] &&
+        [ -e "/proc/$pid/exe" ] && echo "$pid"
 }
 
 wait_for_answer() {  # wait_for_answer STILL-RUNNING...
     local deadline=$((SECONDS + PATIENCE))
     until answers; do
-        if [ $SECONDS -ge $deadline ] || ! "$@"; then return 1; fi
+        if [ $SECONDS -ge $deadline ] || ! "$@" 2>/dev/null; then return 1; fi
         sleep 0.1
     done
 }
@@ -70,11 +71,17 @@ start_detached() {
 
 stop_own() {
     local pid
-    pid=$(own_daemon) || return 0
+    [ -e "$PID_FILE" ] || return 0
     require_root "Stopping Docker"
+    pid=$(own_daemon) || return 0
     say "stopping the Docker daemon that set-up started (pid $pid)"
     kill "$pid"
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+    local deadline=$((SECONDS + PATIENCE))
+    while own_daemon >/dev/null; do
+        [ $SECONDS -lt $deadline ] || fail "the Docker daemon (pid $pid) does not end; see $DAEMON_LOG."
+        sleep 0.1
+    done
+    rm -f "$PID_FILE"
 }
 
 if [ "${1:-}" = stop ]; then
