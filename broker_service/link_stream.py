@@ -17,7 +17,7 @@ from broker_service.links import OverlayLink
 from broker_service.messages import Message
 from broker_service.rpc import Stream
 from broker_service.service import Service
-from broker_service.wire import decode_link_frame, encode_link_frames
+from broker_service.wire import MalformedFrameError, decode_link_frame, encode_link_frames
 
 ACKNOWLEDGE_AFTER = 0.05
 """Seconds a neighbour waits at most for an acknowledgement."""
@@ -48,7 +48,10 @@ class LinkStream(Duplex):
         self._silent_beats = 0
         messages, acknowledged = decode_link_frame(data)
         link = self._link
-        link.acknowledge(acknowledged)
+        try:
+            link.acknowledge(acknowledged)
+        except ValueError as error:
+            raise MalformedFrameError(str(error)) from None
         if messages:
             self._service.submit(self._handle, messages)
         if self.idle and link.sendable:

@@ -1,0 +1,94 @@
+"""Frames: what is encoded decodes to the same, in pieces no larger than asked, and nothing else decodes at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.generated import broker_pb2 as pb
+from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
+from broker_service.wire import (
+    MalformedFrameError,
+    decode_broker_frame,
+    decode_client_frame,
+    decode_hello,
+    decode_link_frame,
+    encode_broker_frames,
+    encode_client_frames,
+    encode_hello,
+    encode_link_frames,
+)
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+BYTES = st.binary(max_size=40)
+NUMBER = st.integers(0, 2**64 - 1)
+HOPS = st.integers(0, 2**32 - 1)
+MESSAGES = st.lists(st.builds(Message, st.sampled_from(Kind), TEXT, BYTES, BYTES, HOPS), max_size=20)
+REQUESTS = st.lists(st.builds(ClientRequest, TEXT, NUMBER, st.sampled_from(Operation), TEXT, BYTES), max_size=20)
+EVENTS = st.lists(
+    st.builds(
+        ClientEvent, st.sampled_from(Outcome), st.lists(TEXT, max_size=3).map(tuple), NUMBER, TEXT, BYTES, HOPS, TEXT
+    ),
+    max_size=20,
+)
+LARGEST = st.integers(1, 400)
+
+
+def fits(frames: list[bytes], largest: int, items: list[int]) -> bool:
+    """Every frame is small enough, or holds but one item."""
+    return all(len(frame) <= largest or held <= 1 for frame, held in zip(frames, items, strict=True))
+
+
+@given(MESSAGES, NUMBER, LARGEST)
+def test_link_frames(messages: list[Message], acknowledged: int, largest: int) -> None:
+    frames = encode_link_frames(messages, acknowledged, largest)
+    decoded = [decode_link_frame(frame) for frame in frames]
+    assert [message for part, _ in decoded for message in part] == messages
+    assert {total for _, total in decoded} == {acknowledged}
+    assert fits(frames, largest, [len(part) for part, _ in decoded])
+
+
+@given(REQUESTS, LARGEST)
+def test_client_frames(requests: list[ClientRequest], largest: int) -> None:
+    frames = encode_client_frames(requests, largest)
+    decoded = [decode_client_frame(frame) for frame in frames]
+    assert [request for part in decoded for request in part] == requests
+    assert fits(frames, largest, [len(part) for part in decoded])
+
+
+@given(EVENTS, LARGEST)
+def test_broker_frames(events: list[ClientEvent], largest: int) -> None:
+    frames = encode_broker_frames(events, largest)
+    decoded = [decode_broker_frame(frame) for frame in frames]
+    assert [event for part in decoded for event in part] == events
+    assert fits(frames, largest, [len(part) for part in decoded])
+
+
+@given(st.binary(min_size=1))
+def test_bytes_from_anywhere_are_refused_or_read_but_never_anything_else(data: bytes) -> None:
+    for decode in (decode_link_frame, decode_client_frame, decode_broker_frame, decode_hello):
+        try:
+            decode(data)
+        except MalformedFrameError:
+            continue
+
+
+@pytest.mark.parametrize("code", [0, 99])
+def test_codes_that_do_not_exist(code: int) -> None:
+    with pytest.raises(MalformedFrameError, match=f"unknown code {code}"):
+        decode_link_frame(pb.LinkFrame(messages=[pb.Message(kind=code)]).SerializeToString())
+    with pytest.raises(MalformedFrameError, match=f"unknown code {code}"):
+        decode_client_frame(pb.ClientFrame(requests=[pb.ClientRequest(operation=code)]).SerializeToString())
+    with pytest.raises(MalformedFrameError, match=f"unknown code {code}"):
+        decode_broker_frame(pb.BrokerFrame(events=[pb.ClientEvent(outcome=code)]).SerializeToString())
+
+
+def test_hello() -> None:
+    hello = pb.Hello(broker="B1", incarnation=2, protocol="tid", neighbour_incarnation=3, handled=4)
+    assert decode_hello(encode_hello(hello)) == hello
+
+
+def test_a_first_frame_without_hello() -> None:
+    with pytest.raises(MalformedFrameError, match="hello"):
+        decode_hello(encode_link_frames([Message(Kind.PUBLISH, "p")], 0, 1000)[0])
