@@ -162,7 +162,8 @@ class PlainDisplay:
             return
         if current == self._last:
             left = "" if snapshot.phase_end is None else f"  {duration(snapshot.phase_end - now)} left"
-            detail = f"{counters(snapshot)}{left}"
+            doing = f"{snapshot.activity}: " if snapshot.phase_end is None and snapshot.activity else ""
+            detail = f"{doing}{counters(snapshot)}{left}"
         else:
             ahead = "" if snapshot.phase_end is None else f"  ({duration(snapshot.phase_end - now)})"
             detail = f"{snapshot.activity or counters(snapshot)}{ahead}"

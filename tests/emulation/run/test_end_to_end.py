@@ -91,7 +91,7 @@ def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: f
 def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A smoke run under way, in a process group of its own as a shell would start it."""
     process = subprocess.Popen(
-        command("emulate", SMOKE, "--runtime", "container", "--out", tmp_path), cwd=ROOT, text=True,
+        command("emulate", SMOKE, "--runtime", "container", "--no-report", "--out", tmp_path), cwd=ROOT, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     yield process
@@ -118,11 +118,13 @@ def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path)
 
 
 def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
-    ended = brokerlab("emulate", LINE, "--runtime", "process", "--out", tmp_path)
-    assert ended.returncode == 0, ended.stdout
+    ended = brokerlab("emulate", LINE, "--runtime", "process", "--no-report", "--out", tmp_path)
+    assert ended.returncode in {0, 3}, ended.stdout  # its fidelity is not what this test is about
     run = only_run(tmp_path)
-    delivery = read(run, "summary.json")["variants"][0]["delivery"]
-    assert (delivery["published"], delivery["expected"], delivery["delivered"]) == (2, 2, 2)
+    (variant,) = read(run, "summary.json")["variants"]
+    assert variant["delivery"]["verdicts"] == ["correct"]
+    assert (variant["delivery"]["published"], variant["delivery"]["delivered"]) == (2, 2)
+    assert not (run / "report").exists()
     assert read(run, "manifest.json")["runtime"] == {"name": "process", "reason": "asked for"}
     assert_nothing_is_left(run.name)
 
