@@ -50,12 +50,15 @@ class AccessStatistics:
         self._carriers: Counter[Access] = Counter()
 
     def add(self, subscription: Subscription) -> Access:
-        """Count a subscription and return the path by which to find it: the rarest, an equality if there is a draw."""
+        """Count a subscription and return the path by which to find it: the rarest, the first of those about as rare.
+
+        Only the magnitude counts: five buckets of equal size serve worse than one, which can be divided better.
+        """
         paths = _paths(subscription)
         carriers = self._carriers
         for path in paths:
             carriers[path] += 1
-        return min(paths, key=carriers.__getitem__, default=ALWAYS)
+        return min(paths, key=lambda path: carriers[path].bit_length(), default=ALWAYS)
 
     def remove(self, subscription: Subscription) -> None:
         """Take back what `add` counted."""
@@ -67,7 +70,7 @@ class AccessStatistics:
 
 
 def _paths(subscription: Subscription) -> list[Access]:
-    """Return the paths to a subscription, each once, equalities first and of these the later written first."""
+    """Return the paths to a subscription, each once: equalities, the later written first, then presences by name."""
     equalities = [path for predicate in reversed(subscription.predicates) if (path := equality(predicate))]
-    presences = [Access(predicate.attribute, None) for predicate in subscription.predicates]
-    return list(dict.fromkeys(equalities + presences))
+    attributes = sorted({predicate.attribute for predicate in subscription.predicates})
+    return [*dict.fromkeys(equalities), *(Access(attribute, None) for attribute in attributes)]

@@ -9,14 +9,14 @@ This is the one module that needs NumPy; it is imported when the first bucket ou
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from broker_service.language import Predicate, Value
-from broker_service.matching.bounds import UNBOUNDED, Bounds, Limits, bounds_of, intersection
+from broker_service.language import Value
+from broker_service.matching.bounds import UNBOUNDED, Conjunction, Limits
 from broker_service.matching.conditions import Conditions
 from broker_service.matching.evaluation import all_hold
 
@@ -24,61 +24,49 @@ K = TypeVar("K", bound=Hashable)
 
 _LEAST_CAPACITY = 16
 
+End = tuple[str, int]
+"""An attribute and which of its bounds: 0 the low end, 1 the negative of the high end."""
+
+
+class Division(NamedTuple):
+    """A line between bounds of one end: those up to `value`, and those beyond."""
+
+    attribute: str
+    end: int
+    value: float
+
 
 class Block(Generic[K]):
-    """At most `rows` subscriptions with at most `columns` attributes compared as numbers."""
+    """Subscriptions of which at most `most_columns` attributes are compared as arrays."""
 
-    __slots__ = (
-        "_bounds",
-        "_columns",
-        "_condition_numbers",
-        "_conditions",
-        "_keys",
-        "_most_columns",
-        "_most_rows",
-        "_rows",
-    )
+    __slots__ = ("_bounds", "_columns", "_condition_numbers", "_conditions", "_keys", "_most_columns", "_rows")
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self._most_rows = rows
-        self._most_columns = columns
-        capacity = min(_LEAST_CAPACITY, rows)
+    def __init__(self, most_columns: int) -> None:
+        self._most_columns = most_columns
         self._rows: dict[K, int] = {}
         self._columns: dict[str, int] = {}
-        self._bounds: NDArray[np.float64] = np.empty((0, capacity))
-        self._keys: NDArray[np.object_] = np.empty(capacity, dtype=object)
-        self._condition_numbers: NDArray[np.int32] = np.empty(capacity, dtype=np.int32)
+        self._bounds: NDArray[np.float64] = np.empty((0, _LEAST_CAPACITY))
+        self._keys: NDArray[np.object_] = np.empty(_LEAST_CAPACITY, dtype=object)
+        self._condition_numbers: NDArray[np.int32] = np.empty(_LEAST_CAPACITY, dtype=np.int32)
         self._conditions = Conditions()
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._rows
-
-    @property
-    def full(self) -> bool:
-        """Whether no further subscription fits."""
-        return len(self._rows) >= self._most_rows
-
-    def add(self, key: K, predicates: tuple[Predicate, ...]) -> None:
-        """Append a subscription of these predicates (the access predicate is not among them)."""
-        intervals: dict[str, Bounds] = {}
-        remainder: list[Predicate] = []
-        for predicate in predicates:
-            bounds = bounds_of(predicate)
-            if bounds is None or not self._has_column(predicate.attribute):
-                remainder.append(predicate)
-            else:
-                intervals[predicate.attribute] = intersection(intervals.get(predicate.attribute, UNBOUNDED), bounds)
+    def add(self, key: K, conjunction: Conjunction) -> None:
+        """Append a subscription (its access predicate is not in the conjunction)."""
+        intervals = conjunction.intervals
+        for attribute in intervals:
+            if attribute not in self._columns and len(self._columns) < self._most_columns:
+                self._add_column(attribute)
         row = len(self._rows)
         if row == len(self._keys):
-            self._resize(min(row + row // 2, self._most_rows))
+            self._resize(row + row // 2 + 1)
         column_of_bounds: list[float] = []
         for attribute in self._columns:
             column_of_bounds += intervals.get(attribute, UNBOUNDED)
         self._bounds[:, row] = column_of_bounds
-        self._condition_numbers[row] = self._conditions.acquire(tuple(remainder))
+        self._condition_numbers[row] = self._conditions.acquire(conjunction.besides(self._columns))
         self._keys[row] = key
         self._rows[key] = row
 
@@ -121,15 +109,44 @@ class Block(Generic[K]):
         satisfied: NDArray[np.intp] = rows[holds[numbers]]
         return satisfied
 
-    def _has_column(self, attribute: str) -> bool:
-        """Give the attribute a column if one is left; say whether it has one."""
-        if attribute in self._columns:
-            return True
-        if len(self._columns) >= self._most_columns:
-            return False
+    def division(self, forks: Callable[[End], int]) -> Division | None:
+        """Return how best to part the subscriptions in two: at the median of the most used end.
+
+        `forks` tells how often the path to this block has forked at an end, and each time halves its worth. None where
+        all have the same bounds.
+        """
+        bounds = self._bounds[:, : len(self._rows)]
+        ends = [(attribute, end) for attribute in self._columns for end in (0, 1)]
+        worth = [-(used >> forks(end)) for used, end in zip((bounds > -np.inf).sum(axis=1).tolist(), ends, strict=True)]
+        for position in sorted(range(len(ends)), key=worth.__getitem__):
+            values = np.unique(bounds[position])
+            if len(values) > 1:
+                used = np.sort(bounds[position][bounds[position] > -np.inf])
+                middle = min(float(used[(len(used) - 1) // 2]), float(values[-2]))
+                return Division(*ends[position], middle)
+        return None
+
+    def divided(self, division: Division) -> tuple[Block[K], Block[K]]:
+        """Return a block of the subscriptions whose bound is at most the division's value, and one of the others."""
+        bounds = self._bounds[2 * self._columns[division.attribute] + division.end, : len(self._rows)]
+        beyond = bounds > division.value
+        return self._part(np.flatnonzero(~beyond)), self._part(np.flatnonzero(beyond))
+
+    def _part(self, rows: NDArray[np.intp]) -> Block[K]:
+        part: Block[K] = Block(self._most_columns)
+        part._columns = dict(self._columns)
+        part._bounds = np.ascontiguousarray(self._bounds[:, rows])
+        part._keys = self._keys[rows]
+        part._rows = {key: row for row, key in enumerate(part._keys.tolist())}
+        numbers = [
+            part._conditions.acquire(self._conditions[number]) for number in self._condition_numbers[rows].tolist()
+        ]
+        part._condition_numbers = np.array(numbers, dtype=np.int32)
+        return part
+
+    def _add_column(self, attribute: str) -> None:
         self._columns[attribute] = len(self._columns)
         self._bounds = np.concatenate([self._bounds, np.full((2, len(self._keys)), -np.inf)])
-        return True
 
     def _resize(self, capacity: int) -> None:
         self._bounds = _resized(self._bounds, capacity)

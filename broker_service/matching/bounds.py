@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from broker_service.language import Number, Operator, Predicate, Value
 
@@ -72,6 +72,31 @@ def intersection(left: Bounds, right: Bounds) -> Bounds:
     return max(left[0], right[0]), max(left[1], right[1])
 
 
+class Conjunction:
+    """The predicates of a subscription, those on numbers folded to one interval per attribute."""
+
+    __slots__ = ("_predicates", "intervals", "others")
+
+    def __init__(self, predicates: tuple[Predicate, ...]) -> None:
+        self._predicates = predicates
+        self.intervals: dict[str, Bounds] = {}
+        self.others: list[Predicate] = []
+        """What is no interval."""
+        for predicate in predicates:
+            bounds = bounds_of(predicate)
+            if bounds is None:
+                self.others.append(predicate)
+            else:
+                known = self.intervals.get(predicate.attribute)
+                self.intervals[predicate.attribute] = bounds if known is None else intersection(known, bounds)
+
+    def besides(self, attributes: Container[str]) -> tuple[Predicate, ...]:
+        """Return what remains to be checked when the intervals of these attributes are."""
+        if all(attribute in attributes for attribute in self.intervals):
+            return tuple(self.others)
+        return tuple(p for p in self._predicates if p.attribute not in attributes or bounds_of(p) is None)
+
+
 class Limits:
     """What a publication's attributes allow the bounds to be."""
 
@@ -90,11 +115,15 @@ class Limits:
         pairs = self._pairs
         limits: list[float] = []
         for attribute in attributes:
-            pair = pairs.get(attribute)
-            if pair is None:
-                pair = pairs[attribute] = self._pair(self._attributes.get(attribute))
-            limits += pair
+            limits += pairs.get(attribute) or self.pair(attribute)
         return limits
+
+    def pair(self, attribute: str) -> Bounds:
+        """Return the limits of the attribute's low end and of the negative of its high end."""
+        pair = self._pairs.get(attribute)
+        if pair is None:
+            pair = self._pairs[attribute] = self._pair(self._attributes.get(attribute))
+        return pair
 
     def _pair(self, value: Value | None) -> Bounds:
         if value is None or isinstance(value, str):

@@ -62,7 +62,7 @@ class MatchIndex(Generic[K]):
         """Forget a key. Raises `KeyError` where it is not in the index."""
         subscription, bucket = self._entries.pop(key)
         self._statistics.remove(subscription)
-        bucket.remove(key)
+        bucket.remove(key, subscription)
         if not bucket:
             access = bucket.access
             buckets = self._buckets[access.attribute]

@@ -17,7 +17,7 @@ class Tuning:
     """A bucket of more members than this goes over to arrays where the process has NumPy loaded."""
     load_numpy_from: int = 64
     """A bucket of more members than this goes over to arrays where NumPy must be loaded first."""
-    block_rows: int = 16_384
-    """Rows of one block of arrays: its bounds stay within a core's cache, and growing it copies no more than that."""
+    block_rows: int = 4_096
+    """A block of this many rows is divided in two."""
     block_columns: int = 16
     """Attributes with columns of their own in a block; predicates on further attributes are tried one by one."""
