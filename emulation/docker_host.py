@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ _REGISTRY_PATIENCE = 8
 """Seconds that a registry gets to answer before the base is bootstrapped instead."""
 _REQUEST_PATIENCE = 120
 """Seconds that one request to the daemon may take."""
+_IMAGES_KEPT = 5
+"""Broker images of former trees that stay, for runs that began before and for going back and forth."""
 
 Say = Callable[[str], None]
 
@@ -103,7 +105,17 @@ def _build(client: docker.DockerClient, name: str, say: Say) -> ImageReference:
         raise HostError("\n    | ".join([f"the broker image does not build: {error.msg}", *log[-10:]])) from error
     except (docker.errors.DockerException, requests.RequestException) as error:
         raise HostError(f"the broker image does not build: {_reason(error)}") from error
+    _forget_former_trees(client, name)
     return ImageReference(name, image.id)
+
+
+def _forget_former_trees(client: docker.DockerClient, present: str) -> None:
+    images = sorted(client.images.list(REPOSITORY), key=lambda image: str(image.attrs["Created"]), reverse=True)
+    names = [name for image in images for name in image.tags if name not in (present, LATEST)]
+    for name in names[_IMAGES_KEPT:]:
+        # One that containers use is refused, and stays.
+        with suppress(docker.errors.APIError):
+            client.images.remove(name)
 
 
 def _base_image(client: docker.DockerClient, say: Say) -> str:

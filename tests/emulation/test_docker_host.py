@@ -133,3 +133,22 @@ def test_a_base_that_cannot_be_had_is_named(client: docker.DockerClient, monkeyp
     monkeypatch.setenv("BASE_IMAGE", "brokerlab-no-such-base:1")
     with pytest.raises(HostError, match="brokerlab-no-such-base:1"):
         ensure_image(client)
+
+
+@pytest.mark.container
+def test_images_of_former_trees_do_not_pile_up(client: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = "brokerlab-test-former-trees"
+    monkeypatch.setattr(docker_host, "REPOSITORY", repository)
+    monkeypatch.setattr(docker_host, "LATEST", f"{repository}:latest")
+    image = client.images.get(ensure_image(client).name)
+    wanted = {image_reference().name, f"{repository}:latest"}
+    try:
+        for number in range(docker_host._IMAGES_KEPT + 3):
+            image.tag(repository, f"former{number}")
+        docker_host._forget_former_trees(client, image_reference().name)
+        left = {name for image in client.images.list(repository) for name in image.tags}
+        assert left > wanted
+        assert len(left) == len(wanted) + docker_host._IMAGES_KEPT
+    finally:
+        for name in (name for image in client.images.list(repository) for name in image.tags):
+            client.images.remove(name)
