@@ -159,7 +159,7 @@ class EmulatedNetwork:
         if self._relay is None:
             return None
         links = [link for link in self._links.values() if isinstance(link, UserspaceLink)]
-        return gather_statistics(self._relay.await_ready(), links)
+        return gather_statistics(self._relay, links)
 
     def _direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
         """The link between two brokers, and at which of its sides the first one is."""

@@ -28,7 +28,7 @@ from emulation.network.probe_messages import (
     ProbeTask,
 )
 from emulation.network.shaping import standard_quantiles
-from topology.model import BrokerId, LinkProperties
+from topology.model import BrokerId, JitterDistribution, LinkProperties
 
 ATTEMPTS = 3
 ROUNDS = 20
@@ -42,6 +42,7 @@ LIGHT_ROUNDS, LIGHT_INTERVAL = 7, 0.2
 """Packets in each direction while a run's own load is on the links, and the seconds between two."""
 
 _LEAST_INTERVAL, _INTERVAL_JITTERS = 0.02, 10
+_LEAST_SPREAD = 4
 _LEAST_TRAIN, _LEAST_VOLLEYS = 12, 200
 _MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS = 2_000, 60_000
 """In one direction; and together, so that many lossy links take seconds, not minutes."""
@@ -86,7 +87,7 @@ class LinkProbe:
     """The delay that the median tells: freed of the packet's own length and of the distribution's skew."""
     jitter_asked: float
     jitter_measured: float | None
-    """Standard deviation of the delays."""
+    """As the middle half of the delays tells it, so that a few that the host held up do not count."""
     rate_asked: float | None
     """Bits per second of Ethernet frames."""
     rate_measured: float | None
@@ -159,7 +160,14 @@ def _direction(route: Route, lossy_routes: int) -> ProbedDirection:
 
 def _run(task: ProbeTask) -> list[DirectionSamples]:
     command = [sys.executable, "-m", "emulation.network.prober"]
-    done = subprocess.run(command, input=msgspec.json.encode(task), capture_output=True, check=False, cwd=_ROOT)
+    done = subprocess.run(
+        command,
+        input=msgspec.json.encode(task),
+        capture_output=True,
+        check=False,
+        cwd=_ROOT,
+        start_new_session=True,  # Ctrl-C is the emulator's to handle
+    )
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         raise NetworkError(f"links cannot be probed: {lines[-1] if lines else 'the prober was killed'}")
@@ -192,13 +200,22 @@ def _probe(route: Route, found: DirectionSamples) -> LinkProbe:
         delay_asked=asked.delay,
         delay_measured=statistics.median(found.delays) + correction if found.delays else None,
         jitter_asked=asked.jitter,
-        jitter_measured=statistics.pstdev(found.delays) if found.delays else None,
+        jitter_measured=_jitter(asked.distribution, found.delays),
         rate_asked=asked.rate,
         rate_measured=statistics.median(found.rates) if found.rates else None,
         loss_asked=asked.loss,
         loss_measured=1 - found.received / found.sent,
         ok=True,
     )
+
+
+def _jitter(distribution: JitterDistribution, delays: Sequence[float]) -> float | None:
+    """The jitter that spreads the middle half of the delays as far as it is spread."""
+    if len(delays) < _LEAST_SPREAD:
+        return None
+    first, _, third = statistics.quantiles(delays, n=4)
+    standard_first, _, standard_third = statistics.quantiles(standard_quantiles(distribution), n=4)
+    return (third - first) / (standard_third - standard_first)
 
 
 def _delay_fault(route: Route, delays: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:

@@ -70,7 +70,7 @@ class Direction:
         "lateness",
         "octets",
         "output",
-        "read_size",
+        "read",
         "shaper",
         "source",
         "tallies",
@@ -94,9 +94,9 @@ class Direction:
     def offload(self, properties: LinkProperties) -> None:
         """Take stretches of a TCP stream as one frame where nothing notices: that makes unlimited links fast."""
         if needs_single_frames(properties):
-            self.read_size = expect_frames(self.source)
+            self.read = expect_frames(self.source)
         else:
-            self.read_size = expect_segments(self.source)
+            self.read = expect_segments(self.source)
 
     def change(self, properties: LinkProperties) -> None:
         self.shaper.change(properties)
@@ -141,7 +141,7 @@ class Relay:
     def run(self) -> None:
         """Carry frames until told to end."""
         poll, by_source, timer, clock = self._epoll.poll, self._by_source, self._timer.descriptor, time.monotonic_ns
-        in_flight, push, read = self._in_flight, heapq.heappush, os.read
+        in_flight, push = self._in_flight, heapq.heappush
         again = BlockingIOError
         turn = sequence = armed = 0
         while self._running:
@@ -152,7 +152,7 @@ class Relay:
                     if descriptor != timer:
                         self._attend(descriptor)
                     continue
-                admit, size = direction.shaper.admit, direction.read_size
+                admit, read = direction.shaper.admit, direction.read
                 # Reading until nothing is left costs a call that fails: worth it only where there was more last time.
                 batch = _BATCH if direction.turn == turn - 1 else 1
                 direction.turn = turn
@@ -160,7 +160,7 @@ class Relay:
                 try:
                     while batch:
                         batch -= 1
-                        frame = read(descriptor, size)
+                        frame = read()
                         due = admit(now, len(frame) - HEADER_SIZE)
                         if due < 0:
                             direction.tallies[due] += 1

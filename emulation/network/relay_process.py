@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,11 +25,12 @@ _Reply = TypeVar("_Reply", LinkCounters, Done)
 
 
 class RelayProcess:
-    """A running relay."""
+    """A running relay. Safe to use from several threads."""
 
     def __init__(self, run_id: str, seed: int) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(REPLY_TIMEOUT)
+        self._turn = threading.Lock()
         self._decoder = msgspec.json.Decoder(Reply)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
         control = str(theirs.fileno())
@@ -58,13 +60,11 @@ class RelayProcess:
 
     def carry_out(self, request: Request) -> None:
         """Have the relay do something; `NetworkError` says why it cannot."""
-        self._send(request)
-        self._receive(Done)
+        self._ask(request, Done)
 
     def counters(self, index: int) -> LinkCounters:
         """What was counted on the `index`-th link."""
-        self._send(AskStatistics(index))
-        return self._receive(LinkCounters)
+        return self._ask(AskStatistics(index), LinkCounters)
 
     def check(self) -> None:
         """Raise `NetworkError` when the relay is no longer there."""
@@ -81,12 +81,14 @@ class RelayProcess:
             self._process.wait()
         self._errors.close()
 
-    def _send(self, request: Request) -> None:
-        self.await_ready()
-        try:
-            self._control.send(msgspec.json.encode(request))
-        except OSError as error:
-            raise NetworkError(self._epitaph()) from error
+    def _ask(self, request: Request, expected: type[_Reply]) -> _Reply:
+        with self._turn:
+            self.await_ready()
+            try:
+                self._control.send(msgspec.json.encode(request))
+            except OSError as error:
+                raise NetworkError(self._epitaph()) from error
+            return self._receive(expected)
 
     def _receive(self, expected: type[_Reply]) -> _Reply:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from emulation.network.links import UserspaceLink
 from emulation.network.namespaces import read_send_drops
 from emulation.network.relay_messages import LATENESS_UNIT, DirectionCounters
+from emulation.network.relay_process import RelayProcess
 from topology.model import BrokerId
 
 _SECOND = 1e9
@@ -42,6 +43,7 @@ class DirectionStatistics:
 class RelayStatistics:
     """What the relay did, in all."""
 
+    pid: int
     priority: str
     """What the host let it take."""
     frames: int
@@ -65,7 +67,7 @@ def lateness_percentile(buckets: Mapping[int, int], share: float) -> float:
     return 0.0
 
 
-def gather_statistics(priority: str, links: Iterable[UserspaceLink]) -> RelayStatistics:
+def gather_statistics(relay: RelayProcess, links: Iterable[UserspaceLink]) -> RelayStatistics:
     """Ask the relay for its counts on these links, and the kernel for what the relay never saw."""
     drops: dict[int, dict[str, int]] = {}
     buckets: Counter[int] = Counter()
@@ -81,7 +83,8 @@ def gather_statistics(priority: str, links: Iterable[UserspaceLink]) -> RelaySta
             directions.append(_direction(brokers[side], brokers[1 - side], counters[side], unread))
             buckets.update(counters[side].lateness)
     return RelayStatistics(
-        priority=priority,
+        pid=relay.pid,
+        priority=relay.await_ready(),
         frames=sum(direction.frames for direction in directions),
         unread=sum(direction.unread for direction in directions),
         lateness_50=lateness_percentile(buckets, 0.5),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import struct
+from collections.abc import Callable
 
 TAP_DEVICE = "/dev/net/tun"
 HEADER_SIZE = 10
@@ -35,13 +37,20 @@ def open_tap(name: str) -> int:
     return descriptor
 
 
-def expect_frames(descriptor: int) -> int:
-    """Have the kernel hand out frames of at most the MTU, 1500 bytes of content; returns how much to read at a time."""
+def expect_frames(descriptor: int) -> Callable[[], bytes]:
+    """Have the kernel hand out frames of at most the MTU, 1500 bytes of content; returns what reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM)
-    return _FRAME_READ
+    return functools.partial(os.read, descriptor, _FRAME_READ)
 
 
-def expect_segments(descriptor: int) -> int:
-    """Let the kernel hand out up to 64 KiB of a TCP stream as one frame; returns how much to read at a time."""
+def expect_segments(descriptor: int) -> Callable[[], bytes]:
+    """Let the kernel hand out up to 64 KiB of a TCP stream as one frame; returns what reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM | _SEGMENTATION)
-    return _SEGMENTS_READ
+    buffer = bytearray(_SEGMENTS_READ)
+    buffers, view = [buffer], memoryview(buffer)
+
+    def read() -> bytes:
+        # os.read would allocate 64 KiB to keep, most often, a few hundred bytes of it.
+        return view[: os.readv(descriptor, buffers)].tobytes()
+
+    return read
