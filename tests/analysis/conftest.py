@@ -1,0 +1,21 @@
+"""One Spark session for all tests of the analysis: starting it costs more than all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis.errors import AnalysisHostError
+from analysis.session import check_java, open_session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    try:
+        check_java()
+    except AnalysisHostError as error:
+        pytest.skip(str(error))
+    with open_session() as session:
+        yield session

@@ -1,0 +1,110 @@
+"""Hand-written histories: log records of one variant, said in a line each, and run directories made of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from broker_service.trace import Event, PredicateRecord, TraceRecord
+from topology.files import save
+from topology.model import Broker, Link, Overlay
+
+SECOND = 1_000_000_000
+RUN_START, RUN_END, DRAIN_END = 100.0, 160.0, 170.0
+DRIVER = "driver"
+OVERLAY = Overlay("three", (Broker("B1"), Broker("B2"), Broker("B3")), (Link("B1", "B2"), Link("B2", "B3")))
+
+
+def predicate(attribute: str, operator: str, value: float | str) -> PredicateRecord:
+    if isinstance(value, str):
+        return PredicateRecord(attribute=attribute, operator=operator, string=value)
+    return PredicateRecord(attribute=attribute, operator=operator, number=value)
+
+
+STOCK = predicate("class", "eq", "STOCK")
+ADVERTISED = [STOCK, predicate("price", ">=", 0)]
+EXPENSIVE = [STOCK, predicate("price", ">", 80)]
+
+
+class History:
+    """One variant. Times are in seconds of the run's clock; the phase `run` begins at 100."""
+
+    def __init__(self, variant: str, *, interrupted: bool = False) -> None:
+        self.variant = variant
+        self.interrupted = interrupted
+        self.records: list[TraceRecord] = []
+
+    def add(self, node: str, event: Event, at: float, **fields: Any) -> History:
+        time = round(at * SECOND)
+        self.records.append(TraceRecord(time=time, node=node, variant=self.variant, event=event, **fields))
+        return self
+
+    def operate(self, event: Event, client: str, id: str, at: float, answer: Event | None, **fields: Any) -> History:
+        self.add(DRIVER, event, at, client=client, id=id, peer="B1", **fields)
+        if answer is not None:
+            self.add(DRIVER, answer, at + 0.01, client=client, id=id, kind=event.value, text="no")
+        return self
+
+    def advertise(self, client: str = "P", at: float = 90, answer: Event | None = Event.CONFIRMED) -> History:
+        return self.operate(Event.ADVERTISE, client, "a1", at, answer, predicates=ADVERTISED)
+
+    def unadvertise(self, at: float) -> History:
+        return self.operate(Event.UNADVERTISE, "P", "a1", at, Event.CONFIRMED)
+
+    def subscribe(
+        self,
+        client: str = "S",
+        at: float = 95,
+        answer: Event | None = Event.CONFIRMED,
+        predicates: list[PredicateRecord] = EXPENSIVE,
+        id: str = "s1",
+    ) -> History:
+        return self.operate(Event.SUBSCRIBE, client, id, at, answer, predicates=predicates)
+
+    def unsubscribe(self, at: float, id: str = "s1") -> History:
+        return self.operate(Event.UNSUBSCRIBE, "S", id, at, Event.CONFIRMED)
+
+    def publish(self, id: str = "P:1", at: float = 110, price: float = 100, **numbers: float) -> History:
+        content = {"numbers": {"price": price, **numbers}, "strings": {"class": "STOCK"}}
+        return self.add(DRIVER, Event.PUBLISH, at, client="P", id=id, intended=round(at * SECOND), **content)
+
+    def reject(self, id: str = "P:1", at: float = 110.01) -> History:
+        self.add("B1", Event.REJECTED, at, client="P", id=id, kind="publish", hops=0, text="conforms to none")
+        return self.add(DRIVER, Event.REJECTED, at, client="P", id=id, kind="publish", text="conforms to none")
+
+    def notify(self, *ids: str, client: str = "S", at: float = 110.05) -> History:
+        for number, id in enumerate(ids or ("P:1",)):
+            self.add(DRIVER, Event.NOTIFIED, at + number / 1000, client=client, id=id, peer="B3")
+        return self
+
+    def manifest(self) -> dict[str, Any]:
+        times = [("join", 80.0, RUN_START), ("run", RUN_START, RUN_END), ("drain", RUN_END, DRAIN_END)]
+        phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
+        return {"name": self.variant, "phases": phases, "interrupted": self.interrupted}
+
+
+def joined(variant: str, **options: Any) -> History:
+    """A publisher with an advertisement and a subscriber of its expensive publications, both confirmed in time."""
+    return History(variant, **options).advertise().subscribe()
+
+
+def write_run(directory: Path, histories: Iterable[History], fidelity: str | None = "VALID") -> Path:
+    """A run directory with one variant a history."""
+    histories = list(histories)
+    (directory / "logs").mkdir(parents=True)
+    save(OVERLAY, directory / "topology.json")
+    manifest = {"run_id": "test", "seed": 1, "variants": [history.manifest() for history in histories]}
+    (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    if fidelity is not None:
+        (directory / "fidelity.json").write_bytes(msgspec.json.encode({"verdict": fidelity, "variants": []}))
+    lines = defaultdict(list)
+    for history in histories:
+        for record in history.records:
+            lines[record.node].append(msgspec.json.encode(record) + b"\n")
+    for node, written in lines.items():
+        (directory / "logs" / f"{node}.jsonl").write_bytes(b"".join(written))
+    return directory

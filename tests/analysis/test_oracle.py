@@ -1,0 +1,229 @@
+"""The delivery oracle against histories with a known verdict: one variant each, all judged in one analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis.run import analyze_in
+from analysis.run_directory import open_run
+from analysis.summary import Delivery, Summary
+from broker_service.trace import Event
+from tests.analysis.history import EXPENSIVE, STOCK, History, joined, predicate, write_run
+
+CHEAP = [STOCK, predicate("price", "<", 10)]
+
+
+@dataclass(frozen=True)
+class Case:
+    history: History
+    verdicts: list[str]
+    expected: int
+    delivered: int
+    numbers: dict[str, object] = field(default_factory=dict)
+    """Further fields of `Delivery`; counts not named are 0."""
+
+
+CASES = [
+    Case(joined("delivered").publish().notify(), ["correct"], 1, 1, {"published": 1}),
+    Case(joined("does not match").publish(price=50), ["correct"], 0, 0),
+    # What a broker may do wrong
+    Case(joined("dropped").publish(), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("doubled").publish().notify("P:1", "P:1"), ["duplicated"], 1, 2, {"duplicate": 1}),
+    Case(joined("tripled").publish().notify("P:1", "P:1", "P:1"), ["duplicated"], 1, 3, {"duplicate": 2}),
+    Case(
+        joined("unsubscribe ignored").unsubscribe(110).publish(at=115).notify(at=115.1),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"subscription withdrawn": 1}},
+    ),
+    Case(
+        joined("delivered to one that does not match").publish(price=50).notify(),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"no subscription matches": 1}},
+    ),
+    Case(
+        joined("delivered outside its advertisement").publish(volume=7).notify(),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"outside its advertisements": 1}},
+    ),
+    Case(
+        joined("delivered after unadvertise").unadvertise(110).publish(at=115).notify(at=115.1),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"outside its advertisements": 1}},
+    ),
+    Case(
+        History("delivered before it subscribed").advertise().publish(at=105).notify(at=105.1).subscribe(at=120),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"not yet subscribed": 1}},
+    ),
+    Case(
+        joined("never published").publish().notify("P:1", "P:9"),
+        ["spurious"],
+        1,
+        2,
+        {"spurious": 1, "spurious_causes": {"unknown publication": 1}},
+    ),
+    Case(
+        joined("spurious twice").publish(price=50).notify("P:1", "P:1"),
+        ["spurious"],
+        0,
+        2,
+        {"spurious": 2, "spurious_causes": {"no subscription matches": 2}},
+    ),
+    Case(
+        joined("all at once").publish("P:1").publish("P:2").publish("P:3", price=1).notify("P:2", "P:2", "P:3"),
+        ["lost", "duplicated", "spurious"],
+        2,
+        3,
+        {"lost": 1, "duplicate": 1, "spurious": 1, "spurious_causes": {"no subscription matches": 1}},
+    ),
+    Case(joined("rejected without a reason").publish().reject(), ["lost"], 1, 0, {"lost": 1, "rejected": 1}),
+    # What is right
+    Case(joined("rejected with a reason").publish(volume=7).reject(), ["correct"], 0, 0, {"rejected": 1}),
+    Case(joined("outside, not delivered").publish(volume=7), ["correct"], 0, 0),
+    Case(History("never advertised").subscribe().publish(), ["correct"], 0, 0),
+    Case(joined("unsubscribed, not delivered").unsubscribe(110).publish(at=115), ["correct"], 0, 0),
+    Case(joined("unsubscribed long after").publish(at=105).unsubscribe(110), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("unsubscribing, delivered").unsubscribe(110).publish(at=111).notify(at=111.1), ["correct"], 0, 1, {"optional": 1}),
+    Case(joined("unsubscribing, not delivered").unsubscribe(110).publish(at=111), ["correct"], 0, 0),
+    Case(joined("unadvertising, not delivered").unadvertise(110).publish(at=109), ["correct"], 0, 0),
+    Case(
+        History("subscribing, delivered").advertise().subscribe(at=110).publish(at=111).notify(at=111.1),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1},
+    ),
+    Case(History("subscribing, not delivered").advertise().subscribe(at=110).publish(at=111), ["correct"], 0, 0),
+    Case(
+        joined("subscribing twice delivers once").subscribe(id="s2", at=110).publish(at=111).notify("P:1", "P:1", at=111.1),
+        ["duplicated"],
+        1,
+        2,
+        {"duplicate": 1},
+    ),
+    Case(
+        History("settled").advertise().subscribe(at=110).publish(at=112.1),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
+        History("the run's beginning settles").advertise(at=99).subscribe(at=99.5).publish(at=100.1),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
+        History("never confirmed").advertise().subscribe(answer=None).publish(),
+        ["correct"],
+        0,
+        0,
+        {"unconfirmed": 1},
+    ),
+    Case(
+        History("subscription rejected").advertise().subscribe(answer=Event.REJECTED).publish(), ["correct"], 0, 0
+    ),
+    Case(
+        History("two subscriptions, one notification").advertise().subscribe().subscribe(id="s2").publish().notify(),
+        ["correct"],
+        1,
+        1,
+    ),
+    Case(
+        History("publisher subscribes to itself").advertise().subscribe(client="P").publish().notify(client="P"),
+        ["correct"],
+        1,
+        1,
+    ),
+    Case(
+        joined("same name, other content").subscribe(at=110, predicates=CHEAP).publish(at=115).publish("P:2", 115, 5).notify("P:2", at=115.1),
+        ["correct"],
+        1,
+        1,
+        {"published": 2},
+    ),
+    Case(
+        History("no equality predicate").advertise().subscribe(predicates=[EXPENSIVE[1]]).publish(),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(joined("cut short", interrupted=True).publish(at=165), ["correct"], 0, 0),
+    Case(joined("cut short, long before", interrupted=True).publish(at=150), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("near the end").publish(at=165), ["lost"], 1, 0, {"lost": 1}),
+    Case(
+        joined("overtaken").publish("P:1", 110).publish("P:2", 110.01).notify("P:2", "P:1"),
+        ["correct"],
+        2,
+        2,
+        {"published": 2, "reordered": 1},
+    ),
+    Case(joined("nothing published"), ["unjudged"], 0, 0, {"published": 0}),
+]  # fmt: skip
+BY_NAME = {case.history.variant: case for case in CASES}
+COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "unconfirmed")
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Summary:
+    directory = write_run(tmp_path_factory.mktemp("histories") / "run", [case.history for case in CASES])
+    return analyze_in(spark, open_run(directory))
+
+
+def delivery(judged: Summary, name: str) -> Delivery:
+    return next(variant.delivery for variant in judged.variants if variant.name == name)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None:
+    case, found = BY_NAME[name], delivery(judged, name)
+    wanted = dict.fromkeys(COUNTS, 0) | {"verdicts": case.verdicts, "expected": case.expected}
+    wanted |= {"delivered": case.delivered, **case.numbers}
+    assert {key: getattr(found, key) for key in wanted} == wanted
+    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+
+
+def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
+    assert judged.delivery == ["lost", "duplicated", "spurious"]
+    assert not judged.correct
+    assert [variant.name for variant in judged.variants] == list(BY_NAME)
+
+
+def test_each_defect_has_an_example(judged: Summary) -> None:
+    found = {example.defect: example for example in delivery(judged, "all at once").examples}
+    assert set(found) == {"lost", "duplicated", "spurious"}
+    assert (found["lost"].publication, found["lost"].client, found["lost"].publisher) == ("P:1", "S", "P")
+    assert found["lost"].published_ns == 110_000_000_000
+    assert found["lost"].detail == "no broker received the publication"
+    assert found["duplicated"].detail == "notified 2 times"
+    assert found["spurious"].detail == "no subscription matches"
+    assert "refused" in delivery(judged, "rejected without a reason").examples[0].detail
+    overtaken = delivery(judged, "overtaken").examples
+    assert [(example.defect, example.publication) for example in overtaken] == [("reordered", "P:1")]
+
+
+def test_ten_examples_of_a_defect_are_enough(spark: SparkSession, tmp_path: Path) -> None:
+    history = joined("base")
+    for number in range(25):
+        history.publish(f"P:{number:02}", 105 + number)
+    summary = analyze_in(spark, open_run(write_run(tmp_path / "run", [history], fidelity=None)))
+    assert summary.variants[0].delivery.lost == 25
+    assert [e.publication for e in summary.variants[0].delivery.examples] == [f"P:{number:02}" for number in range(10)]
+    assert summary.fidelity == summary.variants[0].fidelity == "UNKNOWN"
