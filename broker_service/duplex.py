@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from broker_service.rpc import EOF, Stream
 
-
 FRAME_INTERVAL = 0.002
 """Seconds between writes on a busy stream."""
 
@@ -25,6 +24,20 @@ class StreamClosedError(Exception):
     """The stream cannot go on; the text says why."""
 
 
+class Pace:
+    """When a stream may write: credit grows by one write in `FRAME_INTERVAL`, up to `BURST`."""
+
+    def __init__(self, now: float) -> None:
+        self._credit = BURST
+        self._earned = now
+
+    def take(self, now: float) -> float:
+        """Pays for a write, and returns the seconds that it has to wait."""
+        self._credit = min(BURST, self._credit + (now - self._earned) / FRAME_INTERVAL) - 1.0
+        self._earned = now
+        return -self._credit * FRAME_INTERVAL if self._credit < 0.0 else 0.0
+
+
 class Duplex:
     """One stream, from after its opening to its end. Subclasses say what frames mean."""
 
@@ -34,8 +47,7 @@ class Duplex:
         self._reader: asyncio.Task[None] | None = None
         self._reason: str | None = None
         self._rested = asyncio.Event()
-        self._credit = BURST
-        self._credited = time.monotonic()
+        self._pace = Pace(time.monotonic())
 
     def on_frame(self, data: bytes) -> None:
         """Handles a frame that came in. Whatever it raises ends the stream."""
@@ -104,19 +116,8 @@ class Duplex:
                 self._idle = loop.create_future()
                 self._rested.set()
                 await self._idle
-                await self._pace()
+                delay = self._pace.take(time.monotonic())
+                if delay > 0:
+                    await asyncio.sleep(delay)
             for frame in frames:
                 await write(frame)
-
-    async def _pace(self) -> None:
-        """Waits until the stream has credit for a write, and takes it."""
-        if self._earn() < 1.0:
-            await asyncio.sleep((1.0 - self._credit) * FRAME_INTERVAL)
-            self._earn()
-        self._credit -= 1.0
-
-    def _earn(self) -> float:
-        now = time.monotonic()
-        self._credit = min(BURST, self._credit + (now - self._credited) / FRAME_INTERVAL)
-        self._credited = now
-        return self._credit

@@ -1,0 +1,81 @@
+"""The pace of emulated hardware, by a clock that the tests turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from broker_service.precise_timer import PreciseTimer
+from broker_service.service import ImmediateService, PacedService, make_service
+from tests.broker_service.loopback import WITHIN
+
+MILLISECOND = 1_000_000
+
+
+class Clock:
+    """Turned by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def served(queue: asyncio.Queue[object]) -> object:
+    return await asyncio.wait_for(queue.get(), WITHIN)
+
+
+async def test_messages_are_served_one_after_another() -> None:
+    clock = Clock()
+    done: asyncio.Queue[object] = asyncio.Queue()
+    service = PacedService(0.001, clock)
+
+    def handle(messages: Sequence[object]) -> None:
+        for message in messages:
+            done.put_nowait((message, clock.now))
+
+    try:
+        service.submit(handle, ["a", "b"])
+        service.submit(handle, ["c"])
+        assert (service.waiting, service.longest_wait) == (3, 2 * MILLISECOND)
+        assert service.longest_wait == 0
+        for message, time in (("a", 1), ("b", 2), ("c", 3)):
+            assert done.empty()
+            clock.now = time * MILLISECOND
+            assert await served(done) == (message, clock.now)
+        assert service.waiting == 0
+        clock.now = 10 * MILLISECOND
+        service.submit(handle, ["d"])
+        assert service.longest_wait == 0
+        clock.now = 11 * MILLISECOND
+        assert await served(done) == ("d", clock.now)
+    finally:
+        service.close()
+
+
+async def test_without_service_time_messages_are_handled_at_once_and_together() -> None:
+    service = make_service(0.0)
+    assert isinstance(service, ImmediateService)
+    handled: list[object] = []
+    service.submit(handled.append, ["a", "b"])
+    assert handled == [["a", "b"]]
+    service.close()
+
+
+async def test_a_timer_fires_once_for_the_latest_wish() -> None:
+    loop = asyncio.get_running_loop()
+    fired: asyncio.Queue[object] = asyncio.Queue()
+    timer = PreciseTimer(lambda: fired.put_nowait(round(loop.time() * 1e9)))
+    try:
+        asked = round(loop.time() * 1e9)
+        timer.set(asked + 3600 * 1000 * MILLISECOND)
+        timer.set(asked + 5 * MILLISECOND)
+        at = await served(fired)
+        assert isinstance(at, int)
+        assert at >= asked + 5 * MILLISECOND
+        timer.set(1)  # long over
+        await served(fired)
+        assert fired.empty()
+    finally:
+        timer.close()
