@@ -25,7 +25,7 @@ BROKER_PORT = 7000
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
 
-_LONGEST_NAME = 30
+_LONGEST_NAME = 24
 """Characters of the scenario's name in a run id: it is part of socket paths, which may have 107."""
 
 

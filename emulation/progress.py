@@ -86,7 +86,7 @@ class LiveDisplay:
     def __init__(self, snapshot: Snapshot, console: Console) -> None:
         self._snapshot = snapshot
         self._console = console
-        self._live = Live(console=console, auto_refresh=False, transient=True, get_renderable=self._render)
+        self._live = Live(console=console, refresh_per_second=4, transient=True, get_renderable=self._render)
 
     def __enter__(self) -> Self:
         self._live.start()

@@ -108,9 +108,10 @@ def _delivery(delivery: Delivery) -> tuple[str, str]:
 
 def _numbers(variant: VariantSummary) -> list[str]:
     delivery, delay = variant.delivery, variant.delay
+    optional = f" and {delivery.optional:,} allowed" if delivery.optional else ""
     lines = [
-        f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered of {delivery.expected:,} "
-        f"expected; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
+        f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered, {delivery.expected:,} "
+        f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
     ]
     if delay.mean_ms is not None:
         lines.append(

@@ -17,6 +17,7 @@ from emulation.clean import clean
 from emulation.commands.background_spark import BackgroundSpark
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling
+from emulation.errors import HostError
 from emulation.plan import Plan, make_plan
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import QuickStop
@@ -44,6 +45,8 @@ def run_scenario(request: Request) -> ExitCode:
     console = Console(highlight=False)
     scenario = load(request.scenario, request.overrides)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
+    if rungs.runtime.name == "process" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
+        raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
     with analysis_errors_translated():
         check_java()  # before the run rather than after it
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)

@@ -11,6 +11,7 @@ from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
 from emulation.fidelity.model import Check, LinkCheck, VariantFidelity, Verdict, worst
 from emulation.fidelity.thresholds import Threshold
+from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
 
 _SHOWN = 3
@@ -18,13 +19,14 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Throttling:
-    """What the cgroups of brokers with a CPU quota say."""
+class Relayed:
+    """What the relay did with the frames of a variant."""
 
-    quota: float
-    """CPUs per broker."""
-    share: float
-    """Of the quota's periods, over all brokers, in which the broker used it up."""
+    lateness: float
+    """Seconds by which 99 of 100 frames missed their time at most."""
+    frames: int
+    missed: int
+    """Frames that the kernel dropped because the relay did not take them in time."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,8 +37,8 @@ class Measurements:
     links: list[LinkCheck] = field(default_factory=list)
     host: HostUse | None = None
     logs: LogFindings = field(default_factory=LogFindings)
-    relay_lateness: float | None = None
-    """Seconds, 99th percentile; None where no relay ran."""
+    relay: Relayed | None = None
+    """None where no relay ran."""
     endings: list[Ending] = field(default_factory=list)
     """Brokers that ended though nobody ended them."""
     unsettled: list[str] = field(default_factory=list)
@@ -109,10 +111,14 @@ def _links(links: list[LinkCheck], phase: str) -> Check:
 
 
 def _relay(measured: Measurements) -> list[Check]:
-    if measured.relay_lateness is None:
+    if (relay := measured.relay) is None:
         return []
-    late = measured.relay_lateness * 1e3
-    return [_judged(thresholds.RELAY_LATENESS, late, f"99 of 100 frames left within {late:.2f} ms of their time")]
+    late = relay.lateness * 1e3
+    missed = relay.missed / max(1, relay.frames + relay.missed) * 100
+    return [
+        _judged(thresholds.RELAY_LATENESS, late, f"99 of 100 frames left within {late:.2f} ms of their time"),
+        _judged(thresholds.RELAY_MISSED, missed, f"{relay.missed} of {relay.frames + relay.missed} frames"),
+    ]
 
 
 def _lag(logs: LogFindings) -> Check:

@@ -39,6 +39,11 @@ RELAY_LATENESS = Threshold(
     "relay lateness, 99th percentile", "ms", 1.0, 5.0,
     "the relay gets the CPU too late, so links are slower than asked",
 )  # fmt: skip
+RELAY_MISSED = Threshold(
+    # Loss that nobody asked for; brokers' streams repair it, but late.
+    "frames the relay missed", "%", 0.0, 0.1,
+    "the relay did not get the CPU in time, and the kernel dropped what waited for it",
+)  # fmt: skip
 BROKER_LAG = Threshold(
     # A broker of its own machine would not wait for the CPU; what it waits here is added to every delay.
     "broker event loop lag, 95th percentile of the worst in each second", "ms", 20.0, 100.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -83,6 +84,11 @@ def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Ca
         except NetworkError as error:
             log.error("network", error=str(error))
             raise HostError(str(error)) from error
+        except OSError as error:
+            log.error("run failed", exc_info=error)
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise HostError(f"no space left on the disk of {place.directory}; make room, or use --out") from error
+            raise
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise

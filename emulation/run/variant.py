@@ -11,7 +11,8 @@ import msgspec
 
 from emulation.driver import DriverConfig
 from emulation.errors import HostError
-from emulation.fidelity import Measurements
+from emulation.fidelity import Measurements, Relayed
+from emulation.fidelity.throttling import count_periods, throttling
 from emulation.manifest import VariantRecord
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
@@ -191,14 +192,18 @@ class VariantRun:
 
     def _run(self, network: EmulatedNetwork, drivers: Drivers, end: float) -> None:
         """Observes host and links while the publishers publish."""
+        quota, pids = self._plan.resources.cpu, [process.pid for process in self._watched.values()]
         observer = LoadObserver(network, self._plan.overlay.links, end - time.monotonic())
+        periods = count_periods(pids)
         with observer:
             while time.monotonic() < end:
                 self._look_after(network, drivers)
                 self._session.interrupt.wait(min(TICK, max(0.0, end - time.monotonic())))
         observer.report(self.measured)
+        if quota is not None:
+            self.measured.throttling = throttling(quota, periods, count_periods(pids))
         if (relayed := network.relay_statistics()) is not None:
-            self.measured.relay_lateness = relayed.lateness_99
+            self.measured.relay = Relayed(relayed.lateness_99, relayed.frames, relayed.unread)
             self._session.log.info(
                 "relay", priority=relayed.priority, frames=relayed.frames, unread=relayed.unread,
                 lateness_99=relayed.lateness_99, lateness_greatest=relayed.lateness_greatest,

@@ -64,8 +64,9 @@ def choose(runtime: str, links: str, say: Say) -> Rungs:
     for tool, package in (("mnexec", "mininet"), ("setpriv", "util-linux"), ("nsenter", "util-linux")):
         if shutil.which(tool) is None:
             raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")
+    driver = choose_links(links)
     chosen, docker = _choose_runtime(runtime, say)
-    return Rungs(chosen, choose_links(links), docker)
+    return Rungs(chosen, driver, docker)
 
 
 def _choose_runtime(wanted: str, say: Say) -> tuple[Choice, Docker | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulation.journal import Journal, Resource, remains
@@ -45,6 +45,7 @@ def test_a_torn_last_line_is_skipped(tmp_path: Path) -> None:
     assert remains(journal.path).names[Resource.CONTAINER] == ["c1"]
 
 
+@settings(deadline=None)  # it writes files
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(list(Resource)), st.sampled_from(["x", "y", "z"]))))
 def test_remains_are_the_creations_without_a_later_removal(
     tmp_path_factory: object, steps: list[tuple[bool, Resource, str]]

@@ -44,7 +44,7 @@ def test_socket_paths_fit_the_kernels_limit_even_for_long_names() -> None:
     from emulation.plan import make_run_id
 
     run_id = make_run_id("x" * 200, datetime(2026, 1, 31, tzinfo=UTC), "1a2b")
-    assert len(str(RunPlace.of(run_id, Path("runs")).socket("broker-with-a-rather-long-name"))) <= 107
+    assert len(str(RunPlace.of(run_id, Path("runs")).socket("broker-with-a-rather-long-name-32"))) <= 107
 
 
 @pytest.mark.parametrize("name", ["../../etc", "a b", "x=1/y", "ä"])

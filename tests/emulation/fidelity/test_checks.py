@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.fidelity import LinkCheck, Measurements, Throttling, Verdict, judge, worst
+from emulation.fidelity import LinkCheck, Measurements, Relayed, Throttling, Verdict, judge, worst
 from emulation.fidelity.checks import percentile
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
@@ -32,7 +32,7 @@ def good() -> Measurements:
         links=[link("before", True), link("during", True)],
         host=IDLE_HOST,
         logs=LogFindings(lag={"B1": [0.001] * 20}, lateness=[0.001] * 100),
-        relay_lateness=0.0001,
+        relay=Relayed(lateness=0.0001, frames=1000, missed=0),
     )
 
 
@@ -54,8 +54,10 @@ def test_a_run_that_kept_every_promise_is_valid() -> None:
         ({"links": [link("before", False)]}, "links before load", Verdict.INVALID),
         ({"links": [link("before", True)] * 30 + [link("before", False)]}, "links before load", Verdict.DEGRADED),
         ({"links": [link("during", True)] * 3 + [link("during", False)]}, "links during load", Verdict.DEGRADED),
-        ({"relay_lateness": 0.002}, "relay lateness", Verdict.DEGRADED),
-        ({"relay_lateness": 0.02}, "relay lateness", Verdict.INVALID),
+        ({"relay": Relayed(0.002, 1000, 0)}, "relay lateness", Verdict.DEGRADED),
+        ({"relay": Relayed(0.02, 1000, 0)}, "relay lateness", Verdict.INVALID),
+        ({"relay": Relayed(0.0001, 100_000, 1)}, "frames the relay missed", Verdict.DEGRADED),
+        ({"relay": Relayed(0.0001, 100, 1)}, "frames the relay missed", Verdict.INVALID),
         ({"logs": LogFindings(lag={"B1": [0.001], "B2": [0.05] * 5})}, "broker event loop lag", Verdict.DEGRADED),
         ({"logs": LogFindings(lateness=[0.3] * 5)}, "publications handed over late", Verdict.INVALID),
         ({"logs": LogFindings(lost={"B7": 1})}, "log records lost", Verdict.INVALID),
