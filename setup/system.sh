@@ -13,6 +13,10 @@ have_java() {
     major=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
     [ "${major:-0}" -ge 17 ]
 }
+# User-Mode-Linux needs a small library built for it on processors with AMX (see the test of the netem driver).
+needs_no_compiler() { ! grep -qw amx_tile /proc/cpuinfo; }
+have_compiler() { needs_no_compiler || have cc; }
+have_c_library() { needs_no_compiler || test -e /usr/include/stdlib.h; }
 have_compose() { have docker-compose || docker compose version >/dev/null 2>&1; }
 
 # package, what shows that it is not needed, what it is for
@@ -30,6 +34,8 @@ REQUIREMENTS=(
     "ca-certificates|test -e $SYSTEM_CA_BUNDLE|downloads"
     "docker-compose|have_compose|the smoke test"
     "user-mode-linux|have linux.uml|the test of the netem link driver"
+    "gcc|have_compiler|the test of the netem link driver on this processor"
+    "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
 OPTIONAL=" user-mode-linux docker-compose "  # not on every release and processor; runs do without them
 

@@ -6,10 +6,16 @@ import functools
 import os
 import shutil
 
+import hypothesis
 import pytest
 
 from emulation.docker_host import docker_client
 from emulation.errors import HostError
+
+# How long an example takes says more of the machine than of the code. In CI the same examples come each time, so that a
+# failure is the change's own; elsewhere new ones do.
+hypothesis.settings.register_profile("brokerlab", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("brokerlab")
 
 
 @functools.cache
