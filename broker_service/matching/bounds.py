@@ -100,30 +100,27 @@ class Conjunction:
 class Limits:
     """What a publication's attributes allow the bounds to be."""
 
-    __slots__ = ("_attributes", "_pairs", "exact")
+    __slots__ = ("_attributes", "exact")
 
     exact: bool
     """Whether all limits handed out so far decide exactly; if not, what stays within them must be verified."""
 
     def __init__(self, attributes: Mapping[str, Value]) -> None:
         self._attributes = attributes
-        self._pairs: dict[str, Bounds] = {}
         self.exact = True
 
     def of(self, attributes: Iterable[str]) -> list[float]:
         """Return the two limits of each attribute, one attribute after the other."""
-        pairs = self._pairs
+        published = self._attributes
         limits: list[float] = []
         for attribute in attributes:
-            limits += pairs.get(attribute) or self.pair(attribute)
+            value = published.get(attribute)
+            limits += (value, -value) if type(value) is float else self._pair(value)
         return limits
 
     def pair(self, attribute: str) -> Bounds:
         """Return the limits of the attribute's low end and of the negative of its high end."""
-        pair = self._pairs.get(attribute)
-        if pair is None:
-            pair = self._pairs[attribute] = self._pair(self._attributes.get(attribute))
-        return pair
+        return self._pair(self._attributes.get(attribute))
 
     def _pair(self, value: Value | None) -> Bounds:
         if value is None or isinstance(value, str):

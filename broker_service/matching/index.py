@@ -73,9 +73,8 @@ class MatchIndex(Generic[K]):
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
         """Return the keys of all subscriptions that these attributes match, in any order, each once."""
         limits = Limits(attributes)
-        keys: list[K] = []
-        for bucket in self._visited(attributes):
-            keys += bucket.match(attributes, limits)
+        found = [bucket.match(attributes, limits) for bucket in self._visited(attributes)]
+        keys = found[0] if len(found) == 1 else [key for part in found for key in part]
         if limits.exact:
             return keys
         return [key for key in keys if all_hold(self._entries[key].subscription.predicates, attributes)]

@@ -69,8 +69,10 @@ class BoundsTree(Generic[K]):
 
     def match(self, attributes: Mapping[str, Value], limits: Limits) -> list[K]:
         """Return the keys that match (see `Block.match`)."""
+        if isinstance(self._root, Block):
+            return self._root.match(attributes, limits)
         keys: list[K] = []
-        ahead = [self._root]
+        ahead: list[Fork[K] | Block[K]] = [self._root]
         while ahead:
             place = ahead.pop()
             if isinstance(place, Fork):
