@@ -72,8 +72,9 @@ def test_mininet_hosts_end_with_the_network(run_id: str) -> None:
         ]
 
 
-def test_sandboxes_are_left_as_they_were(run_id: str, sandboxes: dict[BrokerId, int]) -> None:
-    network = EmulatedNetwork(overlay_of(LINK), run_id, LinkDriver.USERSPACE, sandboxes)
+@pytest.mark.parametrize("driver", [LinkDriver.USERSPACE, LinkDriver.PLAIN])
+def test_sandboxes_are_left_as_they_were(run_id: str, sandboxes: dict[BrokerId, int], driver: LinkDriver) -> None:
+    network = EmulatedNetwork(overlay_of(Link("A", "B")), run_id, driver, sandboxes)
     with network:
         assert network.pid("A") == sandboxes["A"]
         assert interfaces(sandboxes["A"]) == {network.ends("A")[0].interface}
@@ -124,6 +125,21 @@ def kill_owner(run_id: str, *sandboxes: int) -> None:
         assert owner.stdout.readline() == b"started\n"
         assert list(processes_of_run(run_id)) != []
         owner.kill()
+
+
+UNRESTING = """
+import os
+from emulation.network.relay import take_priority
+print(take_priority(), flush=True)
+while os.sched_getscheduler(0) == os.SCHED_RR:
+    pass
+print("stepped back")
+"""
+
+
+def test_a_relay_that_never_rests_gives_up_its_priority() -> None:
+    printed = subprocess.run([sys.executable, "-c", UNRESTING], capture_output=True, text=True, timeout=60, check=True)
+    assert printed.stdout.splitlines() == ["real-time, round-robin, 10", "stepped back"]
 
 
 def test_nothing_outlives_a_killed_owner(run_id: str) -> None:

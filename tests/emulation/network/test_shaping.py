@@ -123,6 +123,13 @@ def test_a_changed_rate_still_lets_the_queue_out_first() -> None:
     assert shaper.admit(0, 1_000) == SECOND + SECOND // 10
 
 
+def test_a_frame_that_has_just_left_makes_room() -> None:
+    shaper = Shaper(LinkProperties(rate=8_000, queue_limit=1), "seed")
+    assert [shaper.admit(0, 1_000), shaper.admit(0, 1_000)] == [SECOND, 2 * SECOND]
+    assert shaper.admit(SECOND - 1, 1_000) == Drop.QUEUE
+    assert shaper.admit(SECOND, 1_000) == 3 * SECOND
+
+
 def test_a_link_that_is_down_drops() -> None:
     shaper = Shaper(LinkProperties(), "seed")
     shaper.up = False
