@@ -122,6 +122,23 @@ def test_many_of_one_symbol() -> None:
     assert len(index) == 1500
 
 
+@pytest.mark.parametrize("tuning", [ARRAYS_AT_ONCE, ARRAYS_SOON], ids=["arrays at once", "arrays soon"])
+def test_removal_moves_others_with_all_they_have(tuning: Tuning) -> None:
+    index: MatchIndex[int] = MatchIndex(tuning)
+    naive: NaiveIndex[int] = NaiveIndex()
+    for key in range(60):
+        unequal = Predicate("volume", Operator.NOT_EQUAL, key % 3)
+        subscription = Subscription((Predicate("price", Operator.GREATER, key % 7), unequal))
+        index.add(key, subscription)
+        naive.add(key, subscription)
+    for key in range(0, 60, 4):
+        index.remove(key)
+        naive.remove(key)
+        for volume in range(3):
+            attributes: dict[str, Value] = {"class": "STOCK", "price": 4, "volume": volume}
+            assert sorted(index.match(attributes)) == sorted(naive.match(attributes))
+
+
 def test_a_subscription_without_predicates_matches_everything() -> None:
     index: MatchIndex[str] = MatchIndex()
     index.add("all", Subscription(()))
