@@ -111,8 +111,10 @@ def _build(client: docker.DockerClient, name: str, say: Say) -> ImageReference:
 
 def _forget_former_trees(client: docker.DockerClient, present: str) -> None:
     images = sorted(client.images.list(REPOSITORY), key=lambda image: str(image.attrs["Created"]), reverse=True)
-    names = [name for image in images for name in image.tags if name not in (present, LATEST)]
-    for name in names[_IMAGES_KEPT:]:
+    # An image lists all of its names, those that others gave it too.
+    names = [name for image in images for name in image.tags if name.startswith(f"{REPOSITORY}:")]
+    former = [name for name in names if name not in (present, LATEST)]
+    for name in former[_IMAGES_KEPT:]:
         # One that containers use is refused, and stays.
         with suppress(docker.errors.APIError):
             client.images.remove(name)

@@ -137,18 +137,24 @@ def test_a_base_that_cannot_be_had_is_named(client: docker.DockerClient, monkeyp
 
 @pytest.mark.container
 def test_images_of_former_trees_do_not_pile_up(client: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On names of the test's own for the real image, whose real names must stay."""
+    real = ensure_image(client).name
+    image = client.images.get(real)
     repository = "brokerlab-test-former-trees"
     monkeypatch.setattr(docker_host, "REPOSITORY", repository)
     monkeypatch.setattr(docker_host, "LATEST", f"{repository}:latest")
-    image = client.images.get(ensure_image(client).name)
-    wanted = {image_reference().name, f"{repository}:latest"}
+
+    def names() -> set[str]:
+        image.reload()
+        return {name for name in image.tags if name.startswith(f"{repository}:")}
+
     try:
-        for number in range(docker_host._IMAGES_KEPT + 3):
-            image.tag(repository, f"former{number}")
-        docker_host._forget_former_trees(client, image_reference().name)
-        left = {name for image in client.images.list(repository) for name in image.tags}
-        assert left > wanted
-        assert len(left) == len(wanted) + docker_host._IMAGES_KEPT
+        for tag in ("present", "latest", *(f"former{number}" for number in range(docker_host._IMAGES_KEPT + 3))):
+            image.tag(repository, tag)
+        docker_host._forget_former_trees(client, f"{repository}:present")
+        assert names() > {f"{repository}:present", f"{repository}:latest"}
+        assert len(names()) == 2 + docker_host._IMAGES_KEPT
+        assert real in image.tags
     finally:
-        for name in (name for image in client.images.list(repository) for name in image.tags):
+        for name in names():
             client.images.remove(name)
