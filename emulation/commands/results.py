@@ -14,13 +14,14 @@ from analysis.errors import AnalysisError, AnalysisHostError
 from analysis.report import build_report
 from analysis.run import analyze
 from analysis.session import LOCAL_MASTER, open_session
-from analysis.summary import CORRECT, Delivery, Summary, VariantSummary
+from analysis.summary import CORRECT, UNJUDGED, Delivery, Summary, VariantSummary
 from emulation import fidelity
 from emulation.commands.exit_codes import ExitCode
 from emulation.errors import BadInputError, HostError
 from emulation.fidelity import Fidelity, Verdict
 
 _STYLES = {Verdict.VALID: "green", Verdict.DEGRADED: "yellow", Verdict.INVALID: "red"}
+_DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _REASONS_SHOWN = 4
 
 
@@ -67,9 +68,14 @@ def analysis_errors_translated() -> Iterator[None]:
 
 
 def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
-    """What a script is told. A violated delivery comes first: it is a finding even where links were not as asked."""
-    if not summary.correct:
-        return ExitCode.VIOLATED
+    """What a script is told. A violated delivery comes first: it is a finding even where links were not as asked.
+
+    A variant in which nothing was published proves nothing, so it passes only where the user cut it short.
+    """
+    for variant in summary.variants:
+        verdicts = variant.delivery.verdicts
+        if verdicts != [CORRECT] and not (variant.interrupted and verdicts == [UNJUDGED]):
+            return ExitCode.VIOLATED
     if judged is not None and judged.verdict is Verdict.INVALID:
         return ExitCode.INVALID
     return ExitCode.CORRECT
@@ -103,7 +109,7 @@ def _print_indented(console: Console, line: str) -> None:
 
 
 def _delivery(delivery: Delivery) -> tuple[str, str]:
-    return ", ".join(delivery.verdicts), "green" if delivery.verdicts == [CORRECT] else "red"
+    return ", ".join(delivery.verdicts), _DELIVERY_STYLES.get(delivery.verdicts[0], "red")
 
 
 def _numbers(variant: VariantSummary) -> list[str]:

@@ -63,8 +63,15 @@ def run_scenario(request: Request) -> ExitCode:
         if not outcome.began:
             console.print("interrupted before anything was published, so there is nothing to analyse")
             return ExitCode.INTERRUPTED
-        with analysis_errors_translated():
-            return _analyse(outcome, spark, console, request)
+        try:
+            with analysis_errors_translated():
+                return _analyse(outcome, spark, console, request)
+        except KeyboardInterrupt:
+            again = f"brokerlab analyze {outcome.directory}"
+            console.print(
+                f"analysis interrupted; the logs are kept: repeat it with `{again}`", markup=False, soft_wrap=True
+            )
+            return ExitCode.INTERRUPTED
 
 
 def _announce(console: Console, plan: Plan, rungs: Rungs) -> None:

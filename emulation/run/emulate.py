@@ -16,7 +16,7 @@ import topology
 from emulation import fidelity, manifest, provenance
 from emulation.errors import HostError
 from emulation.fidelity import Fidelity, Measurements, judge, worst
-from emulation.fidelity.logs import LogFindings, scan
+from emulation.fidelity.logs import scan
 from emulation.journal import Journal
 from emulation.manifest import Manifest, VariantRecord
 from emulation.network import NetworkError
@@ -148,12 +148,13 @@ def _nothing() -> None:
 
 
 def _judge(place: RunPlace, record: Manifest, measured: list[Measurements]) -> Outcome:
-    """Adds what the logs say, and writes the fidelity verdict."""
+    """Adds what the logs say, and writes the fidelity verdict on every variant that came as far as publishing."""
     runs = {variant.name: _run_phase(variant) for variant in record.variants}
     found = scan(sorted(place.logs.glob("*.jsonl")), {name: run for name, run in runs.items() if run is not None})
-    for variant in measured:
-        variant.logs = found.get(variant.variant, LogFindings())
-    judged = [judge(variant) for variant in measured]
+    published = [variant for variant in measured if variant.variant in found]
+    for variant in published:
+        variant.logs = found[variant.variant]
+    judged = [judge(variant) for variant in published]
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
     fidelity.write(verdict, place.directory)
     return Outcome(place.directory, verdict, record.interrupted, any(run is not None for run in runs.values()))

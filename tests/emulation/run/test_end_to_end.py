@@ -129,6 +129,46 @@ def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
     assert_nothing_is_left(run.name)
 
 
+def test_a_broker_that_dies_is_named_and_the_rest_goes_on(running: subprocess.Popen[str], tmp_path: Path) -> None:
+    wait_for(tmp_path, "phase begins.*phase=run", running)
+    run = only_run(tmp_path)
+    subprocess.run(["docker", "kill", f"brokerlab-{run.name}-B3"], capture_output=True, check=True)
+    said = running.communicate(timeout=120)[0]
+    assert "base: broker B3 got signal 9" in said
+    assert "Traceback" not in said
+    assert running.returncode in {1, 3}
+    fidelity = read(run, "fidelity.json")
+    assert fidelity["verdict"] == "INVALID"
+    (check,) = [c for c in fidelity["variants"][0]["checks"] if c["name"] == "brokers that ended by themselves"]
+    assert check["value"] == 1
+    assert [phase["name"] for phase in read(run, "manifest.json")["variants"][0]["phases"]][-1] == "stop"
+    assert_nothing_is_left(run.name)
+
+
+def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
+    scenario = tmp_path / "two.yaml"
+    scenario.write_text(LINE.read_text() + "vary: {routing.publications: [fixed, dynamic]}\n")
+    process = subprocess.Popen(
+        command("emulate", scenario, "--runtime", "process", "--no-report", "--out", tmp_path / "runs"), cwd=ROOT,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        wait_for(tmp_path / "runs", "phase begins.*variant=dynamic phase=start", process)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate(timeout=120)[0]
+    finally:
+        process.kill()
+        process.wait()
+    run = only_run(tmp_path / "runs")
+    assert "Traceback" not in said
+    assert process.returncode in {3, 130}, said
+    assert "delivery: correct" in said
+    manifest = read(run, "manifest.json")
+    assert [variant["interrupted"] for variant in manifest["variants"]] == [False, True]
+    assert [variant["name"] for variant in read(run, "fidelity.json")["variants"]] == ["fixed"]
+    assert_nothing_is_left(run.name)
+
+
 def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
     running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
