@@ -1,0 +1,102 @@
+"""How long an overlay of containers takes to be up, shaped and connected: `python -m benchmarks.startup [--runtime R]`.
+
+Runs `brokerlab emulate` on a SCOT-shaped overlay of 14 x 4 = 56 brokers and 136 links, and takes the times of the steps
+from the run's own log. Probing the links before load is a check, not a part of starting up, and is shown beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+TARGET_SECONDS = 20.0
+PROBING = "probing"
+STEPS = {
+    "making network namespaces": "sandbox containers",
+    "wiring and shaping links": "links wired and shaped",
+    PROBING: "links probed (not counted)",
+    "starting brokers": "broker containers started",
+    "waiting for brokers to connect": "brokers listening and connected",
+}
+SCENARIO = """
+name: startup
+topology: {kind: scot, acyclic: random-tree, regions: 14, clusters: 4, link: {delay: 2ms..10ms, bandwidth: 10mbit}}
+routing: {protocol: tid}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 1/s}
+  subscriptions: {subscribers: 2, selectivity: 5%}
+timeline: {join: 2s, run: 2s, drain: 2s}
+seed: 1
+"""
+_LINE = re.compile(r'^timestamp=(\S+) .*?(?:activity="([^"]*)"|event="phase ends" variant=base phase=(start))')
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    seconds: float
+
+
+def read_steps(lines: Iterable[str]) -> list[Step]:
+    """The steps of the start phase from the lines of `emulator.log`; each lasts until the next begins."""
+    marks: list[tuple[datetime.datetime, str]] = []
+    for line in lines:
+        if (found := _LINE.match(line)) is None:
+            continue
+        time, activity, ended = found.groups()
+        marks.append((datetime.datetime.fromisoformat(time), "" if ended else activity))
+        if ended:
+            break
+    return [
+        Step(label, (after[0] - begin[0]).total_seconds())
+        for begin, after in pairwise(marks)
+        for prefix, label in STEPS.items()
+        if begin[1].startswith(prefix)
+    ]
+
+
+def measure(runtime: str) -> list[Step]:
+    """Runs the scenario and returns its steps. Raises `SystemExit` with the run's own words when it fails."""
+    with tempfile.TemporaryDirectory() as directory:
+        scenario = Path(directory, "startup.yaml")
+        scenario.write_text(SCENARIO)
+        command = [sys.executable, "-m", "emulation", "emulate", str(scenario)]
+        command += ["--runtime", runtime, "--out", directory, "--no-report"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        logs = list(Path(directory).glob("*/emulator.log"))
+        steps = read_steps(logs[0].read_text().splitlines()) if logs else []
+        if len(steps) < len(STEPS):
+            raise SystemExit(f"the overlay did not start (exit code {done.returncode}):\n{done.stdout}{done.stderr}")
+        return steps
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runtime", default="container", choices=("container", "process"))
+    runtime = parser.parse_args().runtime
+    steps = measure(runtime)
+    table = Table("step", "seconds", title=f"56 brokers, 136 links, runtime {runtime}")
+    for step in steps:
+        table.add_row(step.name, f"{step.seconds:.1f}")
+    counted = sum(step.seconds for step in steps if step.name != STEPS[PROBING])
+    table.add_section()
+    table.add_row("up, shaped and connected", f"{counted:.1f}")
+    met = counted <= TARGET_SECONDS
+    table.caption = f"target {TARGET_SECONDS:.0f} s: {'met' if met else 'MISSED'}"
+    Console().print(table)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
