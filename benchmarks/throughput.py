@@ -78,6 +78,8 @@ class Trial:
     """Milliseconds from intended publication to notification."""
     cpu_per_hop: float
     """Microseconds of a broker's CPU for each publication it carried, mean of the brokers on the way."""
+    cpu_in_all: float
+    """Microseconds of all processes' CPU, drivers included, for each publication."""
     resident: float
     """MB, the largest broker."""
 
@@ -250,12 +252,13 @@ def run_trial(name: str, rate: float, seconds: float) -> tuple[Trial, list[float
         for driver in drivers:
             driver.begin(begin)
         time.sleep(JOIN - 0.1)
-        before = {broker: Usage.of(process.pid) for broker, process in overlay.processes.items()}
+        processes = overlay.processes | {str(driver.log): driver.process for driver in drivers}
+        before = {name: Usage.of(process.pid) for name, process in processes.items()}
         wait_until_quiet(drivers[1], published, begin / 1e9 + JOIN + seconds + 5)
-        after = {broker: Usage.of(process.pid) for broker, process in overlay.processes.items()}
+        after = {name: Usage.of(process.pid) for name, process in processes.items()}
         for driver in drivers:
             driver.end()
-        return judge(rate, published, directory, before, after), overlay.start_times
+        return judge(rate, published, directory, list(overlay.processes), before, after), overlay.start_times
 
 
 def wait_until_quiet(driver: Driver, expected: int, deadline: float) -> None:
@@ -270,7 +273,12 @@ def wait_until_quiet(driver: Driver, expected: int, deadline: float) -> None:
 
 
 def judge(
-    rate: float, published: int, directory: Path, before: Mapping[str, Usage], after: Mapping[str, Usage]
+    rate: float,
+    published: int,
+    directory: Path,
+    brokers: Sequence[str],
+    before: Mapping[str, Usage],
+    after: Mapping[str, Usage],
 ) -> Trial:
     """Counts and times from the logs."""
     intended: dict[str, int] = {}
@@ -287,7 +295,7 @@ def judge(
             notified[record["id"]] = record["time"]
     carriers = []
     dropped = 0
-    for broker in before:
+    for broker in brokers:
         log = (directory / f"{broker}.jsonl").read_bytes()
         dropped += log.count(b'"event":"dropped"')
         carried = log.count(b'"event":"received","kind":"publish"')
@@ -302,7 +310,8 @@ def judge(
         overtime=(max(notified.values(), default=0) - max(intended.values(), default=0)) / 1e9,
         delays=[(notified[id] - intended[id]) / 1e6 for id in notified],
         cpu_per_hop=statistics.mean(carriers) if carriers else 0.0,
-        resident=max(usage.resident for usage in after.values()),
+        cpu_in_all=sum(after[name].cpu - before[name].cpu for name in after) / published * 1e6,
+        resident=max(after[broker].resident for broker in brokers),
     )
 
 
@@ -311,7 +320,8 @@ def report(name: str, trial: Trial) -> None:
         f"{name:<11} {trial.offered:>7.0f}/s offered: {trial.delivered:>7} of {trial.published} delivered,"
         f" {trial.delivered / (trial.published / trial.offered + max(0.0, trial.overtime)):>7.0f}/s,"
         f" p50 {trial.percentile(0.5):8.2f} ms, p99 {trial.percentile(0.99):8.2f} ms,"
-        f" {trial.cpu_per_hop:5.1f} us CPU a hop, {trial.resident:5.1f} MB, dropped {trial.dropped}"
+        f" CPU {trial.cpu_per_hop:5.1f} us a hop and {trial.cpu_in_all:5.1f} us in all, {trial.resident:5.1f} MB,"
+        f" dropped {trial.dropped}"
         f"{'' if trial.carried else '  (not carried)'}",
         flush=True,
     )

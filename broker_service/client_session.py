@@ -25,8 +25,11 @@ from broker_service.wire import MalformedFrameError, decode_broker_frame, encode
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
 
-_REQUEST_OVERHEAD = 256
+_REQUEST_OVERHEAD = 64
 """Bytes that a request's frame adds to body and names at most."""
+
+_CHARACTER_BYTES = 4
+"""Bytes of a character of a name at most."""
 
 _CLOSE_WITHIN = 2.0
 """Seconds that closing a session may take to hand over what waits."""
@@ -131,7 +134,8 @@ class ClientSession:
 
         Raises `TooLargeError`, and for a publication `SessionFullError`; the operation is not sent then.
         """
-        if len(body) + _REQUEST_OVERHEAD > self._limits.message_bytes:
+        names = _CHARACTER_BYTES * (len(client) + len(id))
+        if len(body) + names + _REQUEST_OVERHEAD > self._limits.message_bytes:
             raise TooLargeError(
                 f"{operation.name.lower()} {id!r} of client {client!r} has {len(body)} bytes;"
                 f" brokers take at most {self._limits.message_bytes} (limits.message_bytes) with all that goes with it"

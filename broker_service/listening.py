@@ -22,14 +22,27 @@ def listen(server: aio.Server, address: str) -> None:
     """Has a server listen on an address. Raises `CannotListenError`, naming it."""
     if address.startswith(UNIX):
         _clear_socket(address.removeprefix(UNIX))
-    elif ":" not in address:
-        raise CannotListenError(f"cannot listen on {address!r}: write it as host:port or {UNIX}/path")
+    else:
+        _check_port(address)
     try:
         server.add_insecure_port(address)
-    except RuntimeError:
-        raise CannotListenError(
-            f"cannot listen on {address}: the port is in use by another process, or the address is not this host's"
-        ) from None
+    except RuntimeError as error:
+        raise CannotListenError(f"cannot listen on {address}: {error}") from None
+
+
+def _check_port(address: str) -> None:
+    """Binds and lets go again: the system says what is wrong, gRPC would not."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise CannotListenError(f"cannot listen on {address!r}: write it as host:port or {UNIX}/path")
+    try:
+        family, kind, _, _, target = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(target)
+            probe.listen(1)
+    except OSError as error:
+        raise CannotListenError(f"cannot listen on {address}: {error.strerror}") from None
 
 
 def _clear_socket(path: str) -> None:

@@ -1,6 +1,6 @@
 """The per-message log: one JSON object a line, one line for each thing that happened to a message at a node.
 
-`TraceRecord` is the schema. The writer below and the Spark reader in `analysis` both take it from here.
+`TraceRecord` is the schema. The writer (`trace_writer`) and the Spark reader in `analysis` both take it from here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Event(enum.StrEnum):
     REJECTED = "rejected"
     """A client's operation was refused. text: why."""
     LINK_UP = "link_up"
+    """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker."""
     LINK_DOWN = "link_down"
+    """It broke, or its other end is silent."""
     STARTED = "started"
     """The node began to log. count: its incarnation."""
     STOPPED = "stopped"
@@ -46,13 +48,16 @@ class Event(enum.StrEnum):
     """A client got a notification. id: the publication's; client: who."""
 
     QUEUE = "queue"
-    """A gauge, once a second and link. queue: messages waiting; count: messages in flight."""
+    """A gauge, once a second and link, unless all is zero as before. queue: messages waiting; count: in flight.
+
+    Without peer: messages waiting for service (`BrokerConfig.service_time`); duration: the longest wait since the last.
+    """
     LAG = "lag"
     """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
 
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One predicate of a subscription or an advertisement; its value is the one of `number` and `string` that is set."""
+    """One predicate of a subscription or an advertisement. Its value is `number` or `string`, whichever is set."""
 
     attribute: str
     operator: str

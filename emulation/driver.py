@@ -14,7 +14,9 @@ import contextlib
 import functools
 import gc
 import logging
+import os
 import signal
+import stat
 import sys
 import time
 from collections.abc import Awaitable
@@ -316,6 +318,9 @@ async def _first_end(*ends: Awaitable[object]) -> None:
 
 async def _listen(driver: Driver) -> None:
     """Takes the start from standard input and returns at its end."""
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()):
+        raise OSError("standard input must be a pipe; the start comes through it, its end ends the driver")
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():

@@ -7,6 +7,7 @@ import json
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 
 import grpc
@@ -93,6 +94,25 @@ async def test_health(tmp_path: Path) -> None:
         async with rpc.channel(overlay.address("B1"), MB) as channel:
             answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+async def test_a_full_disk_costs_log_records_and_nothing_else(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1", log="/dev/full")
+        async with Session(overlay.address("B1")) as session:
+            await deliver(session, session)
+            server._trace.flush()
+            assert (await status(overlay.address("B1"))).log_lost >= 4
+
+
+async def test_service_time_delays_every_message(tmp_path: Path) -> None:
+    """Three operations and a publication take four times the service time at least, one after another."""
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1", service_time=0.02)
+        begin = time.monotonic()
+        async with Session(overlay.address("B1")) as session:
+            await deliver(session, session)
+            assert time.monotonic() - begin >= 4 * 0.02
 
 
 # What clients and strangers may send
