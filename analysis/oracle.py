@@ -39,6 +39,9 @@ CUT_SHORT_SECONDS = 10.0
 
 _SETTLE = int(SETTLE_SECONDS * SECOND)
 _CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
+_MADE = (Event.SUBSCRIBE, Event.ADVERTISE)
+_WITHDRAWN = (Event.UNSUBSCRIBE, Event.UNADVERTISE)
+_ANSWERED = (Event.CONFIRMED, Event.REJECTED)
 
 
 class Standing(IntEnum):
@@ -50,23 +53,30 @@ class Standing(IntEnum):
     SETTLED = 4
 
 
-def lifetimes(records: DataFrame, made_by: Event, withdrawn_by: Event, brokers: Sequence[str]) -> DataFrame:
-    """One row per subscription (or advertisement) that a client made and was not told is rejected.
+def lifetimes(records: DataFrame, brokers: Sequence[str]) -> DataFrame:
+    """One row per subscription or advertisement that a client made and was not told is rejected.
 
-    Columns: variant, client, id, predicates, issued_ns, confirmed_ns (null: never), withdrawn_ns (null: never).
+    Columns: variant, made (subscribe or advertise), client, id, predicates, issued_ns, confirmed_ns (null: never),
+    withdrawn_ns (null: never).
     """
     event = F.col("event")
-    answers = event.isin(Event.CONFIRMED, Event.REJECTED) & (F.col("kind") == made_by.value)
-    operations = event.isin(made_by, withdrawn_by)
-    following = Window.partitionBy("variant", "client", "id").orderBy("time").rowsBetween(1, Window.unboundedFollowing)
+    answers = event.isin(*_ANSWERED) & F.col("kind").isin(*_MADE)
+    operations = event.isin(*_MADE, *_WITHDRAWN)
+    concerned = F.coalesce(F.when(answers, F.col("kind")), event)
+    made = F.when(concerned.isin(Event.SUBSCRIBE, Event.UNSUBSCRIBE), _MADE[0].value).otherwise(_MADE[1].value)
+    following = (
+        Window.partitionBy("variant", "made", "client", "id").orderBy("time").rowsBetween(1, Window.unboundedFollowing)
+    )
     answer = F.min(F.when(answers, F.struct("time", "event"))).over(following)
     return (
         records.where((answers | operations) & ~F.col("node").isin(list(brokers)))
+        .withColumn("made", made)
         .withColumn("answer", answer)
         .withColumn("withdrawn_ns", F.min(F.when(operations, F.col("time"))).over(following))
-        .where((event == made_by) & (F.coalesce("answer.event", F.lit("")) != Event.REJECTED))
+        .where(event.isin(*_MADE) & (F.coalesce("answer.event", F.lit("")) != Event.REJECTED))
         .select(
             "variant",
+            "made",
             "client",
             "id",
             F.coalesce("predicates", F.array().cast(records.schema["predicates"].dataType)).alias("predicates"),
@@ -90,8 +100,9 @@ def standing(made: Column, published: Column, run_start: Column) -> Column:
     )
 
 
-def expected(journeys: DataFrame, subscriptions: DataFrame, advertisements: DataFrame, times: DataFrame) -> DataFrame:
-    """The table `expected`, from `journeys`, the two `lifetimes` and `phases.variant_times`."""
+def expected(journeys: DataFrame, lifetimes: DataFrame, times: DataFrame) -> DataFrame:
+    """The table `expected`, from `journeys`, `lifetimes` and `phases.variant_times`."""
+    subscriptions, advertisements = (lifetimes.where(F.col("made") == made) for made in _MADE)
     publications = journeys.join(F.broadcast(times), "variant").transform(_with_entitlement(advertisements))
     claimed = _claims(publications.where(F.col("published") > 0), subscriptions.transform(with_interest))
     got = publications.withColumn("client", F.explode("notified.client")).withColumn("standing", F.lit(0))

@@ -13,7 +13,6 @@ from analysis.journeys import journeys, notifications
 from analysis.oracle import expected, lifetimes
 from analysis.phases import phase_table, variant_times
 from analysis.run_directory import RunDirectory
-from broker_service.trace import Event
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,10 @@ def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame) -
     ways = journeys(records).cache()
     notified = notifications(ways, times).cache()
     moved = traffic.activity(records).cache()
-    subscriptions = lifetimes(records, Event.SUBSCRIBE, Event.UNSUBSCRIBE, run.brokers).cache()
-    advertisements = lifetimes(records, Event.ADVERTISE, Event.UNADVERTISE, run.brokers).cache()
+    lives = lifetimes(records, run.brokers).cache()
     by_name = {
         "notifications": notified,
-        "expected": expected(ways, subscriptions, advertisements, times).cache(),
+        "expected": expected(ways, lives, times).cache(),
         "messages": traffic.messages(moved),
         "links": traffic.links(moved),
         "queues": traffic.queues(records, times),
@@ -50,4 +48,4 @@ def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame) -
         "drops": traffic.drops(moved, run.brokers),
         "phases": phase_table(session, run.manifest.variants),
     }
-    return Tables(by_name, ways, subscriptions.unionByName(advertisements))
+    return Tables(by_name, ways, lives)

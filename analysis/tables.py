@@ -145,7 +145,10 @@ class LinkLoad(Struct, frozen=True, kw_only=True):
 
 
 class QueueLength(Struct, frozen=True, kw_only=True):
-    """One row per variant, output queue and second: the largest value the gauge showed in it."""
+    """One row per variant, output queue and second: the largest value the gauge showed in it.
+
+    A second without a row is like the one before: the gauge is silent while all stays zero.
+    """
 
     variant: str
     broker: str

@@ -101,9 +101,9 @@ def drops(activity: DataFrame, brokers: Sequence[str]) -> DataFrame:
 
 
 def queues(records: DataFrame, times: DataFrame) -> DataFrame:
-    """The table `queues`, from the gauges."""
+    """The table `queues`, from the gauges of links (a gauge without a peer is of messages that wait for service)."""
     return (
-        records.where(_is(Event.QUEUE))
+        records.where(_is(Event.QUEUE) & F.col("peer").isNotNull())
         .join(F.broadcast(times), "variant")
         .groupBy(
             "variant", F.col("node").alias("broker"), F.col("peer").alias("neighbour"), seconds("time").alias("second")

@@ -22,7 +22,7 @@ OVERLAY = Overlay("three", (Broker("B1"), Broker("B2"), Broker("B3")), (Link("B1
 def predicate(attribute: str, operator: str, value: float | str) -> PredicateRecord:
     if isinstance(value, str):
         return PredicateRecord(attribute=attribute, operator=operator, string=value)
-    return PredicateRecord(attribute=attribute, operator=operator, number=value)
+    return PredicateRecord(attribute=attribute, operator=operator, number=float(value))
 
 
 STOCK = predicate("class", "eq", "STOCK")

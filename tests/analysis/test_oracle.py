@@ -97,7 +97,13 @@ CASES = [
     Case(History("never advertised").subscribe().publish(), ["correct"], 0, 0),
     Case(joined("unsubscribed, not delivered").unsubscribe(110).publish(at=115), ["correct"], 0, 0),
     Case(joined("unsubscribed long after").publish(at=105).unsubscribe(110), ["lost"], 1, 0, {"lost": 1}),
-    Case(joined("unsubscribing, delivered").unsubscribe(110).publish(at=111).notify(at=111.1), ["correct"], 0, 1, {"optional": 1}),
+    Case(
+        joined("unsubscribing, delivered").unsubscribe(110).publish(at=111).notify(at=111.1),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1},
+    ),
     Case(joined("unsubscribing, not delivered").unsubscribe(110).publish(at=111), ["correct"], 0, 0),
     Case(joined("unadvertising, not delivered").unadvertise(110).publish(at=109), ["correct"], 0, 0),
     Case(
@@ -109,7 +115,7 @@ CASES = [
     ),
     Case(History("subscribing, not delivered").advertise().subscribe(at=110).publish(at=111), ["correct"], 0, 0),
     Case(
-        joined("subscribing twice delivers once").subscribe(id="s2", at=110).publish(at=111).notify("P:1", "P:1", at=111.1),
+        joined("a second one in flight").subscribe(id="s2", at=110).publish(at=111).notify("P:1", "P:1", at=111.1),
         ["duplicated"],
         1,
         2,
@@ -136,9 +142,7 @@ CASES = [
         0,
         {"unconfirmed": 1},
     ),
-    Case(
-        History("subscription rejected").advertise().subscribe(answer=Event.REJECTED).publish(), ["correct"], 0, 0
-    ),
+    Case(History("subscription rejected").advertise().subscribe(answer=Event.REJECTED).publish(), ["correct"], 0, 0),
     Case(
         History("two subscriptions, one notification").advertise().subscribe().subscribe(id="s2").publish().notify(),
         ["correct"],
@@ -152,7 +156,11 @@ CASES = [
         1,
     ),
     Case(
-        joined("same name, other content").subscribe(at=110, predicates=CHEAP).publish(at=115).publish("P:2", 115, 5).notify("P:2", at=115.1),
+        joined("same name, other content")
+        .subscribe(at=110, predicates=CHEAP)
+        .publish(at=115)
+        .publish("P:2", at=115, price=5)
+        .notify("P:2", at=115.1),
         ["correct"],
         1,
         1,
@@ -176,7 +184,7 @@ CASES = [
         {"published": 2, "reordered": 1},
     ),
     Case(joined("nothing published"), ["unjudged"], 0, 0, {"published": 0}),
-]  # fmt: skip
+]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "unconfirmed")
 

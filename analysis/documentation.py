@@ -1,0 +1,162 @@
+"""`docs/logs.md`, written from the code that reads and writes what it describes: `python -m analysis.documentation`.
+
+A test compares the file with what this module renders, so that neither can change alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from analysis import oracle, summary, tables
+from analysis.comparison import Comparison
+from analysis.logs import LogLoss
+from broker_service import trace
+from broker_service.trace import Event, PredicateRecord, TraceRecord
+
+_INTRODUCTION = """\
+# Logs, tables, summary
+
+<!-- Written by `python -m analysis.documentation > docs/logs.md`. Edit the docstrings it is made of. -->
+
+A run directory holds `logs/<node>.jsonl`, one file a broker and one a driver (the process that speaks for clients).
+`brokerlab analyze RUN` reads them with Spark and writes `results/<table>.parquet` and `summary.json`, replacing older
+ones; it needs nothing but the run directory, and may be repeated at any time. `--master` points it at a Spark cluster
+that shares the directory.
+
+## Log records
+
+One JSON object a line, one line for each thing that happened to a message at a node. Fields that do not apply are left
+out. Lines are flushed at least every 100 ms. A writer that was killed leaves a torn last line; it is counted, and so is
+any other line that is not a record, but neither ends the analysis.
+"""
+
+_TABLES = """\
+## Tables
+
+Each is one Parquet file. Columns marked *nullable* may be null. Times whose name ends in `_ns` are of the run's clock,
+in nanoseconds. `second` counts whole seconds from the start of the variant's phase `run`, and is negative while clients
+still join. Delay counts from the time the workload intended a publication for, not from when it was sent: a driver or
+a broker that falls behind cannot hide it.
+"""
+
+_ORACLE = """\
+## The delivery verdict
+"""
+
+_SUMMARY = """\
+## summary.json
+"""
+
+
+def render() -> str:
+    """The whole document."""
+    return "\n".join(_blocks()).rstrip() + "\n"
+
+
+def _blocks() -> Iterator[str]:
+    yield _INTRODUCTION
+    yield from _members(Event, trace)
+    for record in (TraceRecord, PredicateRecord):
+        yield from _struct(record, trace, f"### {record.__name__}")
+    yield _TABLES
+    for name, row in tables.TABLES.items():
+        yield from _struct(row, tables, f"### {name}")
+    for values in (tables.Right, tables.Defect, tables.Cause):
+        yield f"### {values.__name__}\n"
+        yield (inspect.getdoc(values) or "") + "\n"
+        yield from _members(values, tables)
+    yield _ORACLE
+    yield (oracle.__doc__ or "").strip() + "\n"
+    for constant in ("SETTLE_SECONDS", "CUT_SHORT_SECONDS"):
+        yield f"- `{constant}` = {getattr(oracle, constant):g}: {_described(oracle)['', constant]}"
+    yield ""
+    yield _SUMMARY
+    for part in _summary_parts():
+        yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
+
+
+def _summary_parts() -> list[type[Struct]]:
+    return [
+        summary.Summary,
+        LogLoss,
+        summary.VariantSummary,
+        summary.Delivery,
+        summary.Example,
+        summary.Delay,
+        summary.KindMessages,
+        summary.Matching,
+        Comparison,
+    ]
+
+
+def _members(values: type[StrEnum], module: types.ModuleType) -> Iterator[str]:
+    yield "| value | meaning |"
+    yield "|---|---|"
+    for member in values:
+        yield f"| `{member.value}` | {_cell(_described(module).get((values.__name__, member.name), ''))} |"
+    yield ""
+
+
+def _struct(struct: type[Struct], module: types.ModuleType, heading: str) -> Iterator[str]:
+    yield heading + "\n"
+    yield (inspect.getdoc(struct) or "") + "\n"
+    yield "| field | type | meaning |"
+    yield "|---|---|---|"
+    hints = typing.get_type_hints(struct)
+    for field in fields(struct):
+        meaning = _described(module).get((struct.__name__, field.name), "")
+        yield f"| `{field.encode_name}` | {_type_name(hints[field.name])} | {_cell(meaning)} |"
+    yield ""
+
+
+def _type_name(hint: object) -> str:
+    arguments = typing.get_args(hint)
+    if type(None) in arguments:
+        present = [_type_name(each) for each in arguments if each is not type(None)]
+        return f"{' or '.join(present)}, nullable"
+    origin = typing.get_origin(hint)
+    if origin is not None:
+        return f"{origin.__name__} of {', '.join(map(_type_name, arguments))}"
+    return hint.__name__ if isinstance(hint, type) else str(hint)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+@cache
+def _described(module: types.ModuleType) -> dict[tuple[str, str], str]:
+    """The string after an assignment, by class (empty for the module) and name, as documentation tools read it."""
+    tree = ast.parse(inspect.getsource(module))
+    found = dict(_strings("", tree.body))
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            found |= dict(_strings(statement.name, statement.body))
+    return found
+
+
+def _strings(owner: str, body: list[ast.stmt]) -> Iterator[tuple[tuple[str, str], str]]:
+    for statement, following in pairwise(body):
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                pass
+            case _:
+                continue
+        match following:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield (owner, name), text
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

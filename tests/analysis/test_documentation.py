@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.documentation import render
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "logs.md"
+
+
+def test_the_document_says_what_the_code_does() -> None:
+    assert DOCUMENT.read_text() == render(), "run: python -m analysis.documentation > docs/logs.md"
+
+
+def test_it_describes_every_table_column_and_event() -> None:
+    text = render()
+    for said in ("### notifications", "`queueing_ms`", "`link_down`", "`SETTLE_SECONDS` = 2", "`most_brokers`"):
+        assert said in text
+    assert "| float, nullable | Waiting in output queues" in text
