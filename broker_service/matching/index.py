@@ -2,8 +2,9 @@
 
 1. Each subscription is filed in exactly one bucket, that of its access path (`access`): an equality, else the presence
    of an attribute. A publication visits the buckets of the paths it satisfies, a few hash lookups.
-2. In a bucket a handful of subscriptions is tried one by one; more are kept as arrays of intervals and compared with
-   the publication at once (`block`). What is no interval is evaluated once per distinct condition (`conditions`).
+2. In a bucket a handful of subscriptions is tried one by one. More are kept as arrays of intervals and compared with
+   the publication at once (`block`); blocks beyond some thousand are divided, and most of them passed by (`tree`).
+   What is no interval is evaluated once per distinct condition (`conditions`).
 3. Comparisons of intervals are exact for every published double (`bounds`). A publication with a number that is none
    (an integer beyond 2**53) may have its result verified one by one.
 
