@@ -17,6 +17,9 @@ from broker_service.messages import BrokerId
 TreeId = str
 """A TID: the overlay-wide identifier of an advertisement, naming the tree its broadcast built."""
 
+Group = tuple[int, ...]
+"""Subscriptions of one client, by number, at least one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -135,7 +138,12 @@ class SubscriptionEntry:
     """The trees the subscription is bound to, as far as this broker knows."""
     routes: Routes = NO_ROUTES
     """Empty when the subscriber is local."""
+    home_name: str = field(init=False)
+    """`home` as it stands in identifiers."""
     _subscription: Subscription | None = None
+
+    def __post_init__(self) -> None:
+        self.home_name = str(self.home)
 
     @property
     def subscription(self) -> Subscription:
@@ -167,21 +175,39 @@ class PublicationRoutingTable:
         """The subscriptions of one home, by number."""
         return self._by_home.get(home, {})
 
+    def by_routes(self, home: str, groups: Iterable[Group]) -> dict[Routes, list[Group]]:
+        """Groups of subscriptions of one home, those together that can be reached alike.
+
+        The routes of a group are those of its first subscription that is still known; `NO_ROUTES` when none is.
+        """
+        known = self._by_home.get(home, {})
+        together: dict[Routes, list[Group]] = {}
+        for group in groups:
+            entry = known.get(group[0])
+            if entry is None:
+                entry = next((known[number] for number in group if number in known), None)
+            routes = entry.routes if entry is not None else NO_ROUTES
+            if routes in together:
+                together[routes].append(group)
+            else:
+                together[routes] = [group]
+        return together
+
     def bound_to(self, tid: TreeId) -> Iterable[SubscriptionEntry]:
         return tuple(self._by_tid.get(tid, {}).values())
 
     def add(self, entry: SubscriptionEntry) -> None:
         self._entries[entry.id] = entry
-        self._by_home.setdefault(str(entry.home), {})[entry.number] = entry
+        self._by_home.setdefault(entry.home_name, {})[entry.number] = entry
 
     def remove(self, entry: SubscriptionEntry) -> None:
         for tid in tuple(entry.tids):
             self.unbind(entry, tid)
         self._entries.pop(entry.id, None)
-        numbers = self._by_home[str(entry.home)]
+        numbers = self._by_home[entry.home_name]
         numbers.pop(entry.number, None)
         if not numbers:
-            del self._by_home[str(entry.home)]
+            del self._by_home[entry.home_name]
 
     def bind(self, entry: SubscriptionEntry, tid: TreeId, route: Route | None) -> None:
         """Notes that a subscription is bound to a tree, and (unless it is local) the route it came by."""

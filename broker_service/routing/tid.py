@@ -58,9 +58,11 @@ from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send, SetTimer
 from broker_service.routing.routing_tables import (
     AdvertisementEntry,
+    Group,
     Home,
     PublicationRoutingTable,
     Route,
+    Routes,
     SubscriptionEntry,
     SubscriptionRoutingTable,
     TreeId,
@@ -69,7 +71,6 @@ from broker_service.routing.routing_tables import (
 from broker_service.routing.tid_forwarding import Arrival, Copies, DynamicForwarding, FixedForwarding, Forwarding
 from broker_service.routing.tid_messages import (
     AdvertiseHeader,
-    Group,
     Restarted,
     SubscribeHeader,
     UnsubscribeHeader,
@@ -153,15 +154,15 @@ class TidRouter:
         matches = self._matching.match(publication.attributes)
         self._context.trace.matched(message.id, len(matches), self._context.clock() - started)
         clients: dict[ClientId, None] = {}
-        groups: dict[tuple[str, ClientId], list[SubscriptionEntry]] = {}
+        remote: list[SubscriptionEntry] = []
         for entry in matches:
             if entry.local:
                 clients[entry.client] = None
-            elif self._forwarding.longest(entry.routes, advertisement):
-                groups.setdefault((str(entry.home), entry.client), []).append(entry)
+            else:
+                remote.append(entry)
         actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
-        if groups:
-            actions += self._forward_first(message, advertisement, groups)
+        if remote:
+            actions += self._forward_first(message, advertisement, remote)
         return actions
 
     # Messages of neighbours
@@ -233,11 +234,11 @@ class TidRouter:
         if destinations:
             copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
             for home, groups in destinations.items():
-                known = self._subscriptions.at_home(home)
-                for group in groups:
-                    entry = next((known[number] for number in group if number in known), None)
-                    if entry is None or not copies.add(entry.routes, home, group):
-                        self._context.trace.dropped_message(message, f"no route to subscriber at {home}")
+                for routes, together in self._subscriptions.by_routes(home, groups).items():
+                    if not copies.add(routes, home, together):
+                        self._context.trace.dropped_message(
+                            message, f"no route to {len(together)} subscribers at {home}"
+                        )
             actions += copies.sends(message)
         return actions
 
@@ -247,15 +248,27 @@ class TidRouter:
         clients = {known[number].client: None for group in groups for number in group if number in known}
         return tuple(clients)
 
-    def _forward_first(
-        self, message: Message, tid: TreeId, groups: Mapping[tuple[str, ClientId], list[SubscriptionEntry]]
-    ) -> list[Action]:
-        """Forwards from the publisher's broker, where the hop budget is set."""
-        budget = max(self._forwarding.longest(entry.routes, tid) for entries in groups.values() for entry in entries)
-        copies = Copies(self._forwarding, Arrival(tid, budget, None))
-        for (home, _client), entries in groups.items():
-            copies.add(entries[0].routes, home, tuple(entry.number for entry in entries))
-        return [*copies.sends(message)]
+    def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionEntry]) -> Actions:
+        """Forwards from the publisher's broker, where clients' subscriptions are grouped and the hop budget is set."""
+        longest: dict[Routes, int] = {}
+        groups: dict[tuple[str, ClientId], tuple[Routes, list[int]]] = {}
+        for entry in matches:
+            routes = entry.routes
+            if routes not in longest:
+                longest[routes] = self._forwarding.longest(routes, tid)
+            if longest[routes]:
+                subscriber = (entry.home_name, entry.client)
+                if subscriber in groups:
+                    groups[subscriber][1].append(entry.number)
+                else:
+                    groups[subscriber] = (routes, [entry.number])
+        together: dict[tuple[Routes, str], list[Group]] = {}
+        for (home, _client), (routes, numbers) in groups.items():
+            together.setdefault((routes, home), []).append(tuple(numbers))
+        copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
+        for (routes, home), reached_alike in together.items():
+            copies.add(routes, home, reached_alike)
+        return copies.sends(message)
 
     # Links
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import LinkStatus, Send
-from broker_service.routing.routing_tables import Routes, TreeId
-from broker_service.routing.tid_messages import Group, PublishHeader, encode
+from broker_service.routing.routing_tables import Group, Routes, TreeId
+from broker_service.routing.tid_messages import PublishHeader, encode
 
 BUSIEST = 1 << 30
 """The level of a link that is down."""
@@ -102,8 +102,8 @@ class Copies:
         self._tids: dict[BrokerId, TreeId] = {}
         self._destinations: dict[BrokerId, dict[str, list[Group]]] = {}
 
-    def add(self, routes: Routes, home: str, group: Group) -> bool:
-        """Sends a client's group along one of its routes; False when none can be taken."""
+    def add(self, routes: Routes, home: str, groups: Iterable[Group]) -> bool:
+        """Sends groups of subscriptions of one home along one of their routes; False when none can be taken."""
         try:
             choice = self._choices[routes]
         except KeyError:
@@ -114,11 +114,7 @@ class Copies:
         if destinations is None:
             destinations = self._destinations[choice.neighbour] = {}
             self._tids[choice.neighbour] = choice.tid
-        groups = destinations.get(home)
-        if groups is None:
-            destinations[home] = [group]
-        else:
-            groups.append(group)
+        destinations.setdefault(home, []).extend(groups)
         return True
 
     def sends(self, message: Message) -> list[Send]:

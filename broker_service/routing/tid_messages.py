@@ -5,10 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from broker_service.messages import BrokerId, ClientId
-from broker_service.routing.routing_tables import TreeId
-
-Group = tuple[int, ...]
-"""Matching subscriptions of one client, by number."""
+from broker_service.routing.routing_tables import Group, TreeId
 
 
 class AdvertiseHeader(msgspec.Struct, frozen=True, array_like=True):
