@@ -122,6 +122,7 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
             # Re-planning between stages costs more than it saves where all data is on this host.
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.shuffle.partitions": "4",
+            "spark.sql.inMemoryColumnarStorage.compressed": "false",
             # By default, more than 128 publications in a task would be sorted instead of hashed.
             "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
         }
