@@ -19,7 +19,7 @@ from broker_service.rpc import Stream
 from broker_service.service import Service
 from broker_service.wire import MalformedFrameError, decode_link_frame, encode_link_frames
 
-ACKNOWLEDGE_AFTER = 0.05
+ACKNOWLEDGE_AFTER = 0.1
 """Seconds a neighbour waits at most for an acknowledgement."""
 
 MISSED_HEARTBEATS = 3
