@@ -13,6 +13,7 @@ from analysis.errors import RunDirectoryError
 from topology.files import load
 from topology.model import BrokerId, OverlayError
 
+TOPOLOGY = "topology.json"
 RUN_PHASE = "run"
 STOP_PHASE = "stop"
 UNKNOWN_FIDELITY = "UNKNOWN"
@@ -33,6 +34,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     phases: list[Phase] = []
     interrupted: bool = False
+    topology: str = TOPOLOGY
+    """The file of its overlay, in the run directory."""
 
     def phase(self, name: str) -> Phase | None:
         return next((phase for phase in self.phases if phase.name == name), None)
@@ -78,6 +81,7 @@ class RunDirectory:
     manifest: Manifest
     fidelity: Fidelity
     brokers: tuple[BrokerId, ...]
+    """Those of all variants' overlays."""
 
     @property
     def logs(self) -> Path:
@@ -98,7 +102,9 @@ def open_run(path: Path) -> RunDirectory:
         raise RunDirectoryError(f"{path}: no such run directory; `brokerlab emulate` prints the path of its own")
     manifest = _read(path / "manifest.json", Manifest)
     fidelity = _read(path / "fidelity.json", Fidelity) if (path / "fidelity.json").exists() else Fidelity()
-    run = RunDirectory(path, manifest, fidelity, _brokers(path / "topology.json"))
+    overlays = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
+    brokers = {broker: None for name in overlays for broker in _brokers(path / name)}
+    run = RunDirectory(path, manifest, fidelity, tuple(brokers))
     if not manifest.variants:
         raise RunDirectoryError(f"{path / 'manifest.json'}: variants: none began, so there is nothing to analyse")
     if not run.log_files:

@@ -23,6 +23,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     name: str
     settings: dict[str, Any] = {}
     """Path in the scenario to the value this variant gives it."""
+    topology: str = "topology.json"
+    """The file of its overlay, in the run directory; variants over the same overlay share one."""
     phases: list[Phase] = []
     interrupted: bool = False
 

@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 
 from analysis.errors import RunDirectoryError
 from analysis.results import read_table
+from analysis.run_directory import TOPOLOGY
 from analysis.summary import Summary, read_summary
 from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
 from topology.files import load
-from topology.model import Overlay
+from topology.model import Overlay, OverlayError
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -31,6 +32,11 @@ class HostDescription(msgspec.Struct, frozen=True):
     system: str
 
 
+class VariantDescription(msgspec.Struct, frozen=True):
+    name: str
+    topology: str = TOPOLOGY
+
+
 class RunDescription(msgspec.Struct, frozen=True):
     """What the report shows of `manifest.json`."""
 
@@ -42,6 +48,7 @@ class RunDescription(msgspec.Struct, frozen=True):
     links: Choice
     kernel: str
     host: HostDescription
+    variants: list[VariantDescription] = []
     versions: dict[str, str] = {}
     image: str | None = None
     git_revision: str | None = None
@@ -99,7 +106,8 @@ class ReportData:
 
     directory: Path
     run: RunDescription
-    overlay: Overlay
+    overlays: dict[str, Overlay]
+    """By variant."""
     fidelity: FidelityReport
     summary: Summary
     delays: list[DelayOverTime]
@@ -125,13 +133,13 @@ def read_report_data(session: SparkSession, directory: Path) -> ReportData:
             if fidelity_file.exists()
             else FidelityReport()
         )
-        overlay = load(directory / "topology.json")
-    except (OSError, msgspec.DecodeError) as error:
+        overlays = {variant.name: load(directory / variant.topology) for variant in run.variants}
+    except (OSError, msgspec.DecodeError, OverlayError) as error:
         raise RunDirectoryError(f"{directory}: {error}") from error
     return ReportData(
         directory=directory,
         run=run,
-        overlay=overlay,
+        overlays=overlays,
         fidelity=fidelity,
         summary=read_summary(directory),
         delays=sorted(read_table(session, results, DelayOverTime), key=lambda row: row.second),

@@ -50,12 +50,12 @@ def overlay_figure(
     return figure
 
 
-def busiest_link(overlay: Overlay, links: Sequence[LinkLoad]) -> int:
+def busiest_link(links: Sequence[LinkLoad]) -> int:
     """The most publications that any link of any variant carried, both directions together; at least 1."""
-    by_variant: dict[str, dict[tuple[str, str], LinkLoad]] = defaultdict(dict)
+    carried: dict[tuple[str, frozenset[str]], int] = defaultdict(int)
     for row in links:
-        by_variant[row.variant][row.source, row.target] = row
-    return max((_publications(load, link) for load in by_variant.values() for link in overlay.links), default=1) or 1
+        carried[row.variant, frozenset((row.source, row.target))] += row.publications
+    return max(carried.values(), default=1) or 1
 
 
 def _publications(load: Mapping[tuple[str, str], LinkLoad], link: Link) -> int:

@@ -87,10 +87,10 @@ def render(data: ReportData) -> str:
 def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
     name = variant.name
     overlay = figures.overlay_figure(
-        data.overlay,
+        data.overlays[name],
         [row for row in data.links if row.variant == name],
         [row for row in data.messages if row.variant == name],
-        figures.busiest_link(data.overlay, data.links),
+        figures.busiest_link(data.links),
     )
     fidelity = data.fidelity.of(name)
     return VariantView(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.comparison import Comparison
 from analysis.report.data import ReportData, VariantFidelity
 from analysis.summary import CORRECT, UNJUDGED, Delivery
+from topology.model import Overlay
 
 FIDELITY_SENTENCES = {
     "VALID": "Links, processors and logs kept what was asked of them, so the numbers describe the overlay.",
@@ -60,12 +61,9 @@ def comparison_sentence(comparison: Comparison) -> str:
 def what_was_run(data: ReportData) -> list[tuple[str, str]]:
     """The run in a few rows: label and value."""
     run = data.run
-    brokers, links = len(data.overlay.brokers), len(data.overlay.links)
-    degree = 2 * links / brokers if brokers else 0
     scenario = run.scenario
     return [
-        ("Overlay", f"{data.overlay.name}: {brokers} brokers, {links} links, mean degree {degree:.1f}"),
-        ("Links", _link_range(data)),
+        *_overlays(data),
         ("Routing", ", ".join(f"{key} {value}" for key, value in _flat(scenario.get("routing")))),
         ("Seed", str(run.seed)),
         ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
@@ -75,13 +73,26 @@ def what_was_run(data: ReportData) -> list[tuple[str, str]]:
     ]
 
 
+def _overlays(data: ReportData) -> list[tuple[str, str]]:
+    """The overlay and its links; once, where all variants have the same."""
+    distinct = {name: overlay for name, overlay in data.overlays.items() if overlay != data.overlays[data.variants[0]]}
+    shown = {data.variants[0]: data.overlays[data.variants[0]], **distinct}
+    rows = []
+    for name, overlay in shown.items():
+        suffix = f", {name}" if distinct else ""
+        brokers, links = len(overlay.brokers), len(overlay.links)
+        size = f"{overlay.name}: {brokers} brokers, {links} links, mean degree {2 * links / brokers:.1f}"
+        rows += [(f"Overlay{suffix}", size), (f"Links{suffix}", _link_range(overlay))]
+    return rows
+
+
 def _flat(section: object) -> list[tuple[str, object]]:
     return list(section.items()) if isinstance(section, dict) else []
 
 
-def _link_range(data: ReportData) -> str:
-    delays = sorted(link.forward.delay * 1000 for link in data.overlay.links)
-    rates = sorted({link.forward.rate for link in data.overlay.links if link.forward.rate is not None})
+def _link_range(overlay: Overlay) -> str:
+    delays = sorted(link.forward.delay * 1000 for link in overlay.links)
+    rates = sorted({link.forward.rate for link in overlay.links if link.forward.rate is not None})
     if not delays:
         return "none"
     text = f"one-way delay {delays[0]:.1f} to {delays[-1]:.1f} ms"

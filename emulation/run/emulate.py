@@ -30,6 +30,7 @@ from emulation.run.session import Session, open_log
 from emulation.run.variant import VariantRun
 from emulation.runtimes import ContainerRuntime, ProcessRuntime, Runtime
 from emulation.runtimes.ladder import Rungs
+from topology import Overlay
 
 _AROUND = 12.0
 """Seconds that starting and stopping a variant is expected to take."""
@@ -63,7 +64,7 @@ def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Ca
         journal = Journal(place.journal)
         stack.callback(journal.close)
         log = open_log(place)
-        topology.save(plan.variants[0].overlay, place.directory / "topology.json")
+        overlays = _save_overlays(plan, place)
         record = _manifest(plan, rungs)
         manifest.write(record, place.directory)
         os.environ[RUN_VARIABLE] = plan.run_id  # for the children that others start
@@ -80,7 +81,7 @@ def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Ca
             log=log,
         )
         try:
-            measured = _run_variants(session, plan, rungs, when_over)
+            measured = _run_variants(session, plan, overlays, rungs, when_over)
         except NetworkError as error:
             log.error("network", error=str(error))
             raise HostError(str(error)) from error
@@ -121,7 +122,23 @@ def _manifest(plan: Plan, rungs: Rungs) -> Manifest:
     )
 
 
-def _run_variants(session: Session, plan: Plan, rungs: Rungs, when_over: Callable[[], None]) -> list[Measurements]:
+def _save_overlays(plan: Plan, place: RunPlace) -> list[str]:
+    """The name of each variant's overlay file: `topology.json`, and another for each overlay that differs from it."""
+    saved: list[tuple[str, Overlay]] = []
+    names: list[str] = []
+    for variant in plan.variants:
+        name = next((name for name, overlay in saved if overlay == variant.overlay), None)
+        if name is None:
+            name = f"topology-{place.variant(variant.name).name}.json" if saved else "topology.json"
+            topology.save(variant.overlay, place.directory / name)
+            saved.append((name, variant.overlay))
+        names.append(name)
+    return names
+
+
+def _run_variants(
+    session: Session, plan: Plan, overlays: list[str], rungs: Rungs, when_over: Callable[[], None]
+) -> list[Measurements]:
     """Runs the variants one after another, until all are done or the user interrupts."""
     measured: list[Measurements] = []
     ahead = [variant.scenario.timeline.duration + _AROUND for variant in plan.variants]
@@ -129,6 +146,7 @@ def _run_variants(session: Session, plan: Plan, rungs: Rungs, when_over: Callabl
         session.snapshot.begin_variant(variant.name, number + 1, time.monotonic() + sum(ahead[number:]))
         last = number == len(plan.variants) - 1
         run = VariantRun(session, variant, rungs.driver, when_over if last else _nothing)
+        run.record.topology = overlays[number]
         session.manifest.variants.append(run.record)
         measured.append(run.measured)
         try:

@@ -49,8 +49,8 @@ def handled(broker: str, kind: str, from_clients: int, received: int, variant: s
 
 def test_link_load_counts_both_directions_and_variants_share_the_scale() -> None:
     links = [load("B1", "B2", 30), load("B2", "B1", 10), load("B2", "B3", 5), load("B1", "B2", 60, "dynamic")]
-    assert figures.busiest_link(TRIANGLE, links) == 60
-    assert figures.busiest_link(TRIANGLE, []) == 1
+    assert figures.busiest_link(links) == 60
+    assert figures.busiest_link([]) == 1
 
 
 def test_overlay_draws_every_link_once_and_tells_about_both_directions() -> None:
