@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -33,30 +32,29 @@ class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
     """Other lines that are no record of the log schema."""
 
 
-@dataclass(frozen=True)
-class Logs:
-    """All records of a run, cached, and what is missing from them."""
+def read_lines(session: SparkSession, run: RunDirectory) -> DataFrame:
+    """Every line of the run's logs by the schema, none of it inferred; kept in memory, as nearly everything needs it.
 
-    records: DataFrame
-    """One row per log record, with the columns of `TraceRecord`."""
-    loss: LogLoss
-
-
-def read_logs(session: SparkSession, run: RunDirectory) -> Logs:
-    """Reads every log of the run by the schema, none of it inferred. A line that cannot be read is counted."""
+    The columns are those of `TraceRecord`, and one that tells the lines that are none.
+    """
     schema = StructType([*spark_schema(TraceRecord).fields, StructField(_UNREADABLE, StringType())])
-    files = [str(file.resolve()) for file in run.log_files]
+    files = [file.resolve().as_uri() for file in run.log_files]
     lines = session.read.schema(schema).json(files, mode="PERMISSIVE", columnNameOfCorruptRecord=_UNREADABLE)
-    lines = lines.withColumn(_UNREADABLE, F.when(~_readable(), F.coalesce(_UNREADABLE, F.lit(""))))
-    lines = lines.persist(StorageLevel.MEMORY_AND_DISK)
-    unreadable = F.col(_UNREADABLE)
-    counted = lines.agg(F.count("*"), F.count(unreadable)).first()
+    return lines.withColumn(_UNREADABLE, ~_readable()).persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def records_of(lines: DataFrame) -> DataFrame:
+    """Those of `read_lines` that are log records."""
+    return lines.where(~F.col(_UNREADABLE)).drop(_UNREADABLE)
+
+
+def log_loss(lines: DataFrame, run: RunDirectory) -> LogLoss:
+    """Counts what could and what could not be read. Runs a Spark job."""
+    counted = lines.agg(F.count("*"), F.count_if(F.col(_UNREADABLE))).first()
     assert counted is not None
     total, damaged = counted
     torn = min(damaged, sum(map(count_torn, run.log_files))) if damaged else 0
-    loss = LogLoss(records=total - damaged, torn=torn, malformed=damaged - torn)
-    records = lines.where(unreadable.isNull()).drop(_UNREADABLE)
-    return Logs(records, loss)
+    return LogLoss(records=total - damaged, torn=torn, malformed=damaged - torn)
 
 
 def _readable() -> Column:

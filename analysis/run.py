@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.errors import AnalysisHostError
-from analysis.logs import read_logs
+from analysis.logs import log_loss, read_lines, records_of
 from analysis.pipeline import build_tables
 from analysis.results import write_table
 from analysis.run_directory import RunDirectory, open_run
@@ -34,7 +34,7 @@ def analyze(run_directory: Path, master: str = LOCAL_MASTER, on_progress: Progre
     run = open_run(run_directory)
     tell = on_progress or _silence
     tell("starting Spark")
-    with open_session(master) as session:
+    with open_session(master, log_bytes=sum(file.stat().st_size for file in run.log_files)) as session:
         return analyze_in(session, run, tell)
 
 
@@ -44,13 +44,15 @@ def analyze_in(session: SparkSession, run: RunDirectory, on_progress: Progress |
     with _errors_in_words(run.path), ThreadPoolExecutor(JOBS_SIDE_BY_SIDE) as executor:
         run.results.mkdir(exist_ok=True)
         tell("reading logs")
-        logs = read_logs(session, run)
-        tell(f"computing tables from {logs.loss.records:,} records")
-        tables = build_tables(session, run, logs.records)
+        lines = read_lines(session, run)
+        counting = executor.submit(log_loss, lines, run)
+        tables = build_tables(session, run, records_of(lines))  # plans them, while the logs are being read
+        loss = counting.result()
+        tell(f"computing tables from {loss.records:,} records")
         writing = {
             executor.submit(write_table, table, run.results, name): name for name, table in tables.by_name.items()
         }
-        summary = summarise(run, logs.loss, tables, executor)
+        summary = summarise(run, loss, tables, executor)
         for number, done in enumerate(as_completed(writing), 1):
             done.result()
             tell(f"wrote {writing[done]} ({number} of {len(writing)})")

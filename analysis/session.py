@@ -31,22 +31,27 @@ LOCAL_MASTER = "local[2]"
 OLDEST_JAVA = 17
 LARGEST_HEAP_MB = 4096
 """Of the Java process; never more than half of the host's memory."""
+MUCH_TO_READ = 100_000_000
+"""Bytes of logs from which on Java's optimising compiler earns what it costs (about a dozen CPU seconds)."""
 STOP_SECONDS = 10.0
 """How long the Java process may take to end before it is killed."""
 _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
 
 @contextmanager
-def open_session(master: str = LOCAL_MASTER, scratch_parent: Path | None = None) -> Iterator[SparkSession]:
+def open_session(
+    master: str = LOCAL_MASTER, scratch_parent: Path | None = None, log_bytes: int = 0
+) -> Iterator[SparkSession]:
     """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
+    `log_bytes` says how much will be read, where that is known: little is read soonest by code that is compiled lightly.
     Raises `AnalysisHostError` without Java 17 or newer, or when the master cannot be reached.
     """
     check_java()
     scratch = Path(tempfile.mkdtemp(prefix="brokerlab-spark-", dir=scratch_parent))
     try:
         with _standard_error_file(scratch) as spark_log:
-            session = _start(master, scratch, spark_log)
+            session = _start(_settings(master, scratch, log_bytes), scratch, spark_log)
             try:
                 yield session
             finally:
@@ -78,9 +83,9 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _start(master: str, scratch: Path, spark_log: int) -> SparkSession:
+def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSession:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
-    configuration = SparkConf().setAll(list(_settings(master, scratch).items()))
+    configuration = SparkConf().setAll(list(settings.items()))
     try:
         with _own_interrupt_handler():
             gateway = launch_gateway(configuration, {"stdout": spark_log, "stderr": spark_log})  # type: ignore[no-untyped-call]
@@ -91,16 +96,20 @@ def _start(master: str, scratch: Path, spark_log: int) -> SparkSession:
         said = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
         _end_java()
         reason = next((line for line in reversed(said) if "rror" in line or "xception" in line), str(error))
-        raise AnalysisHostError(f"Spark did not start with master {master!r}: {reason.strip()}") from error
+        raise AnalysisHostError(
+            f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}"
+        ) from error
 
 
-def _settings(master: str, scratch: Path) -> dict[str, str]:
+def _settings(master: str, scratch: Path, log_bytes: int) -> dict[str, str]:
+    compiler = () if log_bytes > MUCH_TO_READ else ("-XX:TieredStopAtLevel=1",)
     java_options = " ".join(
         (
             f"-Djava.io.tmpdir={scratch}",
             f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
             "-XX:+UseParallelGC",
             "-XX:-UsePerfData",
+            *compiler,
         )
     )
     settings = {

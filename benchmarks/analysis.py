@@ -174,7 +174,7 @@ def main() -> None:
         size = sum(file.stat().st_size for file in (scratch / "run" / "logs").iterdir())
         print(f"{synthetic.written:,} records ({size / 1e6:.0f} MB), {synthetic.publications:,} publications")
         run, begin = open_run(scratch / "run"), time.perf_counter()
-        with open_session(options.master) as session:
+        with open_session(options.master, log_bytes=size) as session:
             started = time.perf_counter()
             summary = analyze_in(session, run, lambda what: print(f"  {time.perf_counter() - started:5.1f} s  {what}"))
             seconds = time.perf_counter() - started

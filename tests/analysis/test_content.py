@@ -16,7 +16,7 @@ from broker_service.language.relations import matches as language_matches
 from broker_service.trace import PredicateRecord, TraceRecord
 from tests.analysis.history import predicate
 
-ATTRIBUTES = ("class", "a", "b")
+ATTRIBUTES = ("a", "b")
 NUMBERS = (-1.5, -0.0, 0.0, 1.0, 2.0, 1e300)
 STRINGS = ("", "a", "ab", "b", "é", "\uffff", "\U00010000", "\U00010000a")
 """The last two are ordered the other way round by UTF-16 units, as Java compares strings."""
@@ -26,8 +26,11 @@ Contents = dict[str, float | str]
 
 
 def contents(rng: random.Random) -> Contents:
+    """A publication's class is always there, and always a string."""
     chosen = [name for name in ATTRIBUTES if rng.random() < 0.8]
-    return {"class": "a"} | {name: rng.choice(NUMBERS if rng.random() < 0.5 else STRINGS) for name in chosen}
+    return {"class": rng.choice(STRINGS)} | {
+        name: rng.choice(NUMBERS if rng.random() < 0.5 else STRINGS) for name in chosen
+    }
 
 
 def conjunction(rng: random.Random) -> list[PredicateRecord]:
@@ -37,14 +40,16 @@ def conjunction(rng: random.Random) -> list[PredicateRecord]:
 def any_predicate(rng: random.Random) -> PredicateRecord:
     operator = rng.choice(list(Operator)).value
     numeric = operator in ("=", "<>", "<", "<=", ">", ">=") or (operator == "isPresent" and rng.random() < 0.5)
-    return predicate(rng.choice(ATTRIBUTES), operator, rng.choice(NUMBERS if numeric else STRINGS))
+    return predicate(rng.choice(("class", *ATTRIBUTES)), operator, rng.choice(NUMBERS if numeric else STRINGS))
 
 
 def as_language(predicates: list[PredicateRecord]) -> tuple[Predicate, ...]:
     def value(record: PredicateRecord) -> float | str:
         return record.number if record.string is None else record.string  # type: ignore[return-value]
 
-    return tuple(Predicate(each.attribute, operator_named(each.operator), value(each)) for each in predicates)
+    return tuple(
+        Predicate(each.attribute, operator_named(each.operator, value(each)), value(each)) for each in predicates
+    )
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.logs import count_torn, read_logs
+from analysis.logs import count_torn, log_loss, read_lines, records_of
 from analysis.run_directory import open_run
 from analysis.schema import spark_schema
 from broker_service.trace import Event, TraceRecord
@@ -23,15 +23,17 @@ def test_damaged_lines_are_counted_by_how_they_came_about(spark: SparkSession, t
     wrong_type = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":"many"}\n'
     (directory / "logs" / "B1.jsonl").write_bytes(RECORD + RECORD[:20] + b"\n" + START + RECORD + RECORD[:31])
     (directory / "logs" / "B2.jsonl").write_bytes(b"what?\n" + RECORD + no_time + wrong_type)
-    logs = read_logs(spark, open_run(directory))
-    assert (logs.loss.records, logs.loss.torn, logs.loss.malformed) == (whole + 4, 2, 3)
-    assert logs.records.count() == whole + 4
+    run = open_run(directory)
+    lines = read_lines(spark, run)
+    loss = log_loss(lines, run)
+    assert (loss.records, loss.torn, loss.malformed) == (whole + 4, 2, 3)
+    assert records_of(lines).count() == whole + 4
 
 
 def test_a_record_survives_the_way_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     history = joined("base").publish("P:ü", price=1e-7)
-    logs = read_logs(spark, open_run(write_run(tmp_path / "run", [history])))
-    rows = [row.asDict(recursive=True) for row in logs.records.collect()]
+    lines = read_lines(spark, open_run(write_run(tmp_path / "run", [history])))
+    rows = [row.asDict(recursive=True) for row in records_of(lines).collect()]
     found = [msgspec.convert({k: v for k, v in row.items() if v is not None}, TraceRecord) for row in rows]
     assert sorted(map(msgspec.json.encode, found)) == sorted(map(msgspec.json.encode, history.records))
 
