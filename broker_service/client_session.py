@@ -31,6 +31,9 @@ _REQUEST_OVERHEAD = 64
 _CHARACTER_BYTES = 4
 """Bytes of a character of a name at most."""
 
+_FRAMES_AT_ONCE = 16
+"""Frames that are made together; the broker may not take them."""
+
 _CLOSE_WITHIN = 2.0
 """Seconds that closing a session may take to hand over what waits."""
 
@@ -156,11 +159,12 @@ class ClientSession:
 
     def take(self) -> Sequence[bytes]:
         """The next frames, for the stream."""
-        queue = self._queue
-        if not queue:
-            return ()
-        requests = [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
-        return encode_client_frames(requests, self._limits.message_bytes)
+        queue, limits = self._queue, self._limits
+        frames: list[bytes] = []
+        while queue and len(frames) < _FRAMES_AT_ONCE:
+            requests = [queue.popleft() for _ in range(min(len(queue), limits.batch))]
+            frames += encode_client_frames(requests, limits.message_bytes)
+        return frames
 
     def receive(self, data: bytes) -> None:
         """A frame from the stream."""

@@ -54,7 +54,7 @@ class Duplex:
         raise NotImplementedError
 
     def next_frames(self) -> Sequence[bytes]:
-        """What to write now; nothing when the stream may rest until `wake`."""
+        """All that can be written now; nothing when the stream may rest until `wake`."""
         raise NotImplementedError
 
     @property
@@ -116,8 +116,9 @@ class Duplex:
                 self._idle = loop.create_future()
                 self._rested.set()
                 await self._idle
-                delay = self._pace.take(time.monotonic())
-                if delay > 0:
-                    await asyncio.sleep(delay)
+                continue
             for frame in frames:
                 await write(frame)
+            delay = self._pace.take(time.monotonic())
+            if delay > 0:
+                await asyncio.sleep(delay)

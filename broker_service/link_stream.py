@@ -65,7 +65,10 @@ class LinkStream(Duplex):
         self._must_speak = False
         self._spoke = True
         self._acknowledged = link.received
-        return encode_link_frames(messages, link.received, self._largest)
+        frames = encode_link_frames(messages, link.received, self._largest)
+        while messages := link.take():
+            frames += encode_link_frames(messages, link.received, self._largest)
+        return frames
 
     def beat(self) -> None:
         """The link's heart beats: once in `Limits.heartbeat` seconds."""

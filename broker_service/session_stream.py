@@ -12,6 +12,9 @@ from broker_service.rpc import Stream
 from broker_service.service import Service
 from broker_service.wire import decode_client_frame, encode_broker_frames
 
+FRAMES_AT_ONCE = 16
+"""Frames taken from a session's queue together; what its client does not read shall wait in the queue."""
+
 
 class SessionStream(Duplex):
     """One session, for as long as its stream lasts."""
@@ -30,8 +33,10 @@ class SessionStream(Duplex):
         self._service.submit(self._handle, decode_client_frame(data))
 
     def next_frames(self) -> Sequence[bytes]:
-        events = self.session.take(self._batch)
-        return encode_broker_frames(events, self._largest) if events else ()
+        frames: list[bytes] = []
+        while len(frames) < FRAMES_AT_ONCE and (events := self.session.take(self._batch)):
+            frames += encode_broker_frames(events, self._largest)
+        return frames
 
     def stop_handling(self) -> None:
         """Further requests are not taken."""
