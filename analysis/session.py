@@ -44,7 +44,7 @@ def open_session(
 ) -> Iterator[SparkSession]:
     """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
-    `log_bytes` says how much will be read, where that is known: little is read soonest by code that is compiled lightly.
+    `log_bytes` says how much will be read, where that is known: lightly compiled code reads little soonest.
     Raises `AnalysisHostError` without Java 17 or newer, or when the master cannot be reached.
     """
     check_java()
