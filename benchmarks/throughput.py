@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.language import Value
 from broker_service.trace import PredicateRecord
 from emulation.driver import DriverConfig
 from emulation.workload.operations import Operation, OperationKind, write_operations
@@ -183,7 +184,7 @@ def publisher(rate: float, count: int) -> Iterable[Operation]:
     yield Operation(at=0, client="P1", broker="B1", operation=OperationKind.ADVERTISE, id="a1", predicates=every)
     for n in range(count):
         price = 50 + n % 97 / 4
-        content = {
+        content: dict[str, Value] = {
             "class": "STOCK", "symbol": "ACME", "open": price, "high": price + 1.25, "low": price - 1.5,
             "close": price + 0.5, "volume": 1_000_000 + n,
         }  # fmt: skip
@@ -217,20 +218,24 @@ class Driver:
         path = write(directory / f"{name}.json", config)
         with (directory / f"{name}.stderr").open("wb") as errors:
             self.process = start("emulation.driver", path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        if self.process.stdin is None or self.process.stdout is None:
+            raise RuntimeError("a driver is spoken to through pipes")
+        self._told, self._says = self.process.stdin, self.process.stdout
         self.read()
 
     def read(self) -> dict[str, Any]:
-        line = self.process.stdout.readline()
+        line = self._says.readline()
         if not line:
             raise RuntimeError(f"a driver ended: {self.log.with_suffix('.stderr').read_text()[-500:]}")
-        return json.loads(line)
+        status: dict[str, Any] = json.loads(line)
+        return status
 
     def begin(self, at: int) -> None:
-        self.process.stdin.write(json.dumps({"start": at}).encode() + b"\n")
-        self.process.stdin.flush()
+        self._told.write(json.dumps({"start": at}).encode() + b"\n")
+        self._told.flush()
 
     def end(self) -> None:
-        self.process.stdin.close()
+        self._told.close()
         self.process.wait(10)
 
 
