@@ -29,13 +29,13 @@ def journeys(records: DataFrame) -> DataFrame:
     Columns: variant, publication; publisher, intended_ns, published_ns, numbers, strings (its content), published (how
     often its client published it; 0 when nobody did); rejected; matching_brokers (how many brokers compared its
     content); arrivals (hops, time, broker, peer; in that order); waits (time, broker, peer, duration); notified
-    (time, client, broker, hops; in that order).
+    (client, time, broker, hops; in that order).
     """
     event, published = F.col("event"), F.col("event") == Event.PUBLISH
     concerned = [Event.PUBLISH, Event.RECEIVED, Event.SENT, Event.MATCHED, Event.NOTIFIED, Event.REJECTED]
     wait = F.struct("time", F.col("node").alias("broker"), "peer", "duration")
     arrival = F.struct("hops", "time", F.col("node").alias("broker"), "peer")
-    notified = F.struct("time", "client", F.col("peer").alias("broker"), "hops")
+    notified = F.struct("client", "time", F.col("peer").alias("broker"), "hops")
     of_publication = (F.coalesce("kind", F.lit("publish")) == "publish") & F.col("id").isNotNull()
     return (
         records.where(event.isin(concerned) & of_publication)
@@ -60,9 +60,8 @@ def _first(column: str, condition: Column) -> Column:
     return F.first(F.when(condition, F.col(column)), ignorenulls=True)
 
 
-def notifications(journeys: DataFrame, phases: DataFrame) -> DataFrame:
-    """The table `notifications`, from `journeys` and `phases.variant_times`."""
-    repeat = Window.partitionBy("variant", "publication", "client").orderBy("notified_ns")
+def notifications(journeys: DataFrame) -> DataFrame:
+    """The table `notifications`, from `journeys` (with variant times)."""
     earlier = (
         Window.partitionBy("variant", "publisher", "client")
         .orderBy("notified_ns", "published_ns")
@@ -84,10 +83,9 @@ def notifications(journeys: DataFrame, phases: DataFrame) -> DataFrame:
             F.coalesce("reached.one.hops", "reached.way.hops").alias("hops"),
             (F.col("reached.way.waited") / MILLISECOND).alias("queueing_ms"),
             F.col("reached.way.path").alias("path"),
+            F.col("reached.repeat").alias("repeat"),
+            seconds("intended_ns").alias("second"),
         )
-        .withColumn("repeat", F.row_number().over(repeat).cast("long") - 1)
-        .join(F.broadcast(phases), "variant", "left")
-        .withColumn("second", seconds("intended_ns"))
         .withColumn("overtaken", F.coalesce(F.max("published_ns").over(earlier) > F.col("published_ns"), F.lit(False)))
         .transform(as_table("notifications"))
     )
@@ -137,9 +135,10 @@ def _reached(ways: Column) -> Column:
         same_hops = notified.hops.isNull() | (way.hops == notified.hops)
         return (way.broker == notified.broker) & same_hops & (way.time <= notified.time)
 
-    def with_way(notified: Column) -> Column:
+    def with_way(notified: Column, index: Column) -> Column:
         way = F.try_element_at(F.filter(ways, lambda way: fits(way, notified)), F.lit(-1))
-        return F.struct(notified.alias("one"), way.alias("way"))
+        first = F.array_position("notified.client", notified.client)  # counts from 1; a client's stand side by side
+        return F.struct(notified.alias("one"), (index + 1 - first).alias("repeat"), way.alias("way"))
 
     return F.transform("notified", with_way)
 

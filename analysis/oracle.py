@@ -100,10 +100,9 @@ def standing(made: Column, published: Column, run_start: Column) -> Column:
     )
 
 
-def expected(journeys: DataFrame, lifetimes: DataFrame, times: DataFrame) -> DataFrame:
-    """The table `expected`, from `journeys`, `lifetimes` and `phases.variant_times`."""
-    subscriptions, advertisements = (lifetimes.where(F.col("made") == made) for made in _MADE)
-    publications = journeys.join(F.broadcast(times), "variant").transform(_with_entitlement(advertisements))
+def expected(publications: DataFrame, lifetimes: DataFrame) -> DataFrame:
+    """The table `expected`, from `journeys` (with variant times and entitlement) and `lifetimes`."""
+    subscriptions = lifetimes.where(F.col("made") == Event.SUBSCRIBE)
     claimed = _claims(publications.where(F.col("published") > 0), subscriptions.transform(with_interest))
     got = publications.withColumn("client", F.explode("notified.client")).withColumn("standing", F.lit(0))
     columns = ["variant", "publication", "client", "standing"]
@@ -125,8 +124,13 @@ def expected(journeys: DataFrame, lifetimes: DataFrame, times: DataFrame) -> Dat
     )
 
 
-def _with_entitlement(advertisements: DataFrame) -> Callable[[DataFrame], DataFrame]:
-    """Adds `entitlement`, the best standing of the advertisements it conforms to (0: none), and `cut_short`."""
+def with_entitlement(lifetimes: DataFrame) -> Callable[[DataFrame], DataFrame]:
+    """A step that adds two columns to `journeys` (with variant times).
+
+    `entitlement` is the best `Standing` of the advertisements that the publication conforms to, 0 without any;
+    `cut_short` tells that the run was interrupted too soon after it for its delivery to be expected.
+    """
+    advertisements = lifetimes.where(F.col("made") == Event.ADVERTISE)
     by_client = advertisements.groupBy("variant", F.col("client").alias("publisher")).agg(
         F.collect_list(F.struct("predicates", "issued_ns", "confirmed_ns", "withdrawn_ns")).alias("advertised")
     )

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from analysis import traffic
 from analysis.delays import delay_distribution, delays_by_hops, delays_over_time
 from analysis.journeys import journeys, notifications
-from analysis.oracle import expected, lifetimes
+from analysis.oracle import expected, lifetimes, with_entitlement
 from analysis.phases import phase_table, variant_times
 from analysis.run_directory import RunDirectory
 
@@ -21,6 +22,7 @@ class Tables:
 
     by_name: Mapping[str, DataFrame]
     journeys: DataFrame
+    """With the variant times and the entitlement of each publication."""
     lifetimes: DataFrame
     """Of subscriptions and advertisements together."""
 
@@ -30,14 +32,14 @@ class Tables:
 
 def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame) -> Tables:
     """Every table of `analysis.tables.TABLES`, from the records of a run's logs."""
-    times = variant_times(session, run.manifest.variants).cache()
-    ways = journeys(records).cache()
-    notified = notifications(ways, times).cache()
-    moved = traffic.activity(records).cache()
+    times = variant_times(session, run.manifest.variants)
     lives = lifetimes(records, run.brokers).cache()
+    ways = journeys(records).join(F.broadcast(times), "variant").transform(with_entitlement(lives)).cache()
+    notified = notifications(ways).cache()
+    moved = traffic.activity(records).cache()
     by_name = {
         "notifications": notified,
-        "expected": expected(ways, lives, times).cache(),
+        "expected": expected(ways, lives).cache(),
         "messages": traffic.messages(moved),
         "links": traffic.links(moved),
         "queues": traffic.queues(records, times),
