@@ -53,7 +53,8 @@ def conforms(predicates: Column, numbers: Column, strings: Column) -> Column:
     attributes = F.concat(F.map_keys(numbers), F.map_keys(strings))
 
     def satisfied(predicate: Column) -> Column:
-        return ~F.array_contains(attributes, predicate.attribute) | holds(predicate, numbers, strings)
+        missing = numbers[predicate.attribute].isNull() & strings[predicate.attribute].isNull()
+        return missing | holds(predicate, numbers, strings)
 
     advertised = F.transform(predicates, lambda predicate: predicate.attribute)
     return (
@@ -65,7 +66,7 @@ def conforms(predicates: Column, numbers: Column, strings: Column) -> Column:
 
 def with_interest(subscriptions: DataFrame) -> DataFrame:
     """Adds `interest`, which subscriptions of equal predicates (in any order) share."""
-    return subscriptions.withColumn("interest", F.md5(F.to_json(F.array_sort("predicates"))))
+    return subscriptions.withColumn("interest", F.md5(F.to_json(F.sort_array("predicates"))))
 
 
 def matches(publications: DataFrame, interests: DataFrame) -> DataFrame:

@@ -49,9 +49,9 @@ def journeys(records: DataFrame) -> DataFrame:
             F.count(F.when(published, 1)).alias("published"),
             (F.count(F.when(event == Event.REJECTED, 1)) > 0).alias("rejected"),
             F.size(F.collect_set(F.when(event == Event.MATCHED, F.col("node")))).alias("matching_brokers"),
-            F.array_sort(F.collect_list(F.when(event == Event.RECEIVED, arrival))).alias("arrivals"),
+            F.sort_array(F.collect_list(F.when(event == Event.RECEIVED, arrival))).alias("arrivals"),
             F.collect_list(F.when(event == Event.SENT, wait)).alias("waits"),
-            F.array_sort(F.collect_list(F.when(event == Event.NOTIFIED, notified))).alias("notified"),
+            F.sort_array(F.collect_list(F.when(event == Event.NOTIFIED, notified))).alias("notified"),
         )
     )
 
