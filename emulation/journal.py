@@ -7,6 +7,7 @@ and processes end with the machine anyway and containers carry the run's id as a
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import threading
@@ -68,8 +69,13 @@ class Journal:
             self._append(Change.IDENTIFY, Resource.PROCESS, name, identity)
 
     def removed(self, resource: Resource, name: str) -> None:
-        """To be called once the thing is gone."""
-        self._append(Change.REMOVE, resource, name)
+        """To be called once the thing is gone.
+
+        A full disk does not stop the removal of the rest: an entry that stays open makes a later clean-up look for
+        something that is gone, and no more.
+        """
+        with contextlib.suppress(OSError):
+            self._append(Change.REMOVE, resource, name)
 
     def close(self) -> None:
         with self._lock:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -63,9 +65,24 @@ class Session:
             self.log.info("phase ends", variant=record.name, phase=name)
 
 
+class _LogFile:
+    """The file of the emulator's own log. A full disk silences it, and must not end the run in disorder."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8", buffering=1)
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+
 def open_log(place: RunPlace) -> Any:
     """A logger that writes lines of key=value pairs to the run directory's `emulator.log`."""
-    file = (place.directory / "emulator.log").open("a", encoding="utf-8", buffering=1)
+    file: Any = _LogFile(place.directory / "emulator.log")
     return structlog.wrap_logger(
         structlog.WriteLogger(file),
         processors=[

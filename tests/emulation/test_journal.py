@@ -61,3 +61,11 @@ def test_remains_are_the_creations_without_a_later_removal(
             expected[resource].discard(name)
     journal.close()
     assert {resource: set(names) for resource, names in remains(journal.path).names.items()} == expected
+
+
+def test_on_a_full_disk_nothing_is_made_unrecorded_and_removal_goes_on() -> None:
+    journal = Journal(Path("/dev/full"))
+    with pytest.raises(OSError, match="No space left"):
+        journal.creating(Resource.CONTAINER, "one")
+    journal.removed(Resource.CONTAINER, "one")
+    journal.close()
