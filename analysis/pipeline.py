@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +14,9 @@ from analysis.journeys import journeys, notifications
 from analysis.oracle import expected, lifetimes, with_entitlement
 from analysis.phases import phase_table, variant_times
 from analysis.run_directory import RunDirectory
+
+Planned = Callable[[str, DataFrame], object]
+"""Is given each table's name and frame as soon as it is planned."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +33,31 @@ class Tables:
         return self.by_name[name]
 
 
-def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame) -> Tables:
-    """Every table of `analysis.tables.TABLES`, from the records of a run's logs."""
+def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame, planned: Planned) -> Tables:
+    """Plans every table of `analysis.tables.TABLES`, from the records of a run's logs.
+
+    Planning is a good part of the work on a short log, so each table is handed over at once and not with the last.
+    """
+    by_name: dict[str, DataFrame] = {}
+
+    def plan(name: str, table: DataFrame) -> DataFrame:
+        by_name[name] = table
+        planned(name, table)
+        return table
+
     times = variant_times(session, run.manifest.variants)
     lives = lifetimes(records, run.brokers).cache()
     ways = journeys(records).join(F.broadcast(times), "variant").transform(with_entitlement(lives)).cache()
-    notified = notifications(ways).cache()
+    notified = plan("notifications", notifications(ways).cache())
+    plan("expected", expected(ways, lives).cache())
     moved = traffic.activity(records).cache()
-    by_name = {
-        "notifications": notified,
-        "expected": expected(ways, lives).cache(),
-        "messages": traffic.messages(moved),
-        "links": traffic.links(moved),
-        "queues": traffic.queues(records, times),
-        "delays": delays_over_time(notified),
-        "distribution": delay_distribution(notified),
-        "hops": delays_by_hops(notified),
-        "matching": traffic.matching(moved),
-        "drops": traffic.drops(moved, run.brokers),
-        "phases": phase_table(session, run.manifest.variants),
-    }
+    plan("messages", traffic.messages(moved))
+    plan("links", traffic.links(moved))
+    plan("matching", traffic.matching(moved))
+    plan("drops", traffic.drops(moved, run.brokers))
+    plan("queues", traffic.queues(records, times))
+    plan("delays", delays_over_time(notified))
+    plan("distribution", delay_distribution(notified))
+    plan("hops", delays_by_hops(notified))
+    plan("phases", phase_table(session, run.manifest.variants))
     return Tables(by_name, ways, lives)

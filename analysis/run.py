@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from analysis.errors import AnalysisHostError
 from analysis.logs import log_loss, read_lines, records_of
@@ -46,12 +46,14 @@ def analyze_in(session: SparkSession, run: RunDirectory, on_progress: Progress |
         tell("reading logs")
         lines = read_lines(session, run)
         counting = executor.submit(log_loss, lines, run)
-        tables = build_tables(session, run, records_of(lines))  # plans them, while the logs are being read
+        writing: dict[Future[None], str] = {}
+
+        def write(name: str, table: DataFrame) -> None:
+            writing[executor.submit(write_table, table, run.results, name)] = name
+
+        tables = build_tables(session, run, records_of(lines), planned=write)
         loss = counting.result()
         tell(f"computing tables from {loss.records:,} records")
-        writing = {
-            executor.submit(write_table, table, run.results, name): name for name, table in tables.by_name.items()
-        }
         summary = summarise(run, loss, tables, executor)
         for number, done in enumerate(as_completed(writing), 1):
             done.result()
