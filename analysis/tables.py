@@ -78,7 +78,8 @@ class Notification(Struct, frozen=True, kw_only=True):
     hops: int | None
     """Overlay links travelled."""
     queueing_ms: float | None
-    """Waiting in output queues along the way it came, milliseconds; null when the log does not hold the whole way."""
+    """Waiting in output queues along the way it came, milliseconds; null when the log does not hold the whole way.
+    Waiting for service (a broker's set service time) is not in it."""
     path: list[str] | None
     """The brokers it came through, the publisher's first; null when the log does not hold the whole way."""
     second: int | None

@@ -74,8 +74,8 @@ def dynamic() -> History:
     published(history, "P:1", 110)
     forwarded(history, "P:1", "B1", "B3", 110.001, 1, 1)
     forwarded(history, "P:1", "B1", "B2", 110.004, 4, 1)
-    reached(history, "P:1", "B3", 110.007, 1)
     forwarded(history, "P:1", "B2", "B3", 110.020, 6, 2)
+    reached(history, "P:1", "B3", 110.028, 1)  # after both arrivals: only the hops tell by which
     reached(history, "P:1", "B3", 110.029, 2, client="T")
     published(history, "P:2", 111)
     forwarded(history, "P:2", "B1", "B2", 111.001, 1, 1)
@@ -163,12 +163,12 @@ def test_queues_keep_the_largest_of_each_second(spark: SparkSession, run: RunDir
 def test_delays(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
     over_time = {(row.variant, row.second): row for row in read_table(spark, run.results, DelayOverTime)}
     assert over_time["dynamic", 10].notifications == 2
-    assert over_time["dynamic", 10].mean_ms == pytest.approx((8 + 30) / 2)
+    assert over_time["dynamic", 10].mean_ms == pytest.approx((29 + 30) / 2)
     assert over_time["dynamic", 10].max_ms == pytest.approx(30)
     by_hops = {(row.variant, row.hops): row for row in read_table(spark, run.results, DelayByHops)}
     assert by_hops["fixed", 2].p50_ms == pytest.approx(520)
     assert by_hops["fixed", 2].queueing_share == pytest.approx(4 / 520)
-    assert by_hops["dynamic", 1].queueing_share == pytest.approx(1 / 8), "only ways that are known count"
+    assert by_hops["dynamic", 1].queueing_share == pytest.approx(1 / 29), "only ways that are known count"
     for row in read_table(spark, run.results, DelayDistribution):
         assert row.upper_ms == pytest.approx(row.lower_ms * 10**0.05)
         if row.variant == "fixed":
@@ -205,7 +205,7 @@ def test_variants_are_compared_over_pairs(summary: Summary) -> None:
     compared = summary.comparison
     assert compared is not None
     assert (compared.reference, compared.variant, compared.pairs, compared.interval) == ("fixed", "dynamic", 2, None)
-    assert compared.relative_difference == pytest.approx((8 + 10) / (8 + 520) - 1)
+    assert compared.relative_difference == pytest.approx((29 + 10) / (8 + 520) - 1)
 
 
 def test_the_summary_is_on_disk_as_returned(run: RunDirectory, summary: Summary) -> None:
