@@ -34,6 +34,8 @@ CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/lo
 _PARALLEL = 8
 """Docker requests at a time; more only queue up in the daemon."""
 _LAST_LINES = 20
+_SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
+"""A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -125,8 +127,8 @@ class ContainerRuntime:
                 read_only=True,
                 cap_drop=["ALL"],
                 security_opt=["no-new-privileges"],
-                pids_limit=4,
-                mem_limit=16 * 1024 * 1024,
+                pids_limit=_SANDBOX_PROCESSES,
+                mem_limit=_SANDBOX_MEMORY,
                 log_config=LogConfig(type="none"),
             ),
         )
