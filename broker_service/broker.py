@@ -209,7 +209,7 @@ class Broker:
             if present.body == request.body:
                 return
             self._unsubscribe(client, request)
-        subscribed = Subscribed(self._new_id(), subscription, request.body)
+        subscribed = Subscribed(self._new_id(), request.body)
         client.subscriptions[request.id] = subscribed
         self._perform(self._router.subscribe(client.id, subscribed.id, subscription))
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from broker_service.language import Advertisement, Subscription
+from broker_service.language import Advertisement
 from broker_service.messages import ClientEvent, ClientId
 
 
@@ -53,7 +53,6 @@ class Subscribed:
     """A subscription of a client, and the identifier it has in the overlay."""
 
     id: str
-    subscription: Subscription
     body: bytes
 
 

@@ -180,7 +180,7 @@ class PublicationRoutingTable:
 
         The routes of a group are those of its first subscription that is still known; `NO_ROUTES` when none is.
         """
-        known = self._by_home.get(home, {})
+        known = self.at_home(home)
         together: dict[Routes, list[Group]] = {}
         for group in groups:
             entry = known.get(group[0])

@@ -104,6 +104,7 @@ class TidRouter:
         self._context = context
         self._options = options
         self._home = Home(context.broker, context.incarnation)
+        self._home_name = str(self._home)
         self._neighbours = tuple(context.neighbours)
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable()
@@ -228,7 +229,7 @@ class TidRouter:
         header = decode_publish(message.header)
         destinations = dict(header.destinations)
         actions: list[Action] = []
-        here = destinations.pop(str(self._home), ())
+        here = destinations.pop(self._home_name, ())
         if here:
             actions.append(Deliver(self._subscribers(here), message))
         if destinations:
@@ -244,7 +245,7 @@ class TidRouter:
 
     def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
         """The clients whose subscriptions these are; one withdrawn in the meantime is passed over."""
-        known = self._subscriptions.at_home(str(self._home))
+        known = self._subscriptions.at_home(self._home_name)
         clients = {known[number].client: None for group in groups for number in group if number in known}
         return tuple(clients)
 
