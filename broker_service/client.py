@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from broker_service.client_session import ClientSession, SessionLimits
+from broker_service.client_requests import SessionLimits
+from broker_service.client_session import ClientSession
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome

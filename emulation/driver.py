@@ -25,7 +25,8 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from broker_service.client_session import ClientSession, ConnectError, SessionFullError, SessionLimits, TooLargeError
+from broker_service.client_requests import SessionFullError, SessionLimits, TooLargeError
+from broker_service.client_session import ClientSession, ConnectError
 from broker_service.gauges import LoopLag
 from broker_service.language import ContentError
 from broker_service.messages import ClientEvent, Operation, Outcome

@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 
 from broker_service.client import RejectedError, Session
-from broker_service.client_session import (
-    ClientSession,
-    ConnectError,
-    SessionFullError,
-    SessionLimits,
-    TooLargeError,
-)
+from broker_service.client_requests import SessionFullError, SessionLimits, TooLargeError
+from broker_service.client_session import ClientSession, ConnectError
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
