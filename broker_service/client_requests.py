@@ -107,7 +107,7 @@ class ClientRequests:
             self._answered(event)
 
     def say_again(self) -> None:
-        """After a reconnection: all that stands goes before the publications that wait; what a new session settles is settled."""
+        """After a reconnection: all that stands goes first, and what a new session settles is settled."""
         unanswered = {(each.client, each.operation, each.id): number for number, each in self._unanswered.items()}
         publications = [request for request in self._queue if request.operation is Operation.PUBLISH]
         standing = [
