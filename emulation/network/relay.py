@@ -45,8 +45,8 @@ from emulation.network.relay_messages import (
     Request,
     SetUp,
 )
-from emulation.network.shaping import Drop, Shaper, needs_single_frames
 from emulation.network.tap import HEADER_SIZE, expect_frames, expect_segments, open_tap
+from emulation.shaping import Drop, Shaper, needs_single_frames
 from topology.model import LinkProperties
 
 REAL_TIME_PRIORITY = 10

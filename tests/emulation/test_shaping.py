@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.shaping import Drop, Shaper, standard_quantiles
+from emulation.shaping import Drop, Shaper, standard_quantiles
 from topology.model import JitterDistribution, LinkProperties
 
 MILLISECOND = 1_000_000

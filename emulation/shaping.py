@@ -10,7 +10,7 @@ Rules, in the order a frame meets them:
 4. Delay and jitter follow. Jitter is drawn for each frame on its own; a sum below zero counts as zero.
 5. Frames never overtake each other: one that would leaves together with the one before it. Frames that follow each
    other more closely than the jitter is wide are therefore later, in the mean, than their delay says. (Netem is made to
-   do the same, see `netem.py`.)
+   do the same, see `network/netem.py`.)
 
 Changed properties hold for frames that arrive from then on; what is under way keeps its time.
 """
