@@ -1,0 +1,107 @@
+"""The shipped claims are sound, and a mistake in a file of claims is told by file, claim and field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from analysis.claims import ClaimsError, Kind, load_claims
+from analysis.claims.model import leaves
+
+PAPERS = {"tid": {"system": "PADRES", "year": 2008, "file": "tid.txt"}}
+RECIPE = {"scenario": "tid/tid-5a.yaml", "measure": "relative delay"}
+FACTS = Path("/work/shared/papers/claims.yaml")
+
+
+def claim(**fields: Any) -> dict[str, Any]:
+    return {"id": "x-1", "paper": "tid", "kind": "ratio", "what": "delay", "published": -0.2, **fields}
+
+
+def write(tmp_path: Path, *claims: Mapping[str, Any], papers: Mapping[str, Any] = PAPERS) -> Path:
+    file = tmp_path / "claims.yaml"
+    file.write_text(yaml.safe_dump({"papers": dict(papers), "claims": [dict(one) for one in claims]}))
+    return file
+
+
+def test_the_shipped_claims_of_five_papers() -> None:
+    claims = load_claims()
+    assert len(claims.claims) == 63
+    assert (
+        {one.paper for one in claims.claims} == set(claims.papers) == {"tid", "octopia", "medym", "gryphon", "semiprob"}
+    )
+    by_id = {one.id: one for one in claims.claims}
+    assert by_id["tid-5a"].kind is Kind.RATIO
+    assert by_id["tid-5a"].published == -0.203
+    assert by_id["tid-5e"].what.endswith("recovers first, settles lower")
+
+
+def test_nested_numbers_are_read_in_order() -> None:
+    published = {"CBF": [[1, 2], [3]], "MST": 4.5}
+    assert list(leaves(published)) == [1.0, 2.0, 3.0, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"kind": "guess"}, "kind: invalid enum value 'guess'"),
+        ({"what": 3}, "what: expected `str`, got `int`"),
+        ({"what": " "}, "what: is empty"),
+        ({"colour": "red"}, "colour: object contains unknown field `colour`"),
+        ({"paper": "siena"}, "paper: there is no paper 'siena'; there are tid"),
+        ({"id": "X 1"}, "id: use lower-case"),
+        ({"published": ["much"]}, "published: 'much' is not a number"),
+        ({"published": []}, "published: holds no number"),
+        ({"published": None}, "published: missing; a claim of kind ratio needs it"),
+        ({"kind": "order"}, "published: a claim of kind order has none"),
+        ({"kind": "property", "published": True}, "published: expected"),
+        ({"details": {"messages": "many"}}, "details: 'many' is not a number"),
+        ({"measured_by": {"scenario": "a.yaml"}}, "measured_by: object missing required field `measure`"),
+        ({"measured_by": {**RECIPE, "seeds": 0}}, "measured_by.seeds: must be at least 1"),
+        ({"measured_by": RECIPE, "published": [0.1, 0.2]}, "measured_by.parts: 1 for 2 published numbers"),
+        ({"measured_by": {**RECIPE, "parts": ["a", "b"]}}, "measured_by.parts: 2 for 1 published numbers"),
+        ({"measured_by": {**RECIPE, "arguments": [6, 10]}}, "measured_by.arguments: 2 for 1 parts"),
+        ({"measured_by": RECIPE, "kind": "order", "published": None}, "measured_by.parts: missing"),
+        ({"measured_by": RECIPE, "kind": "value", "published": None}, "published: missing; a claim of kind value"),
+    ],
+)
+def test_mistakes_name_file_claim_and_field(tmp_path: Path, fields: dict[str, Any], told: str) -> None:
+    given = {key: value for key, value in claim(**fields).items() if value is not None}
+    file = write(tmp_path, given)
+    with pytest.raises(ClaimsError) as error:
+        load_claims(file)
+    assert str(error.value).startswith(f"{file}: claim {given['id']}: {told}")
+
+
+def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+    file = write(
+        tmp_path, claim(), claim(), claim(id="x-2", kind="guess"), papers={**PAPERS, "old": {"system": "SIENA"}}
+    )
+    with pytest.raises(ClaimsError) as error:
+        load_claims(file)
+    lines = str(error.value).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith(f"{file}: paper old: year: object missing required field `year`")
+    assert lines[1] == f"{file}: claim x-1: id: another claim above has it"
+    assert lines[2].startswith(f"{file}: claim x-2: kind: ")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "papers: {}\nclaims: 3\n", "a: [", "claims: []\n"])
+def test_a_file_of_something_else(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "claims.yaml"
+    file.write_text(text)
+    with pytest.raises(ClaimsError, match=r"claims\.yaml: "):
+        load_claims(file)
+    with pytest.raises(ClaimsError, match="No such file"):
+        load_claims(tmp_path / "none.yaml")
+
+
+@pytest.mark.skipif(not FACTS.exists(), reason=f"needs the papers' facts in {FACTS}")
+def test_no_fact_was_changed() -> None:
+    facts = yaml.safe_load(FACTS.read_text())["claims"]
+    assert [(one["id"], one["kind"], one.get("published")) for one in facts] == [
+        (one.id, one.kind.value, one.published) for one in load_claims().claims
+    ]
