@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from broker_service.links import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.service import Service
-from broker_service.trace import Event, TraceRecord
+from broker_service.trace import Event, Trace, TraceRecord
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 
 INTERVAL_TICKS = 10
@@ -35,21 +35,48 @@ class LoopLag:
         return worst
 
 
-class Gauges:
-    """The regular records of one broker's log."""
+class QueueGauges:
+    """The queue lengths of one broker."""
 
     def __init__(
-        self,
-        links: Mapping[BrokerId, OverlayLink],
-        service: Service,
-        trace: FileTrace | NullTrace,
-        clock: Callable[[], int],
+        self, links: Mapping[BrokerId, OverlayLink], service: Service, trace: Trace, clock: Callable[[], int]
     ) -> None:
         self._links = links
         self._service = service
         self._trace = trace
         self._clock = clock
         self._last: dict[BrokerId | None, tuple[int, int]] = {}
+
+    def take(self) -> None:
+        """Logs the length of each queue that is not empty, or was not the last time."""
+        for neighbour, link in self._links.items():
+            self._queue(neighbour, link.queue_length, link.in_flight)
+        self._queue(None, self._service.waiting, 0, self._service.longest_wait)
+
+    def _queue(self, peer: BrokerId | None, waiting: int, in_flight: int, duration: int | None = None) -> None:
+        if (waiting, in_flight) != self._last.get(peer, (0, 0)):
+            self._last[peer] = (waiting, in_flight)
+            self._trace.write(
+                TraceRecord(
+                    time=self._clock(),
+                    node=self._trace.node,
+                    variant=self._trace.variant,
+                    event=Event.QUEUE,
+                    peer=peer,
+                    queue=waiting,
+                    count=in_flight,
+                    duration=duration,
+                )
+            )
+
+
+class Gauges:
+    """The regular records of a broker process."""
+
+    def __init__(self, queues: QueueGauges, trace: FileTrace | NullTrace, clock: Callable[[], int]) -> None:
+        self._queues = queues
+        self._trace = trace
+        self._clock = clock
 
     async def run(self) -> None:
         """Flushes the log and takes gauges until cancelled."""
@@ -60,38 +87,17 @@ class Gauges:
             await asyncio.sleep(FLUSH_INTERVAL)
             ticks += 1
             if ticks % INTERVAL_TICKS == 0:
-                self._record(Event.LAG, duration=round(lag.take() * 1e9))
-                self.queues()
+                self._lag(round(lag.take() * 1e9))
+                self._queues.take()
             self._trace.flush()
 
-    def queues(self) -> None:
-        """Logs the length of each queue that is not empty, or was not the last time."""
-        for neighbour, link in self._links.items():
-            self._queue(neighbour, link.queue_length, link.in_flight)
-        self._queue(None, self._service.waiting, 0, self._service.longest_wait)
-
-    def _queue(self, peer: BrokerId | None, waiting: int, in_flight: int, duration: int | None = None) -> None:
-        if (waiting, in_flight) != self._last.get(peer, (0, 0)):
-            self._last[peer] = (waiting, in_flight)
-            self._record(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
-
-    def _record(
-        self,
-        event: Event,
-        peer: BrokerId | None = None,
-        queue: int | None = None,
-        count: int | None = None,
-        duration: int | None = None,
-    ) -> None:
+    def _lag(self, duration: int) -> None:
         self._trace.write(
             TraceRecord(
                 time=self._clock(),
                 node=self._trace.node,
                 variant=self._trace.variant,
-                event=event,
-                peer=peer,
-                queue=queue,
-                count=count,
+                event=Event.LAG,
                 duration=duration,
             )
         )

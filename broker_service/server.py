@@ -30,7 +30,7 @@ from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
 from broker_service.control import Control
 from broker_service.duplex import StreamClosedError
-from broker_service.gauges import Gauges
+from broker_service.gauges import Gauges, QueueGauges
 from broker_service.generated import broker_pb2_grpc
 from broker_service.link_port import LinkPort, RefusedError, largest_link_frame
 from broker_service.link_stream import MISSED_HEARTBEATS
@@ -66,7 +66,8 @@ class BrokerServer:
         )
         self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule)
         self._service = make_service(config.service_time)
-        self._gauges = Gauges(self.broker.links, self._service, self._trace, time.monotonic_ns)
+        queues = QueueGauges(self.broker.links, self._service, self._trace, time.monotonic_ns)
+        self._gauges = Gauges(queues, self._trace, time.monotonic_ns)
         self._ports = {link.neighbour: LinkPort(self.broker, config, link, self._service) for link in config.links}
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []

@@ -1,0 +1,7 @@
+"""The simulator: the broker core in virtual time."""
+
+from emulation.simulation.agenda import Agenda, UnsettledError
+from emulation.simulation.overlay import Settings, SimulatedOverlay
+from emulation.simulation.sessions import SimulatedSession
+
+__all__ = ["Agenda", "Settings", "SimulatedOverlay", "SimulatedSession", "UnsettledError"]

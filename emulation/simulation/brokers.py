@@ -1,0 +1,279 @@
+"""A broker of the simulation: the very core that the gRPC server drives, driven in virtual time.
+
+What the server's asyncio parts do is done here by calls on an agenda: `LinkEnd` stands for a link's port and stream
+(`broker_service.link_port`, `link_stream`), `Server` for the broker's own work (`broker_service.service`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from broker_service.broker import Broker
+from broker_service.config import BrokerConfig
+from broker_service.duplex import Pace
+from broker_service.gauges import QueueGauges
+from broker_service.link_stream import ACKNOWLEDGE_AFTER
+from broker_service.messages import BrokerId, Message
+from broker_service.service import Handler
+from broker_service.trace import Event, Trace, TraceRecord
+from emulation.simulation.agenda import Agenda
+from emulation.simulation.links import NANOSECONDS, Direction
+
+FRAME_BYTES = 24
+"""Bytes of a frame's own: HTTP/2 and gRPC headers, the acknowledgement."""
+MESSAGE_BYTES = 14
+"""Bytes of a message in a frame, besides its id, body and header."""
+GAUGE_INTERVAL = NANOSECONDS
+
+Cost = Callable[[Any], int]
+"""Nanoseconds of a broker's work for a message or a client's request."""
+
+
+class Server:
+    """One server with a queue in front; as `broker_service.service.PacedService`, in virtual time."""
+
+    def __init__(self, agenda: Agenda, cost: Cost | None) -> None:
+        """Without a cost everything is handled at once."""
+        self._agenda = agenda
+        self._cost = cost
+        self._queue: deque[tuple[Handler, Any]] = deque()
+        self._busy_until = 0
+        self._longest = 0
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def longest_wait(self) -> int:
+        longest, self._longest = self._longest, 0
+        return longest
+
+    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        cost = self._cost
+        if cost is None:
+            handler(messages)
+            return
+        agenda = self._agenda
+        now = agenda.now
+        for message in messages:
+            begin = max(now, self._busy_until)
+            self._longest = max(self._longest, begin - now)
+            self._busy_until = end = begin + cost(message)
+            self._queue.append((handler, message))
+            agenda.at(end, self._finish)
+
+    def close(self) -> None:
+        self._closed = True
+        self._queue.clear()
+
+    def _finish(self) -> None:
+        if not self._closed:
+            handler, message = self._queue.popleft()
+            handler((message,))
+
+
+class SimulatedBroker:
+    """One incarnation of a broker."""
+
+    def __init__(
+        self, config: BrokerConfig, agenda: Agenda, trace: Trace, cost: Cost | None, latency: Callable[[], int]
+    ) -> None:
+        """`latency` draws what a frame takes besides its link, in nanoseconds."""
+        self.config = config
+        self.alive = True
+        self.agenda = agenda
+        self.trace = trace
+        self.latency = latency
+        self._timers: dict[str, int] = {}
+        self.core = Broker(config, self._clock, trace, self._schedule)
+        self.server = Server(agenda, cost)
+        self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: LinkEnd(self, link.neighbour) for link in config.links}
+        self._gauges = QueueGauges(self.core.links, self.server, trace, self._clock)
+        self._record(Event.STARTED, config.incarnation)
+        agenda.background(agenda.now + GAUGE_INTERVAL, self._gauge)
+
+    def kill(self) -> None:
+        """Ends at once, as a crash does: nothing is said to anybody."""
+        self.alive = False
+        self.server.close()
+        for end in self.ends.values():
+            end.close()
+
+    def stop(self) -> None:
+        """Ends in order."""
+        self._record(Event.STOPPED, 0)
+        self.kill()
+
+    def _clock(self) -> int:
+        return self.agenda.now
+
+    def _schedule(self, name: str, seconds: float) -> None:
+        number = self._timers.get(name, 0) + 1
+        self._timers[name] = number
+        self.agenda.background(self.agenda.now + round(seconds * NANOSECONDS), partial(self._fire, name, number))
+
+    def _fire(self, name: str, number: int) -> None:
+        if self.alive and self._timers[name] == number:
+            self.core.timer(name)
+
+    def _gauge(self) -> None:
+        if self.alive:
+            self._gauges.take()
+            self.agenda.background(self.agenda.now + GAUGE_INTERVAL, self._gauge)
+
+    def _record(self, event: Event, count: int) -> None:
+        self.trace.write(
+            TraceRecord(
+                time=self.agenda.now, node=self.trace.node, variant=self.trace.variant, event=event, count=count
+            )
+        )
+
+
+class LinkEnd:
+    """A broker's end of one overlay link: frames out of the link's queue, and into the broker."""
+
+    def __init__(self, broker: SimulatedBroker, neighbour: BrokerId) -> None:
+        self.link = broker.core.links[neighbour]
+        self.opposite: LinkEnd | None = None
+        """The neighbour's end of the stream that is open; None while none is."""
+        self._broker = broker
+        self._agenda = broker.agenda
+        self._direction: Direction | None = None
+        self._acknowledge_every = max(1, broker.config.limits.window // 4)
+        self._acknowledged = 0
+        self._acknowledging = False
+        self._waking = False
+        self._stream = 0
+        """The number of the stream that is open, 0 for none: what comes from another one is not heard."""
+        self._must_speak = False
+        self._held: list[Callable[[], None]] = []
+        self._pace = Pace(0.0)
+
+    @property
+    def incarnation(self) -> int:
+        return self._broker.config.incarnation
+
+    @property
+    def alive(self) -> bool:
+        return self._broker.alive
+
+    def handled_of(self, sender: LinkEnd) -> int:
+        """How many messages of this incarnation of the neighbour were handled here before, as a hello tells."""
+        return self.link.received if self.link.neighbour_incarnation == sender.incarnation else 0
+
+    def is_open(self, stream: int) -> bool:
+        """Whether this very stream is open at this end."""
+        return self._stream == stream
+
+    def open(self, stream: int, opposite: LinkEnd, direction: Direction, handled: int) -> None:
+        """A stream is open to the neighbour's end, which has handled so many messages of this broker before."""
+        self.close()
+        self._stream = stream
+        self.opposite = opposite
+        self._direction = direction
+        self._pace = Pace(self._agenda.now / NANOSECONDS)
+        self._broker.core.link_up(self.link.neighbour, opposite.incarnation, handled)
+        self._acknowledged = self.link.received
+        self._waking = self._acknowledging = False
+        self.link.on_waiting = self._wake
+        self._wake()
+
+    def close(self) -> None:
+        """The stream is no more. The broker is told, if it lives."""
+        if self.opposite is None:
+            return
+        self._stream = 0
+        self.opposite = None
+        self._held.clear()
+        self.link.on_waiting = _nothing
+        if self._broker.alive:
+            self._broker.core.link_down(self.link.neighbour)
+
+    def release(self) -> None:
+        """The direction from here works again after it was cut; what it held arrives, if the stream outlived that."""
+        held, self._held = self._held, []
+        for arrive in held:
+            self._agenda.at(self._agenda.now, arrive)
+
+    # Out
+
+    def _wake(self) -> None:
+        """There is, or may be, something to send: it travels with all that the present call puts into the queue."""
+        if not self._waking and self.link.sendable:
+            self._waking = True
+            self._agenda.at(self._agenda.now, partial(self._flush, self._stream))
+
+    def _flush(self, stream: int) -> None:
+        if stream != self._stream:
+            return
+        self._waking = False
+        messages = self.link.take()
+        if self._must_speak and not messages:
+            self._send(messages)
+        while messages:
+            self._send(messages)
+            messages = self.link.take()
+        delay = self._pace.take(self._agenda.now / NANOSECONDS)
+        if delay > 0:
+            self._waking = True
+            self._agenda.at(self._agenda.now + round(delay * NANOSECONDS), partial(self._flush, stream))
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        assert self.opposite is not None
+        assert self._direction is not None
+        agenda = self._agenda
+        self._must_speak = False
+        self._acknowledged = acknowledged = self.link.received
+        size = FRAME_BYTES
+        for message in messages:
+            size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header)
+        arrive = partial(self.opposite._receive, self._stream, messages, acknowledged)
+        if not self._direction.up:
+            self._held.append(arrive)
+            return
+        agenda.at(self._direction.arrival(agenda.now, size, self._broker.latency()), arrive)
+
+    # In
+
+    def _receive(self, stream: int, messages: Sequence[Message], acknowledged: int) -> None:
+        if stream != self._stream:
+            return
+        self.link.acknowledge(acknowledged)
+        if messages:
+            self._broker.server.submit(partial(self._handle, stream), messages)
+        self._wake()
+
+    def _handle(self, stream: int, messages: Sequence[Message]) -> None:
+        if stream != self._stream:
+            return
+        link = self.link
+        self._broker.core.receive(link.neighbour, messages)
+        if link.received - self._acknowledged >= self._acknowledge_every:
+            self._acknowledge()
+        elif not self._acknowledging:
+            self._acknowledging = True
+            later = self._agenda.now + round(ACKNOWLEDGE_AFTER * NANOSECONDS)
+            self._agenda.background(later, partial(self._acknowledge_late, stream))
+
+    def _acknowledge_late(self, stream: int) -> None:
+        if stream != self._stream:
+            return
+        self._acknowledging = False
+        if self.link.received != self._acknowledged:
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        """Sends a frame even if no message waits."""
+        if self._waking:
+            self._must_speak = True
+        else:
+            self._send(())
+
+
+def _nothing() -> None:
+    """Stands in until a stream is open."""

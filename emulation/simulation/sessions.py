@@ -1,0 +1,126 @@
+"""Client sessions of the simulation: as `broker_service.client_session`, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from broker_service.client_requests import ClientRequests, SessionLimits
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
+from broker_service.sessions import Session
+from emulation.simulation.agenda import Agenda
+from emulation.simulation.brokers import SimulatedBroker
+
+EVENTS_AT_ONCE = 64
+"""Events in one frame at most."""
+
+
+class SimulatedSession:
+    """One session of many logical clients with one broker. It outlives the broker, as a real one does.
+
+    Requests and events keep their order; `latency` draws what each frame takes, in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        agenda: Agenda,
+        on_event: Callable[[ClientEvent], None],
+        latency: Callable[[], int],
+        limits: SessionLimits | None = None,
+    ) -> None:
+        self.on_up: Callable[[], None] = _nothing
+        """Called when the session is open, for the first time or again."""
+        self.on_down: Callable[[], None] = _nothing
+        """Called when the broker is gone."""
+        self.connections = 0
+        """How often it was opened."""
+        self._agenda = agenda
+        self._latency = latency
+        self._requests = ClientRequests(address, on_event, limits or SessionLimits())
+        self._broker: SimulatedBroker | None = None
+        self._session: Session | None = None
+        self._asking = False
+        self._telling = False
+        self._arrival = 0
+        self._return = 0
+
+    @property
+    def up(self) -> bool:
+        return self._broker is not None
+
+    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
+        """Hands an operation over; its answer carries the number returned. Raises as `ClientRequests.submit`."""
+        number = self._requests.submit(client, operation, id, body)
+        self._ask()
+        return number
+
+    def connect(self, broker: SimulatedBroker) -> None:
+        """The session is open to this incarnation of its broker; what stood before is said again."""
+        self.connections += 1
+        if self.connections > 1:
+            self._requests.say_again()
+        self._broker = broker
+        self._asking = self._telling = False
+        self._session = broker.core.open_session()
+        self._session.on_waiting = self._tell
+        self.on_up()
+        self._ask()
+
+    def lose(self) -> None:
+        """The broker has ended."""
+        if self._broker is not None:
+            self._broker = self._session = None
+            self.on_down()
+
+    def close(self) -> None:
+        """Ends the session: the broker withdraws what its clients still have."""
+        broker, session = self._broker, self._session
+        self._broker = self._session = None
+        if broker is not None and session is not None:
+            session.on_waiting = _nothing
+            self._agenda.at(self._next_arrival(), partial(broker.core.close_session, session))
+
+    # To the broker
+
+    def _ask(self) -> None:
+        if self._session is not None and not self._asking and self._requests.waiting:
+            self._asking = True
+            self._agenda.at(self._agenda.now, partial(self._flush, self._session))
+
+    def _flush(self, session: Session) -> None:
+        """Sends all that the calls of this moment have asked for, in frames."""
+        if session is not self._session or self._broker is None:
+            return
+        self._asking = False
+        while requests := self._requests.take():
+            self._agenda.at(self._next_arrival(), partial(self._submit, self._broker, session, requests))
+
+    def _submit(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
+        if broker.alive:
+            broker.server.submit(partial(broker.core.handle, session), requests)
+
+    def _next_arrival(self) -> int:
+        self._arrival = max(self._arrival, self._agenda.now + self._latency())
+        return self._arrival
+
+    # From the broker
+
+    def _tell(self) -> None:
+        if not self._telling and self._session is not None:
+            self._telling = True
+            self._return = max(self._return, self._agenda.now + self._latency())
+            self._agenda.at(self._return, partial(self._read, self._session))
+
+    def _read(self, session: Session) -> None:
+        if session is not self._session:
+            return
+        self._telling = False
+        for event in session.take(EVENTS_AT_ONCE):
+            self._requests.answer(event)
+        if session.waiting:
+            self._tell()
+
+
+def _nothing() -> None:
+    """Stands in until somebody listens."""

@@ -1,0 +1,196 @@
+"""The simulated overlay: the real broker core, links with properties, and what happens when brokers and links fail."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from broker_service.config import Limits
+from broker_service.language import Operator, Predicate, Publication
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import ClientEvent, Operation, Outcome
+from broker_service.trace import Event, TraceRecord
+from emulation.simulation import Settings, SimulatedOverlay, SimulatedSession
+from topology import Broker, Link, LinkProperties, Overlay
+
+MILLISECOND = 1_000_000
+STOCKS = encode_predicates(
+    (Predicate("class", Operator.STRING_EQUAL, "STOCK"), Predicate("price", Operator.GREATER, 0))
+)
+DEAR = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"), Predicate("price", Operator.GREATER, 80)))
+
+
+@dataclass
+class ListTrace:
+    node: str
+    variant: str = "base"
+    records: list[TraceRecord] = field(default_factory=list)
+
+    def write(self, record: TraceRecord) -> None:
+        self.records.append(record)
+
+
+class Trial:
+    """An overlay and the sessions of its clients, and what they were told when."""
+
+    def __init__(self, links: dict[tuple[str, str], LinkProperties], **settings: Any) -> None:
+        names = sorted({end for pair in links for end in pair})
+        overlay = Overlay("trial", tuple(map(Broker, names)), tuple(Link(a, b, p, p) for (a, b), p in links.items()))
+        self.traces = {name: ListTrace(name) for name in names}
+        self.overlay = SimulatedOverlay(overlay, Settings(**settings), self.traces.__getitem__)
+        self.sessions: dict[str, SimulatedSession] = {}
+        self.notified: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        self.overlay.start()
+        self.overlay.settle()
+
+    def attach(self, client: str, broker: str) -> None:
+        self.sessions[client] = self.overlay.open_session(broker, self.on_event)
+        self.sessions[client].submit(client, Operation.ATTACH)
+
+    def ask(self, client: str, operation: Operation, id: str, body: bytes = b"") -> None:
+        self.sessions[client].submit(client, operation, id, body)
+        self.overlay.settle()
+
+    def publish(self, client: str, id: str, price: float = 100.0) -> int:
+        """Returns the moment."""
+        body = encode_publication(Publication({"class": "STOCK", "price": price}))
+        self.sessions[client].submit(client, Operation.PUBLISH, id, body)
+        return self.overlay.agenda.now
+
+    def on_event(self, event: ClientEvent) -> None:
+        if event.outcome is Outcome.NOTIFIED:
+            for client in event.clients:
+                self.notified[client].append((event.id, self.overlay.agenda.now))
+
+    def ids(self, client: str) -> list[str]:
+        return [id for id, _ in self.notified[client]]
+
+    def one_publisher_one_subscriber(self, publisher: str, subscriber: str) -> None:
+        self.attach("P", publisher)
+        self.attach("S", subscriber)
+        self.ask("P", Operation.ADVERTISE, "a1", STOCKS)
+        self.ask("S", Operation.SUBSCRIBE, "s1", DEAR)
+
+
+def line(**properties: Any) -> dict[tuple[str, str], LinkProperties]:
+    return {("B1", "B2"): LinkProperties(**properties), ("B2", "B3"): LinkProperties(**properties)}
+
+
+def ring(**properties: Any) -> dict[tuple[str, str], LinkProperties]:
+    return {**line(**properties), ("B1", "B3"): LinkProperties(**properties)}
+
+
+def test_a_publication_takes_the_delay_of_its_links() -> None:
+    trial = Trial(line(delay=0.005))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    published = trial.publish("P", "p1")
+    trial.overlay.settle()
+    assert trial.notified["S"] == [("p1", published + 10 * MILLISECOND)]
+
+
+def test_only_what_matches_is_notified() -> None:
+    trial = Trial(line())
+    trial.one_publisher_one_subscriber("B1", "B3")
+    trial.publish("P", "cheap", 10.0)
+    trial.publish("P", "dear", 90.0)
+    trial.overlay.settle()
+    assert trial.ids("S") == ["dear"]
+
+
+def test_a_slow_link_makes_messages_wait_their_turn() -> None:
+    trial = Trial(line(rate=100_000.0))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    for number in range(20):
+        trial.publish("P", f"p{number}")
+    trial.overlay.settle()
+    moments = [moment for _, moment in trial.notified["S"]]
+    assert trial.ids("S") == [f"p{number}" for number in range(20)]
+    assert moments[-1] - moments[0] >= 0  # they may share a frame
+    sent = sum(r.bytes or 0 for r in trial.traces["B1"].records if r.event is Event.SENT and r.kind == "publish")
+    assert moments[-1] >= sent * 8 / 100_000.0 * 1e9
+
+
+def test_a_full_window_makes_messages_wait_in_the_output_queue() -> None:
+    trial = Trial(line(delay=0.010), limits=Limits(window=4))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    for number in range(40):
+        trial.publish("P", f"p{number}")
+    trial.overlay.settle()
+    assert trial.ids("S") == [f"p{number}" for number in range(40)]
+    waits = [r.duration or 0 for r in trial.traces["B1"].records if r.event is Event.SENT and r.kind == "publish"]
+    assert max(waits) >= 9 * 20 * MILLISECOND  # ten windows, each a round trip
+
+
+def test_a_lossy_link_loses_no_message_and_keeps_their_order() -> None:
+    trial = Trial(line(delay=0.002, jitter=0.001, loss=0.3))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    for number in range(200):
+        trial.publish("P", f"p{number}")
+        trial.overlay.run_until(trial.overlay.agenda.now + MILLISECOND)
+    trial.overlay.settle()
+    assert trial.ids("S") == [f"p{number}" for number in range(200)]
+
+
+def test_the_same_seed_gives_the_same_log() -> None:
+    logs = []
+    for _ in range(2):
+        trial = Trial(ring(delay=0.003, jitter=0.001, loss=0.05), seed=7)
+        trial.one_publisher_one_subscriber("B1", "B3")
+        for number in range(50):
+            trial.publish("P", f"p{number}")
+        trial.overlay.settle()
+        logs.append([record for trace in trial.traces.values() for record in trace.records])
+    assert logs[0] == logs[1]
+
+
+def test_publications_go_round_a_dead_broker_when_routing_is_dynamic() -> None:
+    square = {("B1", "B2"): 0.001, ("B2", "B4"): 0.001, ("B1", "B3"): 0.002, ("B3", "B4"): 0.002}
+    trial = Trial(
+        {pair: LinkProperties(delay=delay) for pair, delay in square.items()}, options={"publications": "dynamic"}
+    )
+    trial.one_publisher_one_subscriber("B1", "B4")
+    trial.attach("Q", "B3")
+    trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree offers the other way
+    trial.overlay.kill("B2")
+    trial.overlay.settle()
+    trial.publish("P", "p1")
+    trial.overlay.settle()
+    assert trial.ids("S") == ["p1"]
+
+
+def test_a_restarted_broker_gets_its_tables_and_its_clients_back() -> None:
+    trial = Trial(line(delay=0.001))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    trial.overlay.kill("B2")
+    trial.overlay.settle()
+    trial.publish("P", "lost")
+    trial.overlay.restart("B2")
+    trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    trial.publish("P", "p1")
+    trial.overlay.settle()
+    assert trial.ids("S")[-1:] == ["p1"]
+    trial.overlay.kill("B3")
+    trial.overlay.restart("B3")
+    trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    trial.publish("P", "p2")
+    trial.overlay.settle()
+    assert trial.ids("S")[-1:] == ["p2"]
+
+
+@pytest.mark.parametrize("seconds", [0.5, 20.0])
+def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) -> None:
+    trial = Trial(line(delay=0.001))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    trial.overlay.cut("B1", "B2")
+    trial.publish("P", "p1")
+    trial.overlay.run_until(trial.overlay.agenda.now + round(seconds * 1e9))
+    assert trial.ids("S") == []
+    trial.overlay.restore("B1", "B2")
+    trial.publish("P", "p2")
+    trial.overlay.settle()
+    assert trial.ids("S") == ["p1", "p2"]
+    breaks = [record for record in trial.traces["B1"].records if record.event is Event.LINK_DOWN]
+    assert len(breaks) == (seconds > 4)
