@@ -213,11 +213,11 @@ class LinkEnd:
             return
         self._waking = False
         messages = self.link.take()
-        if self._must_speak and not messages:
+        if not messages and not self._must_speak:
+            return
+        self._send(messages)
+        while messages := self.link.take():
             self._send(messages)
-        while messages:
-            self._send(messages)
-            messages = self.link.take()
         delay = self._pace.take(self._agenda.now / NANOSECONDS)
         if delay > 0:
             self._waking = True

@@ -152,8 +152,12 @@ def test_publications_go_round_a_dead_broker_when_routing_is_dynamic() -> None:
         {pair: LinkProperties(delay=delay) for pair, delay in square.items()}, options={"publications": "dynamic"}
     )
     trial.one_publisher_one_subscriber("B1", "B4")
-    trial.attach("Q", "B3")
-    trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree offers the other way
+    trial.overlay.cut("B1", "B2")
+    trial.overlay.settle()
+    trial.attach("Q", "B1")
+    trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree has to go over B3, and offers that way
+    trial.overlay.restore("B1", "B2")
+    trial.overlay.settle()
     trial.overlay.kill("B2")
     trial.overlay.settle()
     trial.publish("P", "p1")
