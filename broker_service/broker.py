@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic
 
 from broker_service.config import BrokerConfig
-from broker_service.language import Advertisement, Subscription
+from broker_service.language import Advertisement, Predicate, Subscription
 from broker_service.language.relations import conforms
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.links import OverlayLink
@@ -28,8 +31,8 @@ from broker_service.messages import (
 )
 from broker_service.routing import make_router
 from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer
-from broker_service.sessions import Advertised, Client, Session, Subscribed
-from broker_service.trace import Event, Trace, TraceRecord
+from broker_service.sessions import Client, Content, Declared, Session
+from broker_service.trace import Event, Recorder, Trace
 
 OPERATION_KINDS: Mapping[Operation, Kind] = {
     Operation.ADVERTISE: Kind.ADVERTISE,
@@ -42,6 +45,19 @@ OPERATION_KINDS: Mapping[Operation, Kind] = {
 
 class RejectedError(ValueError):
     """A client's operation cannot be carried out; the text goes to the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaring(Generic[Content]):
+    """One of the two things that clients declare and withdraw: what they will publish, what they want to get."""
+
+    noun: str
+    read: Callable[[tuple[Predicate, ...]], Content]
+    of: Callable[[Client], dict[str, Declared[Content]]]
+    """What a client has declared, by its own names."""
+    declare: Callable[[ClientId, str, Content], Actions]
+    withdraw: Callable[[ClientId, str], Actions]
+    """The router's part."""
 
 
 class Broker:
@@ -60,16 +76,15 @@ class Broker:
         self.rejected = 0
         self.dropped = 0
         """Messages that ended here, in links and sessions not counted."""
+        self._recorder = Recorder(trace, clock)
         self.links: dict[BrokerId, OverlayLink] = {
-            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, trace) for link in config.links
+            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder) for link in config.links
         }
         self._clients: dict[ClientId, Client] = {}
         self._session_limit = config.limits.session_queue
-        self._clock = clock
-        self._trace = trace
         self._schedule = schedule
         self._named = 0
-        self._router = make_router(
+        self._router = router = make_router(
             config.protocol,
             RouterContext(
                 broker=config.id,
@@ -83,12 +98,14 @@ class Broker:
                 options=config.options,
             ),
         )
+        advertising = _Declaring("advertisement", Advertisement, _advertisements, router.advertise, router.unadvertise)
+        subscribing = _Declaring("subscription", Subscription, _subscriptions, router.subscribe, router.unsubscribe)
         self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
-            Operation.ADVERTISE: self._advertise,
-            Operation.UNADVERTISE: self._unadvertise,
-            Operation.SUBSCRIBE: self._subscribe,
-            Operation.UNSUBSCRIBE: self._unsubscribe,
+            Operation.ADVERTISE: partial(self._declare, advertising),
+            Operation.UNADVERTISE: partial(self._retract, advertising),
+            Operation.SUBSCRIBE: partial(self._declare, subscribing),
+            Operation.UNSUBSCRIBE: partial(self._retract, subscribing),
             Operation.PUBLISH: self._publish,
         }
 
@@ -107,7 +124,7 @@ class Broker:
         link = self.links[neighbour]
         for message in messages:
             link.received += 1
-            self._record(Event.RECEIVED, message, peer=neighbour)
+            self._recorder.message(Event.RECEIVED, message, peer=neighbour)
             try:
                 self._perform(self._router.receive(neighbour, message))
             except ValueError as error:
@@ -155,7 +172,7 @@ class Broker:
             raise RejectedError(f"client {request.client!r} is not attached to this session")
         if request.operation in OPERATION_KINDS:
             message = Message(OPERATION_KINDS[request.operation], request.id, request.body)
-            self._record(Event.RECEIVED, message, client=client.id)
+            self._recorder.message(Event.RECEIVED, message, client=client.id)
         self._operations[request.operation](client, request)
         if request.operation is not Operation.PUBLISH:
             self._confirm(session, request)
@@ -183,47 +200,29 @@ class Broker:
         client.session.clients.pop(client.id, None)
         self._clients.pop(client.id, None)
 
-    def _advertise(self, client: Client, request: ClientRequest) -> None:
+    def _declare(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
         """Said twice is said once; another content under the same name takes the place of the former."""
-        advertisement = Advertisement(decode_predicates(request.body))
-        present = client.advertisements.get(request.id)
+        content = declaring.read(decode_predicates(request.body))
+        declared = declaring.of(client)
+        present = declared.get(request.id)
         if present is not None:
             if present.body == request.body:
                 return
-            self._unadvertise(client, request)
-        advertised = Advertised(self._new_id(), advertisement, request.body)
-        client.advertisements[request.id] = advertised
-        self._perform(self._router.advertise(client.id, advertised.id, advertisement))
+            self._retract(declaring, client, request)
+        made = declared[request.id] = Declared(self._new_id(), content, request.body)
+        self._perform(declaring.declare(client.id, made.id, content))
 
-    def _unadvertise(self, client: Client, request: ClientRequest) -> None:
-        advertised = client.advertisements.pop(request.id, None)
-        if advertised is None:
-            raise RejectedError(f"client {client.id!r} has no advertisement {request.id!r}")
-        self._perform(self._router.unadvertise(client.id, advertised.id))
-
-    def _subscribe(self, client: Client, request: ClientRequest) -> None:
-        """As `_advertise`."""
-        subscription = Subscription(decode_predicates(request.body))
-        present = client.subscriptions.get(request.id)
-        if present is not None:
-            if present.body == request.body:
-                return
-            self._unsubscribe(client, request)
-        subscribed = Subscribed(self._new_id(), request.body)
-        client.subscriptions[request.id] = subscribed
-        self._perform(self._router.subscribe(client.id, subscribed.id, subscription))
-
-    def _unsubscribe(self, client: Client, request: ClientRequest) -> None:
-        subscribed = client.subscriptions.pop(request.id, None)
-        if subscribed is None:
-            raise RejectedError(f"client {client.id!r} has no subscription {request.id!r}")
-        self._perform(self._router.unsubscribe(client.id, subscribed.id))
+    def _retract(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
+        made = declaring.of(client).pop(request.id, None)
+        if made is None:
+            raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
+        self._perform(declaring.withdraw(client.id, made.id))
 
     def _publish(self, client: Client, request: ClientRequest) -> None:
         message = Message(Kind.PUBLISH, request.id, request.body)
         publication = decode_publication(request.body)
         for advertised in client.advertisements.values():
-            if conforms(publication, advertised.advertisement):
+            if conforms(publication, advertised.content):
                 break
         else:
             raise RejectedError(f"publication {request.id!r} conforms to no advertisement of client {client.id!r}")
@@ -243,14 +242,16 @@ class Broker:
     def _reject(self, session: Session, request: ClientRequest, reason: str) -> None:
         self.rejected += 1
         message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
-        self._record(Event.REJECTED, message, client=request.client, text=reason)
+        self._recorder.message(Event.REJECTED, message, client=request.client, text=reason)
         self._tell(session, ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason))
 
     def _tell(self, session: Session, event: ClientEvent) -> None:
         if not session.put(event):
             message = Message(Kind.PUBLISH if event.outcome is Outcome.NOTIFIED else Kind.CONTROL, event.id)
             for client in event.clients:
-                self._record(Event.DROPPED, message, client=client, text="client session does not read", count=1)
+                self._recorder.message(
+                    Event.DROPPED, message, client=client, text="client session does not read", count=1
+                )
 
     # Actions
 
@@ -276,64 +277,25 @@ class Broker:
             event = ClientEvent(Outcome.NOTIFIED, names, 0, message.id, message.body, message.hops)
             self.delivered += len(names)
             for name in names:
-                self._record(Event.DELIVERED, message, client=name)
+                self._recorder.message(Event.DELIVERED, message, client=name)
             self._tell(clients[0].session, event)
 
     # Log; `matched` and `dropped_message` are the router's view of it (RouterTrace)
 
     def matched(self, publication: str, matches: int, duration: int) -> None:
-        self._trace.write(
-            TraceRecord(
-                time=self._clock(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=Event.MATCHED,
-                kind=Kind.PUBLISH.word,
-                id=publication,
-                count=matches,
-                duration=duration,
-            )
-        )
+        self._recorder.note(Event.MATCHED, kind=Kind.PUBLISH.word, id=publication, count=matches, duration=duration)
 
     def dropped_message(self, message: Message, reason: str) -> None:
         self.dropped += 1
-        self._record(Event.DROPPED, message, text=reason, count=1)
-
-    def _record(
-        self,
-        event: Event,
-        message: Message,
-        *,
-        peer: str | None = None,
-        client: str | None = None,
-        text: str | None = None,
-        count: int | None = None,
-    ) -> None:
-        self._trace.write(
-            TraceRecord(
-                time=self._clock(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=event,
-                kind=message.kind.word,
-                id=message.id,
-                peer=peer,
-                client=client,
-                hops=message.hops,
-                bytes=message.size,
-                text=text,
-                count=count,
-            )
-        )
+        self._recorder.message(Event.DROPPED, message, text=reason, count=1)
 
     def _record_link(self, event: Event, neighbour: BrokerId) -> None:
-        self._trace.write(
-            TraceRecord(
-                time=self._clock(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=event,
-                peer=neighbour,
-                count=self.links[neighbour].neighbour_incarnation,
-            )
-        )
+        self._recorder.note(event, peer=neighbour, count=self.links[neighbour].neighbour_incarnation)
+
+
+def _advertisements(client: Client) -> dict[str, Declared[Advertisement]]:
+    return client.advertisements
+
+
+def _subscriptions(client: Client) -> dict[str, Declared[Subscription]]:
+    return client.subscriptions

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from broker_service.config import Limits
 from broker_service.messages import BrokerId, Message
-from broker_service.trace import Event, Trace, TraceRecord
+from broker_service.trace import Event, Recorder
 
 NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
@@ -27,7 +27,7 @@ class OverlayLink:
     `on_waiting` is called whenever something was put into the queue; `take` then returns what may travel now.
     """
 
-    def __init__(self, neighbour: BrokerId, limits: Limits, clock: Callable[[], int], trace: Trace) -> None:
+    def __init__(self, neighbour: BrokerId, limits: Limits, clock: Callable[[], int], recorder: Recorder) -> None:
         self.neighbour = neighbour
         self.on_waiting: Callable[[], None] = _nothing
         self.up = False
@@ -39,7 +39,7 @@ class OverlayLink:
         self.dropped = 0
         self._limits = limits
         self._clock = clock
-        self._trace = trace
+        self._recorder = recorder
         self._waiting: deque[tuple[int, Message]] = deque()
         self._in_flight: deque[Message] = deque()
         self._repeat: deque[Message] = deque()
@@ -127,26 +127,12 @@ class OverlayLink:
     def _take_waiting(self, messages: list[Message], count: int) -> None:
         now = self._clock()
         waiting = self._waiting
-        trace = self._trace
+        record = self._recorder.message
         for _ in range(min(count, len(waiting))):
             entered, message = waiting.popleft()
             messages.append(message)
             self.sent += 1
-            trace.write(
-                TraceRecord(
-                    time=now,
-                    node=trace.node,
-                    variant=trace.variant,
-                    event=Event.SENT,
-                    kind=message.kind.word,
-                    id=message.id,
-                    peer=self.neighbour,
-                    hops=message.hops,
-                    queue=len(waiting),
-                    duration=now - entered,
-                    bytes=message.size,
-                )
-            )
+            record(Event.SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered)
         self._sample(now)
 
     def _sample(self, now: int) -> None:
@@ -182,19 +168,7 @@ class OverlayLink:
 
     def _drop(self, message: Message, reason: str) -> None:
         self.dropped += 1
-        self._trace.write(
-            TraceRecord(
-                time=self._clock(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=Event.DROPPED,
-                kind=message.kind.word,
-                id=message.id,
-                peer=self.neighbour,
-                text=reason,
-                count=1,
-            )
-        )
+        self._recorder.message(Event.DROPPED, message, peer=self.neighbour, text=reason, count=1)
 
 
 def _nothing() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from broker_service.language import Advertisement
+from broker_service.language import Advertisement, Subscription
 from broker_service.messages import ClientEvent, ClientId
+
+Content = TypeVar("Content", Advertisement, Subscription)
 
 
 class Session:
@@ -40,20 +43,13 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Advertised:
-    """An advertisement of a client, and the identifier it has in the overlay."""
+class Declared(Generic[Content]):
+    """An advertisement or a subscription of a client, and the identifier it has in the overlay."""
 
     id: str
-    advertisement: Advertisement
+    content: Content
     body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Subscribed:
-    """A subscription of a client, and the identifier it has in the overlay."""
-
-    id: str
-    body: bytes
+    """The content as the client wrote it."""
 
 
 @dataclass(slots=True)
@@ -62,8 +58,8 @@ class Client:
 
     id: ClientId
     session: Session
-    advertisements: dict[str, Advertised] = field(default_factory=dict)
-    subscriptions: dict[str, Subscribed] = field(default_factory=dict)
+    advertisements: dict[str, Declared[Advertisement]] = field(default_factory=dict)
+    subscriptions: dict[str, Declared[Subscription]] = field(default_factory=dict)
 
 
 def _nothing() -> None:

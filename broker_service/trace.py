@@ -1,14 +1,18 @@
 """The per-message log: one JSON object a line, one line for each thing that happened to a message at a node.
 
-`TraceRecord` is the schema. The writer (`trace_writer`) and the Spark reader in `analysis` both take it from here.
+`TraceRecord` is the schema. The writer (`trace_writer`) and the reader in `analysis` both take it from here. Whoever
+has something to log tells a `Recorder`, the one place where records are stamped with time, node and variant.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
+
+from broker_service.messages import KIND_WORDS, Message
 
 
 class Event(enum.StrEnum):
@@ -115,3 +119,82 @@ class Trace(Protocol):
 
     def write(self, record: TraceRecord) -> None:
         """Appends a record. Never raises: a record that cannot be kept is counted."""
+
+
+class Recorder:
+    """Says what happens at one node, now: stamps records and hands them to the node's log."""
+
+    __slots__ = ("_clock", "_node", "_variant", "_write")
+
+    def __init__(self, trace: Trace, clock: Callable[[], int]) -> None:
+        self._write = trace.write
+        self._node = trace.node
+        self._variant = trace.variant
+        self._clock = clock
+
+    def message(
+        self,
+        event: Event,
+        message: Message,
+        *,
+        peer: str | None = None,
+        client: str | None = None,
+        queue: int | None = None,
+        duration: int | None = None,
+        count: int | None = None,
+        text: str | None = None,
+    ) -> None:
+        """Something happened to a message."""
+        self._write(
+            TraceRecord(
+                time=self._clock(),
+                node=self._node,
+                variant=self._variant,
+                event=event,
+                kind=KIND_WORDS[message.kind],
+                id=message.id,
+                peer=peer,
+                client=client,
+                hops=message.hops,
+                queue=queue,
+                duration=duration,
+                bytes=len(message.body) + len(message.header),
+                count=count,
+                text=text,
+            )
+        )
+
+    def note(
+        self,
+        event: Event,
+        *,
+        kind: str | None = None,
+        id: str | None = None,
+        client: str | None = None,
+        peer: str | None = None,
+        hops: int | None = None,
+        queue: int | None = None,
+        duration: int | None = None,
+        bytes: int | None = None,
+        count: int | None = None,
+        text: str | None = None,
+    ) -> None:
+        """Something else happened; the fields are those of `TraceRecord`."""
+        self._write(
+            TraceRecord(
+                time=self._clock(),
+                node=self._node,
+                variant=self._variant,
+                event=event,
+                kind=kind,
+                id=id,
+                client=client,
+                peer=peer,
+                hops=hops,
+                queue=queue,
+                duration=duration,
+                bytes=bytes,
+                count=count,
+                text=text,
+            )
+        )

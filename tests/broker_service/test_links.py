@@ -7,7 +7,7 @@ import pytest
 from broker_service.config import Limits
 from broker_service.links import OverlayLink
 from broker_service.messages import Kind, Message
-from broker_service.trace import Event
+from broker_service.trace import Event, Recorder
 from tests.broker_service.overlay import ListTrace
 
 SECOND = 1_000_000_000
@@ -32,7 +32,7 @@ def trace() -> ListTrace:
 
 
 def link(clock: Clock, trace: ListTrace, **limits: float) -> OverlayLink:
-    made = OverlayLink("B2", Limits(**limits), clock, trace)  # type: ignore[arg-type]
+    made = OverlayLink("B2", Limits(**limits), clock, Recorder(trace, clock))  # type: ignore[arg-type]
     made.connect(1, 0)
     return made
 
@@ -101,7 +101,7 @@ def test_a_restarted_neighbour_gets_nothing_meant_for_its_former_self(clock: Clo
 
 
 def test_what_waited_for_the_first_contact_is_kept(clock: Clock, trace: ListTrace) -> None:
-    out = OverlayLink("B2", Limits(), clock, trace)
+    out = OverlayLink("B2", Limits(), clock, Recorder(trace, clock))
     out.put(Message(Kind.PUBLISH, "P:0"))
     assert out.take() == []
     out.connect(3, 0)
