@@ -177,7 +177,11 @@ class Recorder:
         duration: int | None = None,
         bytes: int | None = None,
         count: int | None = None,
+        intended: int | None = None,
         text: str | None = None,
+        numbers: dict[str, float] | None = None,
+        strings: dict[str, str] | None = None,
+        predicates: list[PredicateRecord] | None = None,
     ) -> None:
         """Something else happened; the fields are those of `TraceRecord`."""
         self._write(
@@ -195,6 +199,10 @@ class Recorder:
                 duration=duration,
                 bytes=bytes,
                 count=count,
+                intended=intended,
                 text=text,
+                numbers=numbers,
+                strings=strings,
+                predicates=predicates,
             )
         )

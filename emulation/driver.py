@@ -25,16 +25,16 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from broker_service.client_requests import SessionFullError, SessionLimits, TooLargeError
+from broker_service.client_requests import SessionLimits
 from broker_service.client_session import ClientSession, ConnectError
 from broker_service.gauges import LoopLag
 from broker_service.language import ContentError
-from broker_service.messages import ClientEvent, Operation, Outcome
 from broker_service.precise_timer import PreciseTimer
-from broker_service.trace import Event, TraceRecord
+from broker_service.trace import Event, Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace
-from emulation.driver_operations import EVENTS, REQUESTS, ReadyOperation, Schedule
-from emulation.workload.operations import OperationKind, read_operations
+from emulation.clients import Clients, Counts
+from emulation.driver_operations import ReadyOperation, Schedule
+from emulation.workload.operations import read_operations
 
 _STATUS_TICKS = 5
 """A status line is printed once in so many ticks of `FLUSH_INTERVAL`."""
@@ -65,16 +65,9 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Seconds for all brokers to answer."""
 
 
-class Status(msgspec.Struct):
-    """What a driver reports; counts since its start."""
+class Status(Counts):
+    """What a driver reports."""
 
-    issued: int = 0
-    """Operations handed over, of all kinds."""
-    published: int = 0
-    confirmed: int = 0
-    rejected: int = 0
-    """Operations refused by brokers or by the session."""
-    notified: int = 0
     lag_ms: float = 0.0
     """How late an operation was issued at worst since the last report."""
     done: bool = False
@@ -87,10 +80,6 @@ class Start(msgspec.Struct):
     start: int
 
 
-class UnknownBrokerError(Exception):
-    """An operation names a broker that the configuration does not."""
-
-
 class Driver:
     """One driver. Made within a running event loop."""
 
@@ -100,14 +89,12 @@ class Driver:
         self._config = config
         self._schedule = schedule
         self._trace = FileTrace(Path(config.log), config.name, config.variant)
+        self._recorder = Recorder(self._trace, time.monotonic_ns)
+        self._sessions: dict[str, ClientSession] = {}
+        self._clients = Clients(self._sessions, self._recorder, self.status)
         limits = SessionLimits(message_bytes=config.message_bytes)
-        self._sessions = {
-            broker: ClientSession(address, functools.partial(self._on_event, broker), limits)
-            for broker, address in config.brokers.items()
-        }
-        self._attached: set[str] = set()
-        self._asked: dict[tuple[str, int], OperationKind] = {}
-        """Operations that brokers have not answered yet, by broker and number."""
+        for broker, address in config.brokers.items():
+            self._sessions[broker] = ClientSession(address, self._clients.hears(broker), limits)
         self._start = 0
         self._late = 0
         self._timer = PreciseTimer(self._issue_due)
@@ -117,10 +104,10 @@ class Driver:
 
     async def open(self) -> None:
         """Connects to all brokers. Raises `ConnectError`."""
-        self._record(Event.STARTED, count=1)
+        self._recorder.note(Event.STARTED, count=1)
         for broker, session in self._sessions.items():
-            session.on_up = functools.partial(self._record, Event.LINK_UP, peer=broker)
-            session.on_down = functools.partial(self._record, Event.LINK_DOWN, peer=broker)
+            session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=broker)
+            session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=broker)
         await asyncio.gather(*(session.open(self._config.connect_within) for session in self._sessions.values()))
         self._ticking = asyncio.create_task(self._tick())
 
@@ -136,10 +123,8 @@ class Driver:
         if self._ticking is not None:
             self._ticking.cancel()
         self._trace.flush()
-        self._record(Event.STOPPED, count=self._trace.lost)
+        self._recorder.note(Event.STOPPED, count=self._trace.lost)
         self._trace.close()
-
-    # Out
 
     def _plan_next(self) -> None:
         at = self._schedule.next_at
@@ -157,80 +142,9 @@ class Driver:
             self.failed.set_exception(error)
 
     def _issue(self, operation: ReadyOperation) -> None:
-        now = time.monotonic_ns()
         intended = self._start + operation.at
-        self._late = max(self._late, now - intended)
-        trace = self._trace
-        trace.write(
-            TraceRecord(
-                time=now,
-                node=trace.node,
-                variant=trace.variant,
-                event=EVENTS[operation.kind],
-                kind=operation.kind.value,
-                id=operation.id,
-                client=operation.client,
-                peer=operation.broker,
-                bytes=len(operation.body),
-                intended=intended,
-                numbers=operation.numbers,
-                strings=operation.strings,
-                predicates=operation.predicates,
-            )
-        )
-        self.status.issued += 1
-        try:
-            self._submit(operation)
-        except (TooLargeError, SessionFullError, UnknownBrokerError) as error:
-            self.status.rejected += 1
-            self._record(
-                Event.REJECTED,
-                kind=operation.kind.value,
-                id=operation.id,
-                client=operation.client,
-                peer=operation.broker,
-                text=str(error),
-            )
-
-    def _submit(self, operation: ReadyOperation) -> None:
-        session = self._sessions.get(operation.broker)
-        if session is None:
-            raise UnknownBrokerError(f"{operation.broker} is none of the brokers this driver was told of")
-        if operation.client not in self._attached:
-            self._attached.add(operation.client)
-            session.submit(operation.client, Operation.ATTACH)
-        number = session.submit(operation.client, REQUESTS[operation.kind], operation.id, operation.body)
-        if operation.kind is OperationKind.PUBLISH:
-            self.status.published += 1
-        else:
-            self._asked[operation.broker, number] = operation.kind
-
-    # In
-
-    def _on_event(self, broker: str, event: ClientEvent) -> None:
-        if event.outcome is Outcome.NOTIFIED:
-            self.status.notified += len(event.clients)
-            for client in event.clients:
-                self._record(
-                    Event.NOTIFIED,
-                    kind="publish",
-                    id=event.id,
-                    client=client,
-                    peer=broker,
-                    hops=event.hops,
-                    bytes=len(event.body),
-                )
-        elif event.outcome is Outcome.REJECTED:
-            self.status.rejected += 1
-            kind = self._asked.pop((broker, event.number), OperationKind.PUBLISH)
-            self._record(
-                Event.REJECTED, kind=kind.value, id=event.id, client=event.clients[0], peer=broker, text=event.reason
-            )
-        elif (asked := self._asked.pop((broker, event.number), None)) is not None:
-            self.status.confirmed += 1
-            self._record(Event.CONFIRMED, kind=asked.value, id=event.id, client=event.clients[0], peer=broker)
-
-    # Reports
+        self._late = max(self._late, time.monotonic_ns() - intended)
+        self._clients.issue(operation, intended)
 
     async def _tick(self) -> None:
         lag = LoopLag(asyncio.get_running_loop().time)
@@ -240,7 +154,7 @@ class Driver:
             await asyncio.sleep(FLUSH_INTERVAL)
             ticks += 1
             if ticks % _LAG_TICKS == 0:
-                self._record(Event.LAG, duration=round(lag.take() * 1e9))
+                self._recorder.note(Event.LAG, duration=round(lag.take() * 1e9))
             if ticks % _STATUS_TICKS == 0:
                 self._report()
             self._trace.flush()
@@ -249,38 +163,6 @@ class Driver:
         self.status.lag_ms = round(self._late / 1e6, 3)
         self._late = 0
         say(self.status)
-
-    def _record(
-        self,
-        event: Event,
-        *,
-        kind: str | None = None,
-        id: str | None = None,
-        client: str | None = None,
-        peer: str | None = None,
-        hops: int | None = None,
-        bytes: int | None = None,
-        duration: int | None = None,
-        count: int | None = None,
-        text: str | None = None,
-    ) -> None:
-        self._trace.write(
-            TraceRecord(
-                time=time.monotonic_ns(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=event,
-                kind=kind,
-                id=id,
-                client=client,
-                peer=peer,
-                hops=hops,
-                bytes=bytes,
-                duration=duration,
-                count=count,
-                text=text,
-            )
-        )
 
 
 def say(line: object) -> None:
