@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import gc
 import heapq
 import os
@@ -28,6 +27,7 @@ import time
 
 import msgspec
 
+from broker_service.timer_file import TimerFile
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import enter_namespace, enter_open_namespace
 from emulation.network.relay_messages import (
@@ -130,7 +130,7 @@ class Relay:
         self._links: dict[int, tuple[Direction, Direction]] = {}
         self._by_source: dict[int, Direction] = {}
         self._in_flight: list[tuple[int, int, Direction, bytes]] = []
-        self._timer = Timer()
+        self._timer = TimerFile()
         self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._epoll = select.epoll()
         self._epoll.register(control, select.EPOLLIN)
@@ -255,42 +255,6 @@ class Relay:
             raise NetworkError(f"cannot open TAP interface {interface}: {error.strerror}") from error
         finally:
             enter_open_namespace(self._home)
-
-
-class _TimerSpecification(ctypes.Structure):
-    """`struct itimerspec`."""
-
-    _fields_ = (
-        ("interval_seconds", ctypes.c_long),
-        ("interval_nanoseconds", ctypes.c_long),
-        ("seconds", ctypes.c_long),
-        ("nanoseconds", ctypes.c_long),
-    )
-
-
-class Timer:
-    """A timerfd on CLOCK_MONOTONIC. Watched edge-triggered, it need never be read."""
-
-    _ABSOLUTE = 1
-
-    def __init__(self) -> None:
-        libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: one thread has no use for its release
-        self.descriptor: int = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
-        if self.descriptor < 0:
-            raise OSError(ctypes.get_errno(), "timerfd_create")
-        self._specification = _TimerSpecification()
-        self._arguments = (
-            ctypes.c_int(self.descriptor),
-            ctypes.c_int(self._ABSOLUTE),
-            ctypes.c_void_p(ctypes.addressof(self._specification)),
-            None,
-        )
-        self._set_time = libc.timerfd_settime
-
-    def set(self, when: int) -> None:
-        """Fire at `when`, in nanoseconds of the monotonic clock (at once, if that is over), and at no other time."""
-        self._specification.seconds, self._specification.nanoseconds = divmod(when, 1_000_000_000)
-        self._set_time(*self._arguments)
 
 
 def take_priority() -> str:
