@@ -3,10 +3,18 @@
 from emulation.scenario.errors import ScenarioError
 from emulation.scenario.loading import load
 from emulation.scenario.model import Brokers, Routing, Scenario, Timeline, Variant
-from emulation.scenario.workload import OperationItem, Publications, QuoteFile, Subscriptions, WorkloadSection
+from emulation.scenario.workload import (
+    IndividualPublisher,
+    OperationItem,
+    Publications,
+    QuoteFile,
+    Subscriptions,
+    WorkloadSection,
+)
 
 __all__ = [
     "Brokers",
+    "IndividualPublisher",
     "OperationItem",
     "Publications",
     "QuoteFile",

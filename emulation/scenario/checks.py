@@ -25,6 +25,7 @@ def problems(scenario: Scenario) -> Iterator[Problem]:
         return
     yield from _routing(scenario)
     yield from _placements(scenario, overlay)
+    yield from _individual_times(scenario)
     yield from _operations(scenario, overlay)
 
 
@@ -57,6 +58,16 @@ def _placements(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             for index, broker in enumerate(part.placement):
                 if broker not in known:
                     yield Problem((*path, index), _no_such_broker(broker, known))
+
+
+def _individual_times(scenario: Scenario) -> Iterator[Problem]:
+    publications, run = scenario.workload.publications, scenario.timeline.run
+    for name, publisher in (publications.individually if publications else {}).items():
+        for field in ("joins", "stops", "leaves"):
+            time = getattr(publisher, field)
+            if time is not None and time >= run:
+                path: FieldPath = ("workload", "publications", "individually", name, field)
+                yield Problem(path, f"after the run phase, which lasts {run:g} s")
 
 
 def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -24,6 +25,29 @@ class QuoteFile(Section):
     """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and symbol)."""
 
 
+class IndividualPublisher(Section):
+    """Where one publisher differs from the others. Times count from the begin of the run phase."""
+
+    rate: MessageRateRange | None = None
+    """Instead of the others' rate."""
+    joins: Duration | None = None
+    """When it advertises and begins to publish; by default it advertises in the join phase, as the others do."""
+    stops: Duration | None = None
+    """When it publishes no more; the end of the run phase by default."""
+    leaves: Duration | None = None
+    """When it takes its advertisements back, and publishes no more; never by default."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> IndividualPublisher:
+        if self.rate is not None and self.rate.low <= 0:
+            raise ValueError("rate must be more than 0")
+        given = [(name, time) for name in ("joins", "stops", "leaves") if (time := getattr(self, name)) is not None]
+        for (former, earlier), (latter, later) in pairwise(given):
+            if later < earlier:
+                raise ValueError(f"{latter} ({later:g} s) is before {former} ({earlier:g} s)")
+        return self
+
+
 class Publications(Section):
     """Publishers, which advertise quotes of their symbols and publish them open-loop while the run phase lasts."""
 
@@ -41,6 +65,8 @@ class Publications(Section):
     """Evenly spaced from a random phase, or with exponential gaps."""
     placement: Placement = "uniform"
     """`uniform` (at random), `spread` (a second round only when all brokers have one), or a list of brokers in turn."""
+    individually: dict[str, IndividualPublisher] = Field(default_factory=dict)
+    """Publishers that differ from the others, by name: `{P3: {rate: 10/s}, P7: {joins: 20s, leaves: 40s}}`."""
 
     @model_validator(mode="after")
     def _has_enough_of_each(self) -> Publications:
@@ -50,6 +76,9 @@ class Publications(Section):
             )
         if self.rate.low <= 0:
             raise ValueError("rate must be more than 0")
+        names = {f"P{number}" for number in range(1, self.publishers + 1)}
+        if unknown := [name for name in self.individually if name not in names]:
+            raise ValueError(f"individually: {unknown[0]} is none of the publishers P1 to P{self.publishers}")
         return self
 
     @property

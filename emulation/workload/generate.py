@@ -61,15 +61,15 @@ class Workload:
     def operations(self) -> Iterator[Operation]:
         """All operations sorted by time, made while they are read; publications are never held in memory."""
         seconds = self.scenario.timeline
-        begin, run = round(seconds.join * NANOSECONDS), round(seconds.run * NANOSECONDS)
+        begin = round(seconds.join * NANOSECONDS)
         section = self.scenario.workload.publications
         arrivals = "periodic" if section is None else section.arrivals
-        streams = [one.publications(begin, run, arrivals, self.scenario.seed) for one in self.publishers]
+        streams = [one.run_operations(begin, seconds.run, arrivals, self.scenario.seed) for one in self.publishers]
         yield from heapq.merge(self._joining(), self.explicit, *streams, key=lambda operation: operation.at)
 
     def estimate(self) -> Estimate:
-        run = self.scenario.timeline.run
-        published = sum(one.rate for one in self.publishers) * run
+        spans = [(one.rate, *one.publishing(self.scenario.timeline.run)) for one in self.publishers]
+        published = sum(rate * (end - start) for rate, start, end in spans)
         written = [operation.operation for operation in self.explicit]
         return Estimate(
             advertisements=sum(len(one.series) for one in self.publishers) + written.count(OperationKind.ADVERTISE),
@@ -81,7 +81,7 @@ class Workload:
         )
 
     def _joining(self) -> list[Operation]:
-        """Advertisements and subscriptions, each at its random time in the join phase."""
+        """Advertisements and subscriptions of those there from the beginning, each at its random time in `join`."""
         join = self.scenario.timeline.join * NANOSECONDS
         mixed = self.scenario.timeline.join_order == "mixed"
         until = _SUBSCRIBE_UNTIL if mixed else _ADVERTISE_UNTIL
@@ -92,6 +92,7 @@ class Workload:
             *(
                 _at(_moment(advertising, 0.0, until * join), operation)
                 for one in self.publishers
+                if one.joins is None
                 for operation in one.advertisements()
             ),
             *(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from broker_service.language import Value
-from emulation.scenario import Publications
+from emulation.scenario import IndividualPublisher, Publications
 from emulation.workload.operations import Operation, OperationKind, predicate_record
 from emulation.workload.quotes import QuoteSeries
 from emulation.workload.streams import stream
@@ -24,12 +26,23 @@ class Publisher:
     """What it advertises (one advertisement a symbol) and publishes, symbol after symbol."""
     rate: float
     """Publications per second, of all its symbols together."""
+    joins: float | None = None
+    """Seconds into the run phase at which it advertises and begins to publish; None: it is there from the beginning."""
+    stops: float | None = None
+    """Seconds into the run phase at which it publishes no more; None: it publishes to the end."""
+    leaves: float | None = None
+    """Seconds into the run phase at which it takes its advertisements back; None: never."""
 
-    def advertisements(self) -> list[Operation]:
-        """Its advertisements, all at time 0: when is for the join phase to say."""
+    def publishing(self, run: float) -> tuple[float, float]:
+        """From when to when it publishes, in seconds of a run phase that lasts so many."""
+        ends = [time for time in (self.stops, self.leaves) if time is not None]
+        return self.joins or 0.0, min([run, *ends])
+
+    def advertisements(self, at: int = 0) -> list[Operation]:
+        """Its advertisements, all at one time: when is for the join phase to say, unless it joins later."""
         return [
             Operation(
-                at=0,
+                at=at,
                 client=self.client,
                 broker=self.broker,
                 operation=OperationKind.ADVERTISE,
@@ -39,10 +52,26 @@ class Publisher:
             for number, series in enumerate(self.series, start=1)
         ]
 
-    def publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[Operation]:
+    def withdrawals(self, at: int) -> list[Operation]:
+        """Takes all its advertisements back."""
+        return [
+            msgspec.structs.replace(made, operation=OperationKind.UNADVERTISE, predicates=None)
+            for made in self.advertisements(at)
+        ]
+
+    def run_operations(self, begin: int, run: float, arrivals: str, seed: int) -> Iterator[Operation]:
+        """What it does in a run phase that begins at `begin` (nanoseconds) and lasts `run` seconds."""
+        if self.joins is not None:
+            yield from self.advertisements(begin + round(self.joins * NANOSECONDS))
+        start, end = (round(time * NANOSECONDS) for time in self.publishing(run))
+        yield from self._publications(begin + start, end - start, arrivals, seed)
+        if self.leaves is not None:
+            yield from self.withdrawals(begin + round(self.leaves * NANOSECONDS))
+
+    def _publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[Operation]:
         """Its publications from `begin` on, for `run` nanoseconds.
 
-        Over the run a publisher walks through the whole history of each of its symbols in order, at a stride that
+        Over that time a publisher walks through the whole history of each of its symbols in order, at a stride that
         fits: so the quantiles that subscriptions are made of hold for a run of any length.
         """
         walks = [self._walk(series, run, seed) for series in self.series]
@@ -83,20 +112,27 @@ def publishers(
     section: Publications, homes: Sequence[str], series: Sequence[QuoteSeries], seed: int
 ) -> tuple[Publisher, ...]:
     """The publishers of a scenario, at the brokers `homes`, sharing the symbols among them."""
-    symbols = _shares(len(series), section.publishers, section.publishers_per_symbol)
-    return tuple(
-        Publisher(
-            client=f"P{index + 1}",
-            broker=homes[index],
-            series=tuple(series[symbol] for symbol in symbols[index]),
-            rate=section.rate.draw(stream(seed, f"rate:P{index + 1}")),
+    shares = _shares(len(series), section.publishers, section.publishers_per_symbol)
+    made = []
+    for number, (home, symbols) in enumerate(zip(homes, shares, strict=True), start=1):
+        client = f"P{number}"
+        own = section.individually.get(client, IndividualPublisher())
+        made.append(
+            Publisher(
+                client=client,
+                broker=home,
+                series=tuple(series[symbol] for symbol in symbols),
+                rate=(own.rate or section.rate).draw(stream(seed, f"rate:{client}")),
+                joins=own.joins,
+                stops=own.stops,
+                leaves=own.leaves,
+            )
         )
-        for index in range(section.publishers)
-    )
+    return tuple(made)
 
 
 def symbol_weights(everyone: Sequence[Publisher]) -> dict[str, float]:
-    """The share of each symbol in all publications."""
+    """The share of each symbol in all publications, while everybody publishes."""
     total = sum(publisher.rate for publisher in everyone)
     weights: dict[str, float] = {}
     for publisher in everyone:

@@ -95,6 +95,12 @@ REPLACEMENTS = {
     "placement": (("selectivity: 2%", "placement: [B1, B9]"), "s.yaml:13: workload.subscriptions.placement[1]: "
                   "the overlay has no broker 'B9'; there are B1, B2, B3, B4"),
     "no rate": (("rate: 60/min", "rate: 0"), "s.yaml:8: workload.publications: rate must be more than 0"),
+    "no such publisher": (("rate: 60/min", "rate: 60/min\n    individually: {P3: {joins: 1s}}"), "s.yaml:8: "
+                          "workload.publications: individually: P3 is none of the publishers P1 to P2"),
+    "leaves too early": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 3s, leaves: 1s}}"), "s.yaml:11: "
+                         "workload.publications.individually.P2: leaves (1 s) is before joins (3 s)"),
+    "joins too late": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 10s}}"), "s.yaml:11: "
+                       "workload.publications.individually.P2.joins: after the run phase, which lasts 10 s"),
     "vary": (("name: small", "vary: {routing.publications: [fixed, mixed]}\nname: small"), "s.yaml:7: "
              "routing.publications: variant mixed: invalid enum value 'mixed'"),
     "vary a unit": (("name: small", "vary:\n  timeline.run: [5s, 5]\nname: small"), "s.yaml:2: vary.timeline.run: "
@@ -218,7 +224,7 @@ def test_the_resolved_scenario_loads_again(file: Path) -> None:
     assert load(again) == scenario
 
 
-@pytest.mark.parametrize("path", sorted(Path("scenarios").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(Path("scenarios").rglob("*.yaml")), ids=lambda path: path.stem)
 def test_the_scenarios_that_come_along(path: Path) -> None:
     scenario = load(path)
     assert scenario.name == path.stem

@@ -141,6 +141,31 @@ def test_each_publisher_draws_its_rate(make_scenario: MakeScenario) -> None:
     assert len(set(rates)) == 4
 
 
+def test_a_late_burst_and_a_leaver(make_scenario: MakeScenario) -> None:
+    individually = {"P4": {"rate": "50/s", "joins": "10s", "stops": "14s"}, "P2": {"leaves": "20s"}}
+    workload = made(make_scenario(publications={"individually": individually}))
+    operations = list(workload.operations())
+    assert all(a.at <= b.at for a, b in pairwise(operations))
+    of_burst = [(o.operation, o.at / SECOND - 10) for o in operations if o.client == "P4"]
+    assert of_burst[0] == (OperationKind.ADVERTISE, 10.0)
+    assert all(kind is OperationKind.PUBLISH and 10 <= at < 14 for kind, at in of_burst[1:])
+    assert len(of_burst) == 1 + 4 * 50
+    of_leaver = [(o.operation, o.at / SECOND - 10) for o in operations if o.client == "P2"]
+    assert of_leaver[-1] == (OperationKind.UNADVERTISE, 20.0)
+    assert sum(kind is OperationKind.PUBLISH for kind, _ in of_leaver) == 200
+    leaving = next(o for o in operations if o.operation is OperationKind.UNADVERTISE)
+    assert leaving.id == "a1"
+    assert leaving.predicates is None
+    assert workload.estimate().publications == sum(o.operation is OperationKind.PUBLISH for o in operations)
+
+
+def test_individual_publishers_leave_the_others_as_they_were(make_scenario: MakeScenario) -> None:
+    base = made(make_scenario())
+    burst = made(make_scenario(publications={"individually": {"P4": {"joins": "10s"}}}))
+    assert [o for o in base.operations() if o.client == "P1"] == [o for o in burst.operations() if o.client == "P1"]
+    assert base.subscribers == burst.subscribers
+
+
 def test_the_estimate_is_near_what_happens(make_scenario: MakeScenario) -> None:
     scenario = make_scenario(
         {"publishers": 10, "symbols": 30}, {"subscribers": 40, "per_subscriber": 2, "selectivity": 0.05}
