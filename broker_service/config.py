@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from broker_service.service_time import ServiceTime
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,9 +66,13 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Path of its log; nothing is logged when empty."""
     variant: str = "base"
     seed: int = 0
-    service_time: float = 0.0
-    """Seconds of work added to each message, to emulate slower hardware on purpose."""
+    service_time: ServiceTime = ServiceTime()
+    """Work added to each message, to emulate slower hardware on purpose."""
     limits: Limits = Limits()
+
+    def service_times(self) -> Callable[[], int]:
+        """Draws this broker's service times in nanoseconds, from a stream of its own: the same on every runtime."""
+        return self.service_time.sampler(random.Random(f"{self.seed}:{self.id}:{self.incarnation}:service"))
 
 
 def load(path: Path) -> BrokerConfig:

@@ -65,7 +65,7 @@ class BrokerServer:
             else NullTrace(config.id, config.variant)
         )
         self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule)
-        self._service = make_service(config.service_time)
+        self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._trace, time.monotonic_ns)
         self._gauges = Gauges(queues, self._trace, time.monotonic_ns)
         self._ports = {link.neighbour: LinkPort(self.broker, config, link, self._service) for link in config.links}

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from broker_service.config import BrokerConfig
 from broker_service.precise_timer import PreciseTimer
 
 Handler = Callable[[Sequence[Any]], None]
@@ -43,13 +44,14 @@ class ImmediateService:
 
 
 class PacedService:
-    """One server with a queue in front: each message occupies it for the same time, and is handled when that is over.
+    """One server with a queue in front: each message occupies it for a time, and is handled when that is over.
 
     The time passes without work, so many brokers emulated on one machine do not slow each other down.
     """
 
-    def __init__(self, service_time: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._service_time = round(service_time * 1e9)
+    def __init__(self, service_times: Callable[[], int], clock: Callable[[], int] = time.monotonic_ns) -> None:
+        """`service_times` draws the time of each message, in nanoseconds."""
+        self._service_times = service_times
         self._clock = clock
         self._queue: deque[tuple[int, Handler, Any]] = deque()
         self._busy_until = 0
@@ -71,7 +73,7 @@ class PacedService:
         for message in messages:
             begin = max(now, self._busy_until)
             self._longest = max(self._longest, begin - now)
-            self._busy_until = begin + self._service_time
+            self._busy_until = begin + self._service_times()
             self._queue.append((self._busy_until, handler, message))
         if rests and self._queue:
             self._timer.set(self._queue[0][0])
@@ -89,6 +91,6 @@ class PacedService:
             self._timer.set(self._queue[0][0])
 
 
-def make_service(service_time: float) -> Service:
-    """The pace for `BrokerConfig.service_time`, in seconds a message."""
-    return PacedService(service_time) if service_time > 0 else ImmediateService()
+def make_service(config: BrokerConfig) -> Service:
+    """The pace that `BrokerConfig.service_time` asks for."""
+    return PacedService(config.service_times()) if config.service_time else ImmediateService()

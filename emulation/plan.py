@@ -150,7 +150,7 @@ def broker_configs(
             log=paths(broker.id).log,
             variant=variant.name,
             seed=scenario.seed,
-            service_time=scenario.brokers.service_time,
+            service_time=scenario.brokers.work(),
             limits=scenario.brokers.limits.limits(),
         )
         for broker in variant.overlay.brokers

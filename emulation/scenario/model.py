@@ -13,14 +13,16 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from broker_service.config import Limits
+from broker_service.service_time import ServiceTime
 from emulation.scenario.fields import dotted, set_field
 from emulation.scenario.messages import Problem, describe
 from emulation.scenario.section import Count, Name, Section
+from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.topology import TopologySection
 from emulation.scenario.topology import overlay as build_overlay
 from emulation.scenario.units import Duration, Size
 from emulation.scenario.workload import WorkloadSection
-from topology import Overlay
+from topology import Overlay, Range
 
 _DEFAULTS = Limits()
 
@@ -97,10 +99,14 @@ class Brokers(Section):
     """CPU quota in cores (`0.5` is half a core); no quota by default."""
     memory: Size | None = None
     """Memory limit; the runtime's own by default."""
-    service_time: Duration = 0.0
-    """Work added to each message, to emulate slower hardware on purpose."""
+    service_time: ServiceTimeField = Range.fixed(0.0)
+    """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
     limits: BrokerLimits = BrokerLimits()
     """Bounds of queues, frames and windows."""
+
+    def work(self) -> ServiceTime:
+        """The service time, as `BrokerConfig.service_time` takes it."""
+        return service_time(self.service_time)
 
 
 class Scenario(Section):

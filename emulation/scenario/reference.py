@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import PROTOCOLS
-from emulation.scenario import topology, workload
+from emulation.scenario import service_time, topology, workload
 from emulation.scenario.model import BrokerLimits, Brokers, Routing, Scenario, Timeline
 from emulation.scenario.section import Section
 
@@ -39,10 +39,12 @@ SECTIONS: Mapping[str, type[Section]] = {
     "workload": workload.WorkloadSection,
     "workload.publications": workload.Publications,
     "workload.publications.source": workload.QuoteFile,
+    "workload.publications.individually.*": workload.IndividualPublisher,
     "workload.subscriptions": workload.Subscriptions,
     "workload.operations[]": workload.OperationItem,
     "timeline": Timeline,
     "brokers": Brokers,
+    "brokers.service_time": service_time.ServiceTimeDistribution,
     "brokers.limits": BrokerLimits,
 }
 """Where each section stands in a scenario, and its model."""
@@ -88,10 +90,10 @@ def _protocols() -> Iterator[str]:
 
 
 def _takes(field: Mapping[str, Any]) -> str:
-    if "anyOf" in field:
-        alternatives = [_takes(one) for one in field["anyOf"] if one.get("type") != "null"]
+    if members := field.get("anyOf") or field.get("oneOf"):
+        alternatives = [_takes(one) for one in members if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(alternatives))
-    if "oneOf" in field or "$ref" in field:
+    if "$ref" in field:
         return "a mapping, see below"
     if "enum" in field or "const" in field:
         return " or ".join(f"`{word}`" for word in field.get("enum", [field.get("const")]))

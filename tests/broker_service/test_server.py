@@ -24,6 +24,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.listening import CannotListenError
 from broker_service.messages import ClientRequest, Operation
 from broker_service.server import BrokerServer, main
+from broker_service.service_time import ServiceTime
 from broker_service.wire import decode_hello, encode_client_frames, encode_hello, encode_link_frames
 from tests.broker_service.loopback import (
     QUOTES,
@@ -108,7 +109,7 @@ async def test_a_full_disk_costs_log_records_and_nothing_else(tmp_path: Path) ->
 async def test_service_time_delays_every_message(tmp_path: Path) -> None:
     """Three operations and a publication take four times the service time at least, one after another."""
     async with Loopback(tmp_path) as overlay:
-        await overlay.start("B1", service_time=0.02)
+        await overlay.start("B1", service_time=ServiceTime(mean=0.02))
         begin = time.monotonic()
         async with Session(overlay.address("B1")) as session:
             await deliver(session, session)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from broker_service.config import BrokerConfig
 from broker_service.precise_timer import PreciseTimer
 from broker_service.service import ImmediateService, PacedService, make_service
+from broker_service.service_time import ServiceTime
 from tests.broker_service.loopback import WITHIN
 
 MILLISECOND = 1_000_000
@@ -29,7 +31,7 @@ async def served(queue: asyncio.Queue[object]) -> object:
 async def test_messages_are_served_one_after_another() -> None:
     clock = Clock()
     done: asyncio.Queue[object] = asyncio.Queue()
-    service = PacedService(0.001, clock)
+    service = PacedService(iter((MILLISECOND, MILLISECOND, 2 * MILLISECOND, MILLISECOND)).__next__, clock)
 
     def handle(messages: Sequence[object]) -> None:
         for message in messages:
@@ -40,7 +42,7 @@ async def test_messages_are_served_one_after_another() -> None:
         service.submit(handle, ["c"])
         assert (service.waiting, service.longest_wait) == (3, 2 * MILLISECOND)
         assert service.longest_wait == 0
-        for message, time in (("a", 1), ("b", 2), ("c", 3)):
+        for message, time in (("a", 1), ("b", 2), ("c", 4)):
             assert done.empty()
             clock.now = time * MILLISECOND
             assert await served(done) == (message, clock.now)
@@ -54,8 +56,15 @@ async def test_messages_are_served_one_after_another() -> None:
         service.close()
 
 
+async def test_a_broker_with_a_service_time_is_paced() -> None:
+    config = BrokerConfig(id="B1", incarnation=1, protocol="tid", service_time=ServiceTime(mean=0.001))
+    service = make_service(config)
+    assert isinstance(service, PacedService)
+    service.close()
+
+
 async def test_without_service_time_messages_are_handled_at_once_and_together() -> None:
-    service = make_service(0.0)
+    service = make_service(BrokerConfig(id="B1", incarnation=1, protocol="tid"))
     assert isinstance(service, ImmediateService)
     handled: list[object] = []
     service.submit(handled.append, ["a", "b"])

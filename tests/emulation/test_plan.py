@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_service.config import BrokerConfig
+from broker_service.service_time import ServiceTime
 from emulation.plan import (
     PUBLISHERS,
     SUBSCRIBERS,
@@ -76,7 +77,7 @@ def test_each_link_has_one_end_that_dials_and_both_know_each_others_address(plan
 def test_what_the_scenario_says_of_brokers_reaches_them(plan: Plan) -> None:
     config = configs(plan, 1)["B3"]
     assert (config.protocol, config.seed, config.variant) == ("tid", 11, plan.variants[1].name)
-    assert config.service_time == 0.001
+    assert config.service_time == ServiceTime(mean=0.001)
     assert config.listen == ("unix:/sockets/B3",)
     assert config.log == "/logs/B3"
     resources = plan.variants[1].resources
