@@ -50,7 +50,6 @@ class RunPlace:
         """Makes the run directory. Raises `HostError` when that cannot be done or the disk is full."""
         try:
             self.logs.mkdir(parents=True)
-            os.chown(self.logs, BROKER_UID, BROKER_UID)
             room = os.statvfs(self.directory)
         except OSError as error:
             raise HostError(
@@ -59,6 +58,10 @@ class RunPlace:
         if room.f_bavail * room.f_frsize < _NEEDED:
             remedy = "make room or choose another place with --out"
             raise HostError(f"less than {_NEEDED >> 20} MB are free below {self.directory}; {remedy}")
+
+    def give_logs_to_brokers(self) -> None:
+        """Lets broker processes write their logs, which run under a user of their own."""
+        os.chown(self.logs, BROKER_UID, BROKER_UID)
 
     def make_socket_directories(self, brokers: list[BrokerId]) -> None:
         """One directory for each broker, owned by the brokers' user. The run must be registered."""

@@ -1,5 +1,6 @@
 """Running a plan."""
 
-from emulation.run.emulate import Outcome, emulate
+from emulation.run.directory import Outcome
+from emulation.run.emulate import emulate
 
 __all__ = ["Outcome", "emulate"]

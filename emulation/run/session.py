@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +20,19 @@ from emulation.run.interrupt import Interrupt
 from emulation.runtimes.interface import Runtime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Session:
-    """The run under way."""
+    """The run under way, whatever its brokers run on."""
 
     place: RunPlace
-    journal: Journal
     manifest: Manifest
-    runtime: Runtime
     snapshot: Snapshot
     display: Display
     interrupt: Interrupt
     log: Any
     """A structlog logger that writes `emulator.log`."""
+    clock: Callable[[], int]
+    """Nanoseconds of the run's time."""
 
     def say(self, line: str) -> None:
         """Tells the user, and the log."""
@@ -51,7 +50,7 @@ class Session:
         self, record: VariantRecord, name: str, seconds: float | None = None, activity: str = ""
     ) -> Iterator[None]:
         """A phase of a variant: shown while it lasts, kept in the manifest however it ends."""
-        begin = time.monotonic_ns()
+        begin = self.clock()
         self.snapshot.phase, self.snapshot.activity = name, activity
         self.snapshot.phase_begin = begin / 1e9
         self.snapshot.phase_end = None if seconds is None else begin / 1e9 + seconds
@@ -60,9 +59,17 @@ class Session:
         try:
             yield
         finally:
-            record.phases.append(Phase(name=name, start=begin, end=time.monotonic_ns()))
+            record.phases.append(Phase(name=name, start=begin, end=self.clock()))
             manifest.write(self.manifest, self.place.directory)
             self.log.info("phase ends", variant=record.name, phase=name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostSession(Session):
+    """A run on this very host, in real time."""
+
+    journal: Journal
+    runtime: Runtime
 
 
 class _LogFile:

@@ -20,7 +20,7 @@ from emulation.processes import ProcessIdentity
 from emulation.run.drivers import Drivers
 from emulation.run.monitor import OverlayMonitor, QuietWatch
 from emulation.run.observation import LoadObserver, link_checks
-from emulation.run.session import Session
+from emulation.run.session import HostSession
 from emulation.runtimes.interface import Ending, Launch
 from topology import BrokerId
 
@@ -40,7 +40,9 @@ _QUIET_FOR = 1.0
 class VariantRun:
     """One variant under way; `execute` does it all. Nothing but the sandboxes carries over to the next variant."""
 
-    def __init__(self, session: Session, plan: VariantPlan, driver: LinkDriver, when_over: Callable[[], None]) -> None:
+    def __init__(
+        self, session: HostSession, plan: VariantPlan, driver: LinkDriver, when_over: Callable[[], None]
+    ) -> None:
         self._session = session
         self._plan = plan
         self._brokers: list[BrokerId] = [broker.id for broker in plan.overlay.brokers]

@@ -56,6 +56,7 @@ class ContainerRuntime:
         self._pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
 
     def __enter__(self) -> Self:
+        self._place.give_logs_to_brokers()
         return self
 
     def __exit__(

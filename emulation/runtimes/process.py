@@ -39,6 +39,7 @@ class ProcessRuntime:
         self._errors: dict[BrokerId, Path] = {}
 
     def __enter__(self) -> Self:
+        self._place.give_logs_to_brokers()
         return self
 
     def __exit__(

@@ -18,11 +18,11 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to 
 def test_brokers_may_write_logs_and_nothing_else(tmp_path: Path) -> None:
     place = RunPlace.of("r1", tmp_path)
     place.make()
+    place.give_logs_to_brokers()
     assert place.logs.stat().st_uid == BROKER_UID
     assert place.directory.stat().st_uid != BROKER_UID
 
 
-@needs_root
 def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
         f_bavail, f_frsize = 1000, 4096

@@ -1,0 +1,95 @@
+"""The run directory, whatever the brokers run on: what is in it from the start, and the verdict at the end."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import topology
+from emulation import fidelity, provenance
+from emulation.errors import HostError
+from emulation.fidelity import Fidelity, Measurements, VariantFidelity, worst
+from emulation.fidelity.logs import scan
+from emulation.manifest import Choice, Manifest, VariantRecord
+from emulation.place import RunPlace
+from emulation.plan import Plan
+from topology import Overlay
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a run."""
+
+    directory: Path
+    fidelity: Fidelity
+    interrupted: bool
+    began: bool
+    """Whether any variant came as far as publishing."""
+
+
+def new_manifest(plan: Plan, runtime: Choice, links: Choice, clock: str, image: str | None) -> Manifest:
+    """The manifest of a run that is about to begin."""
+    return Manifest(
+        run_id=plan.run_id,
+        created=plan.created.isoformat(timespec="seconds"),
+        scenario=plan.scenario.resolved(),
+        seed=plan.seed,
+        runtime=runtime,
+        links=links,
+        versions=provenance.versions(),
+        image=image,
+        kernel=provenance.kernel(),
+        git_revision=provenance.git_revision(),
+        clock=clock,
+        host=provenance.host(),
+    )
+
+
+def save_overlays(plan: Plan, place: RunPlace) -> list[str]:
+    """The name of each variant's overlay file: `topology.json`, and another for each overlay that differs from it."""
+    saved: list[tuple[str, Overlay]] = []
+    names: list[str] = []
+    for variant in plan.variants:
+        name = next((name for name, overlay in saved if overlay == variant.overlay), None)
+        if name is None:
+            name = f"topology-{place.variant(variant.name).name}.json" if saved else "topology.json"
+            topology.save(variant.overlay, place.directory / name)
+            saved.append((name, variant.overlay))
+        names.append(name)
+    return names
+
+
+@contextmanager
+def full_disk_in_words(directory: Path) -> Iterator[None]:
+    """Makes a full disk one line that names the remedy."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise HostError(f"no space left on the disk of {directory}; make room, or use --out") from error
+
+
+def conclude(
+    place: RunPlace,
+    record: Manifest,
+    measured: Sequence[Measurements],
+    judge: Callable[[Measurements], VariantFidelity],
+) -> Outcome:
+    """Adds what the logs say, and writes the fidelity verdict on every variant that came as far as publishing."""
+    runs = {variant.name: _run_phase(variant) for variant in record.variants}
+    found = scan(sorted(place.logs.glob("*.jsonl")), {name: run for name, run in runs.items() if run is not None})
+    published = [variant for variant in measured if variant.variant in found]
+    for variant in published:
+        variant.logs = found[variant.variant]
+    judged = [judge(variant) for variant in published]
+    verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
+    fidelity.write(verdict, place.directory)
+    return Outcome(place.directory, verdict, record.interrupted, any(run is not None for run in runs.values()))
+
+
+def _run_phase(variant: VariantRecord) -> tuple[int, int] | None:
+    return next(((phase.start, phase.end) for phase in variant.phases if phase.name == "run"), None)
