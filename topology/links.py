@@ -51,19 +51,23 @@ class LinkTemplate:
     rate: Range | None = None
     queue_limit: int = 1000
 
-    def draw(self, seed: str) -> LinkProperties:
-        """The properties of the link that `seed` names; each property has its own random stream."""
+    def draw(self, seed: str, delay: float | None = None) -> LinkProperties:
+        """The properties of the link that `seed` names; each property has its own random stream.
 
-        def stream(name: str) -> random.Random:
-            return random.Random(f"{seed}:{name}")
+        A `delay`, when given, stands in for the template's own.
+        """
 
-        delay = self.delay.draw(stream("delay"))
+        def drawn(name: str, values: Range) -> float:
+            # Seeding a generator costs far more than a draw, and most values are fixed.
+            return values.low if values.low == values.high else values.draw(random.Random(f"{seed}:{name}"))
+
+        delay = drawn("delay", self.delay) if delay is None else delay
         return LinkProperties(
             delay=delay,
-            jitter=self.jitter.draw(stream("jitter")) + self.jitter_share * delay,
+            jitter=drawn("jitter", self.jitter) + self.jitter_share * delay,
             distribution=self.distribution,
-            loss=self.loss.draw(stream("loss")),
-            rate=None if self.rate is None else self.rate.draw(stream("rate")),
+            loss=drawn("loss", self.loss),
+            rate=None if self.rate is None else drawn("rate", self.rate),
             queue_limit=self.queue_limit,
         )
 
@@ -75,11 +79,14 @@ class LinkTemplates:
     forward: LinkTemplate = LinkTemplate()
     backward: LinkTemplate | None = None
 
-    def draw(self, a: BrokerId, b: BrokerId, seed: str) -> Link:
+    def draw(self, a: BrokerId, b: BrokerId, seed: str, delays: tuple[float, float] | None = None) -> Link:
+        """The link between a and b. Delays from a to b and back, when given, stand in for the templates' own."""
         link = f"{seed}:{min(a, b)}:{max(a, b)}"
-        forward = self.forward.draw(f"{link}:forward")
-        backward = forward if self.backward is None else self.backward.draw(f"{link}:backward")
-        return Link(a, b, forward, backward)
+        there, back = delays or (None, None)
+        forward = self.forward.draw(f"{link}:forward", there)
+        if self.backward is not None:
+            return Link(a, b, forward, self.backward.draw(f"{link}:backward", back))
+        return Link(a, b, forward, forward if there == back else self.forward.draw(f"{link}:forward", back))
 
 
 def build(

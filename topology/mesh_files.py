@@ -1,0 +1,131 @@
+"""Latency matrices as CSV.
+
+The first row names the brokers, each further row begins with its broker's name; a cell is what a message takes from the
+row's broker to the column's. The corner says what the numbers are, see `Unit`. A square of numbers without names will
+do too, with brokers B1, B2, ...; then, as with any other corner, the reader must be told the unit. Cells that are empty
+or say `-`, `na` or `nan` are unknown; the diagonal means nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import enum
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+
+from topology.mesh import Mesh
+from topology.model import Broker, OverlayError
+
+LARGEST_MATRIX = 256 << 20
+"""Bytes."""
+_UNKNOWN = frozenset(("", "-", "na", "nan"))
+
+
+class Unit(enum.StrEnum):
+    """What the numbers of a latency matrix are: one-way delays or round-trip times, in seconds or milliseconds."""
+
+    DELAY_MS = "delay_ms"
+    DELAY_S = "delay_s"
+    RTT_MS = "rtt_ms"
+    RTT_S = "rtt_s"
+
+    @property
+    def seconds(self) -> float:
+        """The one-way delay that 1 stands for. Half a round trip is taken for each direction."""
+        return (0.5 if self.value.startswith("rtt") else 1.0) * (1e-3 if self.value.endswith("ms") else 1.0)
+
+
+def to_csv(mesh: Mesh) -> str:
+    """One-way delays in milliseconds, exact to the nanosecond."""
+    ids = [broker.id for broker in mesh.brokers]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([Unit.DELAY_MS, *ids])
+    for broker, row in zip(ids, mesh.delays, strict=True):
+        writer.writerow([broker, *("" if math.isnan(delay) else f"{delay * 1e3:.6f}" for delay in row.tolist())])
+    return text.getvalue()
+
+
+def load_mesh(path: Path, unit: Unit | None = None) -> Mesh:
+    """Reads a latency matrix; `unit` is needed where the file does not say it. Raises `OverlayError` or `OSError`."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_MATRIX + 1)
+    if len(content) > LARGEST_MATRIX:
+        raise OverlayError(f"{path}: larger than the {LARGEST_MATRIX >> 20} MiB that a latency matrix may have")
+    try:
+        return from_csv(content.decode("utf-8-sig"), path.stem, unit)
+    except UnicodeDecodeError as error:
+        raise OverlayError(f"{path}: not UTF-8 text") from error
+    except OverlayError as error:
+        raise OverlayError(f"{path}: {error}") from error
+
+
+def from_csv(text: str, name: str, unit: Unit | None = None) -> Mesh:
+    """The mesh that a CSV text describes. Raises `OverlayError`, which names the line and the column."""
+    try:
+        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text), strict=True), 1) if any(row)]
+    except csv.Error as error:
+        raise OverlayError(f"not valid CSV: {error}") from error
+    if not rows:
+        raise OverlayError("empty; a latency matrix has a row and a column for each broker")
+    if all(_is_number(cell) for cell in rows[0][1]):
+        names, said = [f"B{number}" for number in range(1, len(rows) + 1)], ""
+        rows = [(line, [broker, *row]) for broker, (line, row) in zip(names, rows, strict=True)]
+    else:
+        (_, [said, *names]), *rows = rows
+    unit = _unit(said.strip().lower(), unit)
+    brokers = tuple(Broker(name.strip()) for name in names)
+    _check_names([broker.id for broker in brokers], rows)
+    return Mesh(name, brokers, unit.seconds * np.array([_numbers(line, row[1:], brokers) for line, row in rows]))
+
+
+def _unit(said: str, told: Unit | None) -> Unit:
+    known = said in set(Unit)
+    if told is not None and known and told != said:
+        raise OverlayError(f"its corner says {said}, but it was to be read as {told}")
+    if told is None and not known:
+        raise OverlayError(
+            f"says nowhere what its numbers are: write one of {', '.join(Unit)} in the corner (line 1, first column), "
+            "or give the unit"
+        )
+    return told or Unit(said)
+
+
+def _check_names(names: list[str], rows: list[tuple[int, list[str]]]) -> None:
+    doubled = {name for name in names if names.count(name) > 1}
+    if doubled:
+        raise OverlayError(f"line 1: {min(doubled)!r} names two columns")
+    for (line, row), name in zip(rows, names, strict=False):
+        if row[0].strip() != name:
+            raise OverlayError(
+                f"line {line}: begins with {row[0].strip()!r}; rows follow the columns, so {name!r} is due"
+            )
+    if len(rows) < len(names):
+        raise OverlayError(f"the row of {names[len(rows)]!r} is missing: {len(names)} columns, {len(rows)} rows")
+    if len(rows) > len(names):
+        raise OverlayError(f"line {rows[len(names)][0]}: one row more than the {len(names)} columns")
+
+
+def _numbers(line: int, cells: list[str], brokers: tuple[Broker, ...]) -> list[float]:
+    if len(cells) != len(brokers):
+        raise OverlayError(f"line {line}: {len(cells)} cells for {len(brokers)} brokers; leave unknown ones empty")
+    return [_number(line, broker, cell) for broker, cell in zip(brokers, cells, strict=True)]
+
+
+def _number(line: int, column: Broker, cell: str) -> float:
+    if cell.strip().lower() in _UNKNOWN:
+        return math.nan
+    if not _is_number(cell) or not 0 <= float(cell) < math.inf:
+        raise OverlayError(f"line {line}, column {column.id!r}: {cell.strip()!r} is not a number from 0")
+    return float(cell)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell.strip().lower() in _UNKNOWN
+    return True

@@ -1,0 +1,107 @@
+"""A wide-area mesh like that of PlanetLab: 56 sites, 44 in the United States and 12 elsewhere. (MEDYM, section 6)
+
+The paper does not list its sites. Those here are cities with universities, at public coordinates, and their round trips
+are a model: light in fibre along the great circle, longer by the inflation of Internet paths, with a seeded factor of
+each pair's own, and what it takes each site to reach the network.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import combinations
+
+import numpy as np
+
+from topology.mesh import Mesh
+from topology.model import Broker, OverlayError
+
+EARTH_RADIUS = 6371.0
+"""Kilometres, mean."""
+FIBRE_SPEED = 200_000.0
+"""Kilometres a second: two thirds of the speed of light."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place with a broker. Degrees north and east."""
+
+    name: str
+    city: str
+    country: str
+    """Two letters (ISO 3166-1)."""
+    latitude: float
+    longitude: float
+
+
+@dataclass(frozen=True, slots=True)
+class WideArea:
+    """How much longer the network takes than light in fibre along the great circle."""
+
+    inflation: float = 1.8
+    """Mean ratio of a path's length to the great circle's."""
+    noise: float = 0.15
+    """Standard deviation of the logarithm of each pair's own factor; no path gets shorter than the great circle."""
+    access: float = 0.0005
+    """One-way delay between a site and the network, in seconds."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.inflation < math.inf:
+            raise OverlayError(f"path inflation is 1 or more, not {self.inflation}")
+        if not (0 <= self.noise < math.inf and 0 <= self.access < math.inf):
+            raise OverlayError("the noise and the access delay of a wide-area network cannot be negative")
+
+    def round_trip(self, a: Site, b: Site, rng: random.Random) -> float:
+        """Seconds between two sites; the noise has a mean of 1."""
+        factor = self.inflation * rng.lognormvariate(-(self.noise**2) / 2, self.noise)
+        return 2 * (great_circle(a, b) / FIBRE_SPEED * max(1.0, factor) + 2 * self.access)
+
+
+def sites() -> tuple[Site, ...]:
+    """The 56 sites, those in the United States first."""
+    text = resources.files("topology").joinpath("planetlab_sites.csv").read_text(encoding="utf-8")
+    return tuple(
+        Site(row["name"], row["city"], row["country"], float(row["latitude"]), float(row["longitude"]))
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def planetlab(brokers: int, wide_area: WideArea, seed: int) -> Mesh:
+    """A broker at each of so many sites; fewer than all are drawn at random. Raises `OverlayError`.
+
+    Brokers are called after their sites and carry `city`, `country`, `latitude` and `longitude`. A pair's round trip
+    depends on the seed and the two sites only.
+    """
+    every = sites()
+    if not 1 <= brokers <= len(every):
+        raise OverlayError(f"there are {len(every)} sites; {brokers} brokers cannot have one each")
+    drawn = set(random.Random(f"{seed}:sites").sample(range(len(every)), brokers))
+    return wide_area_mesh("planetlab", [site for index, site in enumerate(every) if index in drawn], wide_area, seed)
+
+
+def wide_area_mesh(name: str, chosen: Sequence[Site], wide_area: WideArea, seed: int) -> Mesh:
+    """A broker at each of these sites; half a round trip is the delay of each direction."""
+    delays = np.zeros((len(chosen), len(chosen)))
+    for (row, a), (column, b) in combinations(enumerate(chosen), 2):
+        rng = random.Random(f"{seed}:round trip:{min(a.name, b.name)}:{max(a.name, b.name)}")
+        delays[row, column] = delays[column, row] = wide_area.round_trip(a, b, rng) / 2
+    return Mesh(name, tuple(_broker(site) for site in chosen), delays)
+
+
+def great_circle(a: Site, b: Site) -> float:
+    """Kilometres between two sites along the surface (the haversine formula)."""
+    north_a, north_b = math.radians(a.latitude), math.radians(b.latitude)
+    north, east = north_b - north_a, math.radians(b.longitude - a.longitude)
+    chord = math.sin(north / 2) ** 2 + math.cos(north_a) * math.cos(north_b) * math.sin(east / 2) ** 2
+    return 2 * EARTH_RADIUS * math.asin(math.sqrt(chord))
+
+
+def _broker(site: Site) -> Broker:
+    return Broker(
+        site.name,
+        {"city": site.city, "country": site.country, "latitude": site.latitude, "longitude": site.longitude},
+    )
