@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -29,8 +30,11 @@ class Snapshot:
     phase: str = ""
     activity: str = ""
     """What is being done right now, in words."""
+    clock: Callable[[], float] = time.monotonic
+    """The run's time in seconds, which the times below are of."""
+    speed: float | None = None
+    """How many seconds of the run's time pass in one of the user's; None where it is the same time."""
     phase_begin: float = 0.0
-    """`time.monotonic()` seconds, as is `phase_end`."""
     phase_end: float | None = None
     """None when nobody can know."""
     run_end: float | None = None
@@ -51,11 +55,15 @@ class Snapshot:
         self.phase, self.activity, self.phase_end = "start", "", None
         self.brokers_up = self.links_up = self.published = self.publications = self.delivered = self.rejected = 0
 
-    def share(self, now: float) -> float | None:
+    def share(self) -> float | None:
         """How far the phase has come, 0 to 1; None when nobody can know."""
         if self.phase_end is None or self.phase_end <= self.phase_begin:
             return None
-        return min(1.0, max(0.0, (now - self.phase_begin) / (self.phase_end - self.phase_begin)))
+        return min(1.0, max(0.0, (self.clock() - self.phase_begin) / (self.phase_end - self.phase_begin)))
+
+    def until(self, moment: float) -> str:
+        """How long the user waits for a moment of the run's time, as far as can be told."""
+        return duration((moment - self.clock()) / (self.speed or 1.0))
 
 
 class Display(Protocol):
@@ -104,10 +112,10 @@ class LiveDisplay:
         self._console.print(line, highlight=False, markup=False)
 
     def _render(self) -> RenderableType:
-        return render(self._snapshot, time.monotonic())
+        return render(self._snapshot)
 
 
-def render(snapshot: Snapshot, now: float) -> RenderableType:
+def render(snapshot: Snapshot) -> RenderableType:
     """The live display's lines: where the run is, how far the phase is, and the counters."""
     done = PHASES.index(snapshot.phase) if snapshot.phase in PHASES else -1
     trail = Text("  ")
@@ -117,12 +125,12 @@ def render(snapshot: Snapshot, now: float) -> RenderableType:
     trail.append(f"   {snapshot.activity}", style="dim")
 
     bar = Table.grid(padding=(0, 2))
-    share = snapshot.share(now)
+    share = snapshot.share()
     bar.add_row(
         "",
-        ProgressBar(total=1.0, completed=share or 0.0, width=40, pulse=share is None, animation_time=now),
-        "" if snapshot.phase_end is None else f"{duration(snapshot.phase_end - now)} left in {snapshot.phase}",
-        "" if snapshot.run_end is None else f"about {duration(snapshot.run_end - now)} left in all",
+        ProgressBar(total=1.0, completed=share or 0.0, width=40, pulse=share is None, animation_time=time.monotonic()),
+        "" if snapshot.phase_end is None else f"{snapshot.until(snapshot.phase_end)} left in {snapshot.phase}",
+        "" if snapshot.run_end is None else f"about {snapshot.until(snapshot.run_end)} left in all",
     )
     heading = Text(f"variant {snapshot.variant_number} of {snapshot.variants}: ").append(snapshot.variant, style="bold")
     return Group(heading, trail, bar, Text(f"  {counters(snapshot)}"))
@@ -135,6 +143,8 @@ def counters(snapshot: Snapshot) -> str:
         parts += [f"published {snapshot.published:,}/{snapshot.publications:,}", f"delivered {snapshot.delivered:,}"]
     if snapshot.rejected:
         parts.append(f"rejected {snapshot.rejected:,}")
+    if snapshot.speed is not None:
+        parts.append(f"virtual time {snapshot.clock():.1f} s, {snapshot.speed:.1f} times as fast as real")
     return "  ".join(parts)
 
 
@@ -161,17 +171,35 @@ class PlainDisplay:
         if not snapshot.phase or (current == self._last and now < self._next_line):
             return
         if current == self._last:
-            left = "" if snapshot.phase_end is None else f"  {duration(snapshot.phase_end - now)} left"
+            left = "" if snapshot.phase_end is None else f"  {snapshot.until(snapshot.phase_end)} left"
             doing = f"{snapshot.activity}: " if snapshot.phase_end is None and snapshot.activity else ""
             detail = f"{doing}{counters(snapshot)}{left}"
         else:
-            ahead = "" if snapshot.phase_end is None else f"  ({duration(snapshot.phase_end - now)})"
+            ahead = "" if snapshot.phase_end is None else f"  ({snapshot.until(snapshot.phase_end)})"
             detail = f"{snapshot.activity or counters(snapshot)}{ahead}"
         self._last, self._next_line = current, now + PLAIN_INTERVAL
         self.say(f"[{snapshot.variant_number}/{snapshot.variants} {snapshot.variant}] {snapshot.phase:<5}  {detail}")
 
     def say(self, line: str) -> None:
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+class NoDisplay:
+    """Where nobody looks, as in a worker process."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def refresh(self) -> None:
+        """Shows nothing."""
+
+    def say(self, line: str) -> None:
+        """Shows nothing."""
 
 
 def display(snapshot: Snapshot, console: Console) -> Display:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 from rich.console import Console
 
-from emulation.progress import LiveDisplay, PlainDisplay, Snapshot, counters, display, duration, render
+from emulation.progress import LiveDisplay, NoDisplay, PlainDisplay, Snapshot, counters, display, duration, render
 
 
 def running() -> Snapshot:
-    now = time.monotonic()
     return Snapshot(
-        variant="dynamic", variant_number=2, variants=2, phase="run", phase_begin=now - 30, phase_end=now + 90,
-        run_end=now + 100, brokers=30, brokers_up=29, links=60, links_up=59, published=1200, publications=4800,
+        variant="dynamic", variant_number=2, variants=2, clock=lambda: 50.0, phase="run", phase_begin=20.0,
+        phase_end=140.0, run_end=150.0, brokers=30, brokers_up=29, links=60, links_up=59, published=1200, publications=4800,
         delivered=34567,
     )  # fmt: skip
 
@@ -34,7 +32,7 @@ def test_counters_name_what_they_count() -> None:
 def test_the_live_display_shows_variant_phase_counters_and_time_left() -> None:
     console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
     with console.capture() as captured:
-        console.print(render(running(), time.monotonic()))
+        console.print(render(running()))
     text = captured.get()
     assert "variant 2 of 2: dynamic" in text
     assert "1 min 30 s left in run" in text
@@ -45,9 +43,22 @@ def test_the_live_display_shows_variant_phase_counters_and_time_left() -> None:
 
 def test_a_share_is_known_only_when_the_end_is() -> None:
     snapshot = running()
-    assert snapshot.share(snapshot.phase_begin + 30) == pytest.approx(0.25)
+    assert snapshot.share() == pytest.approx(0.25)
     snapshot.phase_end = None
-    assert snapshot.share(0.0) is None
+    assert snapshot.share() is None
+
+
+def test_virtual_time_is_shown_with_its_speed_and_waits_are_the_users() -> None:
+    snapshot = running()
+    snapshot.speed = 45.0
+    assert counters(snapshot).endswith("virtual time 50.0 s, 45.0 times as fast as real")
+    assert snapshot.until(140.0) == "2 s"
+
+
+def test_nobody_is_told_anything_where_nobody_looks() -> None:
+    with NoDisplay() as shown:
+        shown.refresh()
+        shown.say("not shown")
 
 
 def test_the_plain_display_prints_one_line_a_phase_and_not_one_a_refresh() -> None:
