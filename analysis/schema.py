@@ -31,6 +31,8 @@ def _without_none(described: inspect.Type) -> tuple[inspect.Type, bool]:
     if not isinstance(described, inspect.UnionType):
         return described, False
     present = [member for member in described.types if not isinstance(member, inspect.NoneType)]
+    if {type(member) for member in present} == {inspect.IntType, inspect.FloatType}:
+        present = [inspect.FloatType()]
     if len(present) != 1:
         raise TypeError(f"a column has one type, not {described.types}")
     return present[0], len(present) < len(described.types)

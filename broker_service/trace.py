@@ -59,6 +59,11 @@ class Event(enum.StrEnum):
     LAG = "lag"
     """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
 
+    FAULT = "fault"
+    """A fault took effect. text: its kind (kill, link_down, ...); peer: the broker, or `A-B` for a link."""
+    HEALED = "healed"
+    """It was healed. text: how (restart, link_up, ...); peer: as in `fault`. The node is whoever injects faults."""
+
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One predicate of a subscription or an advertisement. Its value is `number` or `string`, whichever is set."""
@@ -66,7 +71,7 @@ class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     attribute: str
     operator: str
     """The PADRES word: =, <, eq, str-prefix, ... (`language.Operator` values)."""
-    number: float | None = None
+    number: int | float | None = None
     string: str | None = None
 
 
@@ -101,7 +106,7 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     """Nanoseconds, same clock as `time`."""
     text: str | None = None
     """A reason, for people."""
-    numbers: dict[str, float] | None = None
+    numbers: dict[str, int | float] | None = None
     """A publication's numeric attributes."""
     strings: dict[str, str] | None = None
     """A publication's string attributes."""

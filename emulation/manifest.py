@@ -27,6 +27,11 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
     phases: list[Phase] = []
     interrupted: bool = False
+    keeps_order: bool = False
+    """Whether routing promises that publications of one publisher on one advertisement do not overtake each other."""
+    recovery: float = 0.0
+    """Seconds that the overlay may take to be itself again once a fault is healed: until a dead peer is noticed, the
+    link is open again, and tables are reconciled."""
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -18,9 +18,21 @@ class Protocol:
 
     router: Callable[[RouterContext], Router]
     options: type[msgspec.Struct]
+    keeps_order: Callable[[Any], bool]
+    """Of its options: whether publications of one publisher, on one advertisement, come in order to each subscriber."""
+    reconciles_within: Callable[[Any], float]
+    """Of its options: seconds from the return of a link or a neighbour until all tables are right again."""
 
 
-PROTOCOLS: Mapping[str, Protocol] = {"tid": Protocol(TidRouter, TidOptions)}
+PROTOCOLS: Mapping[str, Protocol] = {
+    "tid": Protocol(
+        TidRouter,
+        TidOptions,
+        # One tree is one path to each subscriber, and links keep order; dynamic routing changes paths at any time.
+        keeps_order=lambda options: options.publications == "fixed",
+        reconciles_within=lambda options: options.reconcile_after,
+    )
+}
 
 
 def make_router(protocol: str, context: RouterContext) -> Router:
@@ -30,7 +42,23 @@ def make_router(protocol: str, context: RouterContext) -> Router:
 
 def check_options(protocol: str, options: Mapping[str, Any]) -> None:
     """Raises `ValueError`, naming the field, unless the protocol takes these options."""
-    msgspec.convert(dict(options), _find(protocol).options)
+    _options(protocol, options)
+
+
+def keeps_order(protocol: str, options: Mapping[str, Any]) -> bool:
+    """Whether the protocol promises that publications of one publisher, conforming to the same advertisement, do not
+    overtake each other on the way to a subscriber. Raises `ValueError` as `check_options` does."""
+    return _find(protocol).keeps_order(_options(protocol, options))
+
+
+def reconciles_within(protocol: str, options: Mapping[str, Any]) -> float:
+    """Seconds from the return of a link or a neighbour until the protocol's tables are right again. Raises
+    `ValueError` as `check_options` does."""
+    return _find(protocol).reconciles_within(_options(protocol, options))
+
+
+def _options(protocol: str, options: Mapping[str, Any]) -> msgspec.Struct:
+    return msgspec.convert(dict(options), _find(protocol).options)
 
 
 def _find(protocol: str) -> Protocol:
