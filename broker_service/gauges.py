@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from broker_service.links import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.service import Service
-from broker_service.trace import Event, Trace, TraceRecord
+from broker_service.trace import Event, Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 
 INTERVAL_TICKS = 10
@@ -38,13 +38,10 @@ class LoopLag:
 class QueueGauges:
     """The queue lengths of one broker."""
 
-    def __init__(
-        self, links: Mapping[BrokerId, OverlayLink], service: Service, trace: Trace, clock: Callable[[], int]
-    ) -> None:
+    def __init__(self, links: Mapping[BrokerId, OverlayLink], service: Service, recorder: Recorder) -> None:
         self._links = links
         self._service = service
-        self._trace = trace
-        self._clock = clock
+        self._recorder = recorder
         self._last: dict[BrokerId | None, tuple[int, int]] = {}
 
     def take(self) -> None:
@@ -56,27 +53,16 @@ class QueueGauges:
     def _queue(self, peer: BrokerId | None, waiting: int, in_flight: int, duration: int | None = None) -> None:
         if (waiting, in_flight) != self._last.get(peer, (0, 0)):
             self._last[peer] = (waiting, in_flight)
-            self._trace.write(
-                TraceRecord(
-                    time=self._clock(),
-                    node=self._trace.node,
-                    variant=self._trace.variant,
-                    event=Event.QUEUE,
-                    peer=peer,
-                    queue=waiting,
-                    count=in_flight,
-                    duration=duration,
-                )
-            )
+            self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
 
 
 class Gauges:
     """The regular records of a broker process."""
 
-    def __init__(self, queues: QueueGauges, trace: FileTrace | NullTrace, clock: Callable[[], int]) -> None:
+    def __init__(self, queues: QueueGauges, trace: FileTrace | NullTrace, recorder: Recorder) -> None:
         self._queues = queues
         self._trace = trace
-        self._clock = clock
+        self._recorder = recorder
 
     async def run(self) -> None:
         """Flushes the log and takes gauges until cancelled."""
@@ -87,17 +73,6 @@ class Gauges:
             await asyncio.sleep(FLUSH_INTERVAL)
             ticks += 1
             if ticks % INTERVAL_TICKS == 0:
-                self._lag(round(lag.take() * 1e9))
+                self._recorder.note(Event.LAG, duration=round(lag.take() * 1e9))
                 self._queues.take()
             self._trace.flush()
-
-    def _lag(self, duration: int) -> None:
-        self._trace.write(
-            TraceRecord(
-                time=self._clock(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=Event.LAG,
-                duration=duration,
-            )
-        )

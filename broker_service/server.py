@@ -37,7 +37,7 @@ from broker_service.link_stream import MISSED_HEARTBEATS
 from broker_service.listening import CannotListenError, listen
 from broker_service.service import make_service
 from broker_service.session_stream import SessionStream
-from broker_service.trace import Event, TraceRecord
+from broker_service.trace import Event, Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
 from broker_service.wire import MalformedFrameError, decode_hello
 
@@ -64,10 +64,11 @@ class BrokerServer:
             if config.log
             else NullTrace(config.id, config.variant)
         )
+        self._recorder = Recorder(self._trace, time.monotonic_ns)
         self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule)
         self._service = make_service(config)
-        queues = QueueGauges(self.broker.links, self._service, self._trace, time.monotonic_ns)
-        self._gauges = Gauges(queues, self._trace, time.monotonic_ns)
+        queues = QueueGauges(self.broker.links, self._service, self._recorder)
+        self._gauges = Gauges(queues, self._trace, self._recorder)
         self._ports = {link.neighbour: LinkPort(self.broker, config, link, self._service) for link in config.links}
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []
@@ -77,7 +78,7 @@ class BrokerServer:
 
     async def start(self) -> None:
         """Listens and begins to dial. Raises `CannotListenError`; nothing is left open then."""
-        self._record(Event.STARTED, self.config.incarnation)
+        self._recorder.note(Event.STARTED, count=self.config.incarnation)
         try:
             for address in self.config.listen:
                 self._add_server(self._client_server(), address)
@@ -126,7 +127,7 @@ class BrokerServer:
             timer.cancel()
         self._service.close()
         self._trace.flush()
-        self._record(Event.STOPPED, self._trace.lost)
+        self._recorder.note(Event.STOPPED, count=self._trace.lost)
         self._trace.close()
 
     # Servers
@@ -219,21 +220,8 @@ class BrokerServer:
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
 
-    # Log
-
     def _count_malformed(self) -> int:
         return self.malformed + sum(port.malformed for port in self._ports.values())
-
-    def _record(self, event: Event, count: int) -> None:
-        self._trace.write(
-            TraceRecord(
-                time=time.monotonic_ns(),
-                node=self._trace.node,
-                variant=self._trace.variant,
-                event=event,
-                count=count,
-            )
-        )
 
 
 async def serve_until_told(config: BrokerConfig) -> None:

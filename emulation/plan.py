@@ -112,22 +112,31 @@ def _plan_variant(variant: Variant) -> VariantPlan:
     )
 
 
-def write_driver_inputs(workload: Workload, directory: Path) -> list[DriverInput]:
-    """Divides a workload among driver processes and writes each one's operations into a directory.
+def drivers(workload: Workload) -> dict[str, str]:
+    """The node that speaks for each client.
 
     Clients that publish or advertise are kept apart from all others, so that a burst of notifications cannot make a
-    publication late. Operations are not held in memory.
+    publication late.
     """
     publishing = {client.client for client in workload.publishers}
     publishing |= {each.client for each in workload.explicit if each.operation in _PUBLISHING}
+    return {client: PUBLISHERS if client in publishing else SUBSCRIBERS for client in workload.clients}
+
+
+def write_driver_inputs(workload: Workload, directory: Path) -> list[DriverInput]:
+    """Divides a workload among driver processes and writes each one's operations into a directory.
+
+    Operations are not held in memory.
+    """
+    driver_of = drivers(workload)
     encoder = msgspec.json.Encoder()
     inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl") for name in (PUBLISHERS, SUBSCRIBERS)}
     with ExitStack() as stack:
         files = {name: stack.enter_context(one.path.open("wb")) for name, one in inputs.items()}
         for operation in workload.operations():
-            name = PUBLISHERS if operation.client in publishing else SUBSCRIBERS
-            files[name].write(encoder.encode(operation) + b"\n")
-            inputs[name].count(operation)
+            one = inputs[driver_of[operation.client]]
+            files[one.name].write(encoder.encode(operation) + b"\n")
+            one.count(operation)
     return [one for one in inputs.values() if one.operations]
 
 

@@ -2,6 +2,7 @@
 
 from emulation.fidelity.checks import Measurements, Relayed, judge
 from emulation.fidelity.model import Check, Fidelity, LinkCheck, VariantFidelity, Verdict, read, worst, write
+from emulation.fidelity.modelled import judge_modelled
 from emulation.fidelity.throttling import Throttling
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "VariantFidelity",
     "Verdict",
     "judge",
+    "judge_modelled",
     "read",
     "worst",
     "write",

@@ -52,13 +52,13 @@ def judge(measured: Measurements) -> VariantFidelity:
         *(_links(measured.links, phase) for phase in ("before", "during")),
         *_relay(measured),
         _lag(measured.logs),
-        _lateness(measured.logs),
+        lateness(measured.logs),
         *_host(measured.host),
         *_throttling(measured.throttling),
-        _losses(measured.logs),
-        _torn(measured.logs),
+        losses(measured.logs),
+        torn(measured.logs),
         _endings(measured.endings),
-        _settling(measured.unsettled),
+        settling(measured.unsettled),
     ]
     return VariantFidelity(
         name=measured.variant,
@@ -131,7 +131,8 @@ def _lag(logs: LogFindings) -> Check:
     return _judged(thresholds.BROKER_LAG, late, detail)
 
 
-def _lateness(logs: LogFindings) -> Check:
+def lateness(logs: LogFindings) -> Check:
+    """How late publications were handed over."""
     if not logs.lateness:
         return _unmeasured(thresholds.WORKLOAD_LATENESS, "nothing was published in the run phase")
     late = percentile(logs.lateness, 0.99) * 1e3
@@ -173,13 +174,15 @@ def _throttling(throttling: Throttling | None) -> list[Check]:
     ]  # fmt: skip
 
 
-def _losses(logs: LogFindings) -> Check:
+def losses(logs: LogFindings) -> Check:
+    """Log records that could not be kept."""
     lost = sum(logs.lost.values())
     where = f" at {', '.join(sorted(logs.lost)[:_SHOWN])}" if lost else ""
     return _judged(thresholds.LOG_LOSS, lost, f"{lost} of all nodes together{where}")
 
 
-def _torn(logs: LogFindings) -> Check:
+def torn(logs: LogFindings) -> Check:
+    """Log lines that cannot be read."""
     return _judged(thresholds.TORN_LOGS, logs.torn, f"{logs.torn} in all logs")
 
 
@@ -188,7 +191,8 @@ def _endings(endings: list[Ending]) -> Check:
     return _judged(thresholds.UNEXPECTED_ENDS, len(endings), detail)
 
 
-def _settling(unsettled: list[str]) -> Check:
+def settling(unsettled: list[str]) -> Check:
+    """Whether the join phase was long enough."""
     names = ", ".join(unsettled[:_SHOWN]) + (", ..." if len(unsettled) > _SHOWN else "")
     detail = f"brokers {names} were not quiet" if unsettled else "all brokers were quiet"
     return _judged(thresholds.SETTLING, len(unsettled), detail)

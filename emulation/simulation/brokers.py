@@ -18,7 +18,7 @@ from broker_service.gauges import QueueGauges
 from broker_service.link_stream import ACKNOWLEDGE_AFTER
 from broker_service.messages import BrokerId, Message
 from broker_service.service import Handler
-from broker_service.trace import Event, Trace, TraceRecord
+from broker_service.trace import Event, Recorder, Trace
 from emulation.simulation.agenda import Agenda
 from emulation.simulation.links import NANOSECONDS, Direction
 
@@ -87,14 +87,14 @@ class SimulatedBroker:
         self.config = config
         self.alive = True
         self.agenda = agenda
-        self.trace = trace
         self.latency = latency
         self._timers: dict[str, int] = {}
+        self._recorder = Recorder(trace, self._clock)
         self.core = Broker(config, self._clock, trace, self._schedule)
         self.server = Server(agenda, cost)
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: LinkEnd(self, link.neighbour) for link in config.links}
-        self._gauges = QueueGauges(self.core.links, self.server, trace, self._clock)
-        self._record(Event.STARTED, config.incarnation)
+        self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
+        self._recorder.note(Event.STARTED, count=config.incarnation)
         agenda.background(agenda.now + GAUGE_INTERVAL, self._gauge)
 
     def kill(self) -> None:
@@ -106,7 +106,9 @@ class SimulatedBroker:
 
     def stop(self) -> None:
         """Ends in order."""
-        self._record(Event.STOPPED, 0)
+        for end in self.ends.values():
+            end.close()
+        self._recorder.note(Event.STOPPED, count=0)
         self.kill()
 
     def _clock(self) -> int:
@@ -125,13 +127,6 @@ class SimulatedBroker:
         if self.alive:
             self._gauges.take()
             self.agenda.background(self.agenda.now + GAUGE_INTERVAL, self._gauge)
-
-    def _record(self, event: Event, count: int) -> None:
-        self.trace.write(
-            TraceRecord(
-                time=self.agenda.now, node=self.trace.node, variant=self.trace.variant, event=event, count=count
-            )
-        )
 
 
 class LinkEnd:

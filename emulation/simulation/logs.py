@@ -1,7 +1,7 @@
 """The logs of a simulated run: all nodes write in one process, and no file is kept open.
 
 A thousand nodes have a thousand logs, which must fit the usual limit of 1,024 open files. So a node's records are kept
-until enough wait, and appended then in one go. Nothing depends on when that happens: the same seed gives the same bytes.
+until enough wait, and are appended in one go. Nothing depends on when that is: the same seed gives the same bytes.
 """
 
 from __future__ import annotations

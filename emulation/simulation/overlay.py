@@ -12,9 +12,10 @@ from broker_service.client_requests import SessionLimits
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.link_stream import MISSED_HEARTBEATS
 from broker_service.messages import ClientEvent
+from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.simulation.agenda import Agenda
-from emulation.simulation.brokers import FRAME_BYTES, LinkEnd, SimulatedBroker
+from emulation.simulation.brokers import FRAME_BYTES, Cost, LinkEnd, SimulatedBroker
 from emulation.simulation.links import NANOSECONDS, Direction
 from emulation.simulation.sessions import SimulatedSession
 from topology import BrokerId, Link, Overlay
@@ -32,6 +33,8 @@ class Settings:
     """The protocol's own, as in the scenario's `routing` section."""
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
+    service_time: ServiceTime = field(default_factory=ServiceTime)
+    """Work added to each message, as `BrokerConfig.service_time`."""
     variant: str = "base"
 
 
@@ -167,9 +170,10 @@ class SimulatedOverlay:
             ),
             variant=settings.variant,
             seed=settings.seed,
+            service_time=settings.service_time,
             limits=settings.limits,
         )
-        started = SimulatedBroker(config, self.agenda, self._traces[broker], None, _no_time)
+        started = SimulatedBroker(config, self.agenda, self._traces[broker], _cost(config), _no_time)
         self._living[broker] = started
         for link in self._links:
             if broker in link.ends:
@@ -253,6 +257,14 @@ class _SimulatedLink:
 def _close(end: LinkEnd, stream: int) -> None:
     if end.is_open(stream):
         end.close()
+
+
+def _cost(config: BrokerConfig) -> Cost | None:
+    """What a broker's own work takes; None where it takes no time."""
+    if not config.service_time:
+        return None
+    draw = config.service_times()
+    return lambda _message: draw()
 
 
 def _no_time() -> int:

@@ -32,7 +32,7 @@ class SimulatedSession:
         self.on_up: Callable[[], None] = _nothing
         """Called when the session is open, for the first time or again."""
         self.on_down: Callable[[], None] = _nothing
-        """Called when the broker is gone."""
+        """Called when the broker is gone, or the session closed."""
         self.connections = 0
         """How often it was opened."""
         self._agenda = agenda
@@ -79,6 +79,7 @@ class SimulatedSession:
         self._broker = self._session = None
         if broker is not None and session is not None:
             session.on_waiting = _nothing
+            self.on_down()
             self._agenda.at(self._next_arrival(), partial(broker.core.close_session, session))
 
     # To the broker
