@@ -1,0 +1,171 @@
+"""What a real broker's own work costs, for simulated ones: measured by `brokerlab calibrate`, kept in a JSON file.
+
+In the simulator a broker is one server. A frame that comes in occupies it for `frame`, and each message in it for the
+`work` of its kind; both are processor time and bound what a broker carries. All else that a message meets besides the
+links (threads that wake up, system calls, the host's scheduler, the error of the link driver) takes time but nobody's
+work: it is drawn for each frame, from `submit` on the way from a client, `link` between brokers and `notify` on the
+way to a client. For a broker at rest, the two together are the times that were measured.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from broker_service.messages import KIND_WORDS, ClientRequest, Kind, Message, Operation
+from emulation.errors import BadInputError
+
+DEFAULT_FILE = "default-calibration.json"
+"""In this package: what was measured on the host that its `origin` names."""
+
+_BITS = 7
+GROUPS = 1 << _BITS
+"""Values that stand for a distribution."""
+
+_KINDS: Mapping[Operation, Kind] = {
+    Operation.ADVERTISE: Kind.ADVERTISE,
+    Operation.UNADVERTISE: Kind.UNADVERTISE,
+    Operation.SUBSCRIBE: Kind.SUBSCRIBE,
+    Operation.UNSUBSCRIBE: Kind.UNSUBSCRIBE,
+    Operation.PUBLISH: Kind.PUBLISH,
+}
+
+Cost = Callable[[Message | ClientRequest], int]
+"""Nanoseconds of a broker's work."""
+
+
+class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A distribution of times."""
+
+    groups: tuple[int, ...] = ()
+    """Nanoseconds, ascending: the mean of each of `GROUPS` equally likely groups. Empty: no time at all.
+
+    Means of groups, unlike quantiles, keep the mean of the whole, however long its tail is.
+    """
+
+    def __post_init__(self) -> None:
+        if len(self.groups) not in (0, GROUPS):
+            raise ValueError(f"groups: {GROUPS} values or none, not {len(self.groups)}")
+        if any(time < 0 for time in self.groups):
+            raise ValueError("groups: no time is below 0")
+
+    @classmethod
+    def of(cls, times: Iterable[float]) -> Latency:
+        """From measured times, in nanoseconds; what lies below 0 counts as 0. Raises `ValueError` without any."""
+        ordered = sorted(max(0.0, time) for time in times)
+        if not ordered:
+            raise ValueError("no times were measured")
+        if len(ordered) < GROUPS:
+            ordered = [time for time in ordered for _ in range(-(-GROUPS // len(ordered)))]
+        ends = [index * len(ordered) // GROUPS for index in range(GROUPS + 1)]
+        slices = (ordered[begin:end] for begin, end in itertools.pairwise(ends))
+        return cls(tuple(round(sum(part) / len(part)) for part in slices))
+
+    @property
+    def mean(self) -> float:
+        """Nanoseconds."""
+        return sum(self.groups) / GROUPS
+
+    def less(self, time: int) -> Latency:
+        """This distribution, each time shorter by that many nanoseconds."""
+        return Latency(tuple(max(0, value - time) for value in self.groups))
+
+    def sampler(self, random: Random) -> Callable[[], int]:
+        """Draws times in nanoseconds, all randomness coming from `random`."""
+        if not self.groups:
+            return lambda: 0
+        groups, bits = self.groups, random.getrandbits
+        return lambda: groups[bits(_BITS)]
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a calibration comes from."""
+
+    created: str
+    """ISO 8601, UTC."""
+    method: str
+    """What was run, and over which links."""
+    processor: str
+    cpus: int
+    system: str
+    kernel: str
+    versions: dict[str, str]
+    git_revision: str | None
+    load_average: float
+    """Of the last minute before the measurement, on the whole host."""
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a broker costs, besides its set service time. See the module for how it is charged."""
+
+    submit: Latency = Latency()
+    """From a client's operation, as intended, to its broker."""
+    link: Latency = Latency()
+    """From an output queue to the neighbour, on top of what the link's properties say."""
+    notify: Latency = Latency()
+    """From a broker to its client's hands."""
+    frame: int = 0
+    """Nanoseconds of processor time to take a frame in and to send one out."""
+    work: dict[str, int] = {}
+    """Nanoseconds of processor time for a message of each kind, by the kind's word in the log."""
+    origin: Origin | None = None
+    """None for what was not measured."""
+
+    def __post_init__(self) -> None:
+        for kind, time in self.work.items():
+            if kind not in KIND_WORDS.values():
+                raise ValueError(f"work: there is no kind {kind!r}; there are {', '.join(KIND_WORDS.values())}")
+            if time < 0:
+                raise ValueError(f"work: {kind}: no time is below 0")
+        if self.frame < 0:
+            raise ValueError("frame: no time is below 0")
+
+    @classmethod
+    def free(cls) -> Calibration:
+        """Brokers that take no time at all, beyond what the scenario gives them."""
+        return cls()
+
+    def cost(self) -> Cost | None:
+        """What each message, or a client's request, costs a broker; None when everything is free."""
+        if not any(self.work.values()):
+            return None
+        by_kind = {kind: self.work.get(word, 0) for kind, word in KIND_WORDS.items()}
+        by_operation = {operation: by_kind[kind] for operation, kind in _KINDS.items()}
+
+        def cost(message: Message | ClientRequest) -> int:
+            if isinstance(message, Message):
+                return by_kind[message.kind]
+            return by_operation.get(message.operation, 0)
+
+        return cost
+
+
+def load_calibration(path: Path | None = None) -> Calibration:
+    """Reads a file that `brokerlab calibrate` wrote; the shipped default without one.
+
+    Raises `BadInputError` naming the file, the field and what is wrong with it.
+    """
+    try:
+        content = (files(__package__) / DEFAULT_FILE).read_bytes() if path is None else path.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}; `brokerlab calibrate --out {path}` makes one") from error
+    try:
+        return msgspec.json.decode(content, type=Calibration)
+    except msgspec.DecodeError as error:
+        raise BadInputError(f"{path}: no calibration: {error}; `brokerlab calibrate --out {path}` makes one") from error
+
+
+def save_calibration(calibration: Calibration, path: Path) -> None:
+    """Replaces the file in one step. Raises `BadInputError` where that is impossible."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(calibration), indent=2) + b"\n")
+        part.replace(path)
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from error
