@@ -1,0 +1,288 @@
+"""Pictures of overlays: SVG, or one HTML page that needs nothing else.
+
+Brokers stand where `layout` puts them. Clusters, levels, domains or countries, if brokers have any, are colours; the
+regions and clusters of a SCOT are framed and named. Links bend around brokers that they would otherwise run through.
+Pointing at a broker or a link shows what is known of it.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from topology.layout import Position, layout
+from topology.metrics import Metrics, metrics
+from topology.model import AttributeValue, Broker, BrokerId, Link, Overlay
+
+COLOURS = (
+    *("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491"),
+    *("#2fa3a8", "#8a6d4f", "#5a63c9", "#7fae2e", "#d178a5", "#4a5568"),
+)
+_GROUPINGS = ("cluster", "level", "domain", "country")
+"""The attributes that may say a broker's colour: the first that all brokers have, if there are colours enough."""
+_LABELLED_AT_MOST = 150
+_BENT_AT_MOST = 300
+"""Brokers up to which it is worth looking for links that run through a broker."""
+_FAINT, _GROUND = "#8a96a3", "#ffffff"
+_STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#26323d}.faint{fill:#66727f}.strong{font-weight:600}"
+    ".link{fill:none;stroke:#9aa7b4;stroke-width:1.2}.link:hover{stroke:#cf4b5b;stroke-width:3}"
+    ".across{stroke-dasharray:5 3;stroke:#6f7c89}.bridge{stroke:#cf4b5b}"
+    ".broker{stroke:#fff;stroke-width:1.5}.broker:hover{stroke:#26323d}.cut{stroke:#cf4b5b;stroke-width:2.5}"
+    ".inside{font-size:10px;font-weight:600;fill:#fff;pointer-events:none}"
+    ".beside{font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:3px;pointer-events:none}"
+)
+
+
+def to_svg(overlay: Overlay, seed: int = 0) -> str:
+    """The overlay as SVG text; the seed moves only what forces lay out."""
+    svg = _Drawing(overlay, layout(overlay, seed), metrics(overlay)).svg()
+    indent(svg, " ")
+    return tostring(svg, encoding="unicode") + "\n"
+
+
+def to_html(overlay: Overlay, seed: int = 0) -> str:
+    """A page with the drawing and a line about it."""
+    name = html.escape(overlay.name)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{name}</title>\n'
+        "<style>body{margin:16px;background:#fff}svg{max-width:100%;height:auto}</style>\n"
+        f"{to_svg(overlay, seed)}</html>\n"
+    )
+
+
+def headline(overlay: Overlay, numbers: Metrics) -> str:
+    """What the drawing says above itself."""
+    return (
+        f"{overlay.name}: {numbers.brokers} brokers, {numbers.links} links, mean degree {numbers.degree.mean:.3g}, "
+        f"diameter {numbers.diameter}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """In pixels."""
+
+    width: float
+    height: float
+    radius: float
+    """Of a broker."""
+    margin: float = 56.0
+    top: float = 84.0
+
+
+class _Drawing:
+    """One overlay on its way to SVG elements."""
+
+    def __init__(self, overlay: Overlay, positions: Mapping[BrokerId, Position], numbers: Metrics) -> None:
+        self._overlay = overlay
+        self._numbers = numbers
+        self._clusters = _grouped(overlay, "cluster")
+        self._regions = _grouped(overlay, "region") if self._clusters else {}
+        self._region = {broker: region for region, brokers in self._regions.items() for broker in brokers}
+        self._size = _size(overlay, len(self._regions), len(self._clusters))
+        inner = self._size.width - 2 * self._size.margin, self._size.height - self._size.top - self._size.margin
+        self._places = {
+            broker: (self._size.margin + x * inner[0], self._size.top + (1 - y) * inner[1])
+            for broker, (x, y) in positions.items()
+        }
+        self._colours = _colours(overlay)
+
+    def svg(self) -> Element:
+        width, height = f"{self._size.width:.0f}", f"{self._size.height:.0f}"
+        root = Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "width": width,
+                "height": height,
+                "viewBox": f"0 0 {width} {height}",
+            },
+        )
+        SubElement(root, "style").text = _STYLE
+        SubElement(root, "rect", {"width": width, "height": height, "fill": _GROUND})
+        _text(root, 16, 24, headline(self._overlay, self._numbers), "strong")
+        self._draw_legend(root)
+        self._draw_regions(root)
+        self._draw_clusters(root)
+        bridges = {frozenset(ends) for ends in self._numbers.bridges} if self._has_cycles else set()
+        for link in self._overlay.links:
+            self._draw_link(root, link, frozenset((link.a, link.b)) in bridges)
+        cuts = set(self._numbers.articulation_points) if self._has_cycles else set()
+        for broker in self._overlay.brokers:
+            self._draw_broker(root, broker, broker.id in cuts)
+        if len(self._places) <= _LABELLED_AT_MOST:
+            for broker in self._overlay.brokers:
+                self._draw_label(root, broker.id)
+        return root
+
+    @property
+    def _has_cycles(self) -> bool:
+        """In a tree, every loss cuts, which need not be said."""
+        return self._numbers.links >= self._numbers.brokers
+
+    def _draw_legend(self, root: Element) -> None:
+        x = _text(root, 16, 46, f"{self._colours.attribute}:", "faint") + 8 if self._colours.attribute else 16
+        for group, colour in self._colours.of.items():
+            SubElement(root, "circle", {"cx": f"{x + 5:.0f}", "cy": "42", "r": "5", "fill": colour})
+            x = _text(root, x + 14, 46, group, "faint") + 10
+        if self._regions:
+            x = _text(root, x, 46, "solid: within a cluster; dashed: between clusters, within a region", "faint") + 14
+        if self._has_cycles and (self._numbers.bridges or self._numbers.articulation_points):
+            _text(root, x, 46, "red: its loss alone cuts the overlay apart", "faint")
+
+    def _draw_regions(self, root: Element) -> None:
+        reach = self._size.radius + 12
+        for region, brokers in self._regions.items():
+            x = self._places[brokers[0]][0]
+            top, height = self._size.top - reach - 4, self._size.height - self._size.top - self._size.margin
+            _frame(root, (x - reach, top, 2 * reach, height + 2 * reach + 8), "#eef2f6", _FAINT, "3 3")
+            _text(root, x, self._size.height - 14, region, anchor="middle")
+
+    def _draw_clusters(self, root: Element) -> None:
+        reach = self._size.radius + 12
+        for index, (cluster, brokers) in enumerate(self._clusters.items() if self._regions else ()):
+            heights = [self._places[broker][1] for broker in brokers]
+            top, bottom = min(heights) - reach, max(heights) + reach
+            colour = COLOURS[index % len(COLOURS)]
+            _frame(root, (14, top, self._size.width - 28, bottom - top), colour, colour, None)
+            _text(root, 20, top + 15, f"C{cluster}", "strong")
+
+    def _draw_link(self, root: Element, link: Link, bridge: bool) -> None:
+        a, b = self._places[link.a], self._places[link.b]
+        classes = ["link"]
+        across = bool(self._regions) and self._region[link.a] == self._region[link.b]
+        if across:
+            classes.append("across")
+        if bridge:
+            classes.append("bridge")
+        path = SubElement(root, "path", {"class": " ".join(classes), "d": self._course(a, b, across)})
+        SubElement(path, "title").text = _about_link(link)
+
+    def _course(self, a: Position, b: Position, across: bool) -> str:
+        """Straight, or an arc where a broker stands in the way; a flat one within a region, whose column it keeps."""
+        blocked = len(self._places) <= _BENT_AT_MOST and any(
+            _stands_between(place, a, b, self._size.radius) for place in self._places.values()
+        )
+        if not blocked:
+            return f"M{a[0]:.1f},{a[1]:.1f}L{b[0]:.1f},{b[1]:.1f}"
+        length = math.dist(a, b)
+        bulge = 0.03 + 2 * (self._size.radius + 2) / length if across else 0.14 + 12 / length
+        x, y = (a[0] + b[0]) / 2 + bulge * (a[1] - b[1]), (a[1] + b[1]) / 2 + bulge * (b[0] - a[0])
+        return f"M{a[0]:.1f},{a[1]:.1f}Q{x:.1f},{y:.1f} {b[0]:.1f},{b[1]:.1f}"
+
+    def _draw_broker(self, root: Element, broker: Broker, cut: bool) -> None:
+        x, y = (f"{coordinate:.1f}" for coordinate in self._places[broker.id])
+        circle = {"class": "broker cut" if cut else "broker", "cx": x, "cy": y, "r": f"{self._size.radius:.1f}"}
+        circle["fill"] = self._colours.colour(broker)
+        SubElement(SubElement(root, "circle", circle), "title").text = _about_broker(broker, self._overlay)
+
+    def _draw_label(self, root: Element, broker: BrokerId) -> None:
+        x, y = self._places[broker]
+        if len(broker) <= 3 and self._size.radius >= 13:
+            _text(root, x, y + 3.5, broker, "inside", anchor="middle")
+        else:
+            _text(root, x, y - self._size.radius - 3, broker, "beside", anchor="middle")
+
+
+def _size(overlay: Overlay, regions: int, clusters: int) -> _Size:
+    if regions:
+        return _Size(max(640.0, 62.0 * regions + 112), 84 + 56 + max(150.0 * clusters - 60, 60), 13)
+    brokers = len(overlay.brokers)
+    side = min(2400.0, max(560.0, 110 * math.sqrt(brokers)))
+    radius = 13.5 if all(len(broker.id) <= 3 for broker in overlay.brokers) else 7.0
+    return _Size(1.35 * side, side + 60, radius if brokers <= 60 else max(2.5, radius * math.sqrt(60 / brokers)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Colours:
+    """What a broker's colour says."""
+
+    attribute: str
+    """Empty when it says nothing."""
+    of: Mapping[AttributeValue, str]
+    """The colour of each value of the attribute."""
+
+    def colour(self, broker: Broker) -> str:
+        return self.of[broker.attributes[self.attribute]] if self.attribute else COLOURS[0]
+
+
+def _colours(overlay: Overlay) -> _Colours:
+    for attribute in _GROUPINGS:
+        groups = _grouped(overlay, attribute)
+        if 1 < len(groups) <= len(COLOURS):
+            numeric = all(isinstance(group, int | float) for group in groups)
+            order = sorted(groups, key=lambda group: float(str(group))) if numeric else list(groups)
+            return _Colours(attribute, dict(zip(order, COLOURS, strict=False)))
+    return _Colours("", {})
+
+
+def _grouped(overlay: Overlay, attribute: str) -> dict[AttributeValue, list[BrokerId]]:
+    """Brokers by an attribute, in order; empty unless all have it."""
+    groups: dict[AttributeValue, list[BrokerId]] = {}
+    for broker in overlay.brokers:
+        if attribute not in broker.attributes:
+            return {}
+        groups.setdefault(broker.attributes[attribute], []).append(broker.id)
+    return groups
+
+
+def _stands_between(place: Position, a: Position, b: Position, radius: float) -> bool:
+    """Whether a circle lies on the line from a to b, the ends apart."""
+    along = ((place[0] - a[0]) * (b[0] - a[0]) + (place[1] - a[1]) * (b[1] - a[1])) / (math.dist(a, b) ** 2 or 1)
+    if place in (a, b) or not 0 < along < 1:
+        return False
+    nearest = a[0] + along * (b[0] - a[0]), a[1] + along * (b[1] - a[1])
+    return math.dist(place, nearest) < 0.8 * radius
+
+
+def _about_broker(broker: Broker, overlay: Overlay) -> str:
+    lines = [broker.id, f"degree {len(overlay.neighbours(broker.id))}"]
+    return "\n".join([*lines, *(f"{name} {value}" for name, value in broker.attributes.items())])
+
+
+def _about_link(link: Link) -> str:
+    return "\n".join([f"{link.a} - {link.b}", *_directions(link)])
+
+
+def _directions(link: Link) -> Iterator[str]:
+    both = link.forward == link.backward
+    for arrow, properties in (("", link.forward),) if both else (("there: ", link.forward), ("back: ", link.backward)):
+        parts = [f"delay {properties.delay * 1e3:.3g} ms"]
+        if properties.jitter:
+            parts.append(f"jitter {properties.jitter * 1e3:.3g} ms")
+        if properties.loss:
+            parts.append(f"loss {properties.loss:.2%}")
+        if properties.rate is not None:
+            parts.append(f"{properties.rate / 1e6:.3g} Mbit/s")
+        yield arrow + ", ".join(parts)
+
+
+def _frame(root: Element, box: tuple[float, float, float, float], fill: str, stroke: str, dashes: str | None) -> None:
+    x, y, width, height = (f"{number:.1f}" for number in box)
+    attributes = {"x": x, "y": y, "width": width, "height": height, "rx": "9", "fill": fill, "stroke": stroke}
+    if dashes is None:
+        attributes["fill-opacity"] = "0.10"
+    else:
+        attributes["stroke-dasharray"] = dashes
+    SubElement(root, "rect", attributes)
+
+
+def _text(
+    root: Element,
+    x: float,
+    y: float,
+    text: object,
+    kind: str = "",
+    *,
+    anchor: str = "start",
+) -> float:
+    """Writes it, and gives back about where it ends."""
+    attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
+    if kind:
+        attributes["class"] = kind
+    SubElement(root, "text", attributes).text = str(text)
+    return x + 6.6 * len(str(text))
