@@ -55,7 +55,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What each of the claim's numbers is called, in the order of `published`; of an `order`, each of its statements.
     A claim of one number has none."""
     arguments: tuple[float, ...] = ()
-    """What the measure needs besides the run, one for each part; see the measure."""
+    """Numbers that the measure needs besides the run; see there."""
     seeds: int | None = None
     """Runs unless the user asks for another number; the command's own default otherwise."""
     explanation: str = ""
@@ -189,8 +189,6 @@ def _recipe_problems(claim: Claim, recipe: Recipe) -> Iterator[str]:
         yield "published: missing; a claim of kind value that is measured needs it"
     elif len(numbers) != len(parts):
         yield f"measured_by.parts: {len(parts)} for {len(numbers)} published numbers; give each its name"
-    if recipe.arguments and len(recipe.arguments) != len(parts):
-        yield f"measured_by.arguments: {len(recipe.arguments)} for {len(parts)} parts"
     if claim.kind is Kind.ORDER and not recipe.parts:
         yield "measured_by.parts: missing; say what each statement of the claim is"
     if claim.kind is Kind.PROPERTY and recipe.parts:

@@ -63,7 +63,7 @@ def test_nested_numbers_are_read_in_order() -> None:
         ({"measured_by": {**RECIPE, "seeds": 0}}, "measured_by.seeds: must be at least 1"),
         ({"measured_by": RECIPE, "published": [0.1, 0.2]}, "measured_by.parts: 1 for 2 published numbers"),
         ({"measured_by": {**RECIPE, "parts": ["a", "b"]}}, "measured_by.parts: 2 for 1 published numbers"),
-        ({"measured_by": {**RECIPE, "arguments": [6, 10]}}, "measured_by.arguments: 2 for 1 parts"),
+        ({"measured_by": {**RECIPE, "arguments": ["six"]}}, "measured_by.arguments[0]: expected `float`, got `str`"),
         ({"measured_by": RECIPE, "kind": "order", "published": None}, "measured_by.parts: missing"),
         ({"measured_by": RECIPE, "kind": "value", "published": None}, "published: missing; a claim of kind value"),
     ],
