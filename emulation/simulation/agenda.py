@@ -31,6 +31,13 @@ class Agenda:
         self._number = 0
         self._working = 0
 
+    def clock(self) -> int:
+        """The time, as a clock tells it."""
+        return self.now
+
+    def seconds(self) -> float:
+        return self.now / 1e9
+
     def at(self, time: int, call: Call) -> None:
         """Work to be done at a time, which is not before `now`."""
         self._number += 1

@@ -1,15 +1,14 @@
 """A broker of the simulation: the very core that the gRPC server drives, driven in virtual time.
 
 What the server's asyncio parts do is done here by calls on an agenda: `LinkEnd` stands for a link's port and stream
-(`broker_service.link_port`, `link_stream`), `Server` for the broker's own work (`broker_service.service`).
+(`broker_service.link_port`, `link_stream`), `server` for the broker's own work (`broker_service.service`).
 """
 
 from __future__ import annotations
 
-from collections import deque
+import random
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
@@ -17,10 +16,11 @@ from broker_service.duplex import Pace
 from broker_service.gauges import QueueGauges
 from broker_service.link_stream import ACKNOWLEDGE_AFTER
 from broker_service.messages import BrokerId, Message
-from broker_service.service import Handler
 from broker_service.trace import Event, Recorder, Trace
 from emulation.simulation.agenda import Agenda
+from emulation.simulation.calibration import Calibration
 from emulation.simulation.links import NANOSECONDS, Direction
+from emulation.simulation.server import make_server
 
 FRAME_BYTES = 24
 """Bytes of a frame's own: HTTP/2 and gRPC headers, the acknowledgement."""
@@ -28,74 +28,31 @@ MESSAGE_BYTES = 14
 """Bytes of a message in a frame, besides its id, body and header."""
 GAUGE_INTERVAL = NANOSECONDS
 
-Cost = Callable[[Any], int]
-"""Nanoseconds of a broker's work for a message or a client's request."""
-
-
-class Server:
-    """One server with a queue in front; as `broker_service.service.PacedService`, in virtual time."""
-
-    def __init__(self, agenda: Agenda, cost: Cost | None) -> None:
-        """Without a cost everything is handled at once."""
-        self._agenda = agenda
-        self._cost = cost
-        self._queue: deque[tuple[Handler, Any]] = deque()
-        self._busy_until = 0
-        self._longest = 0
-        self._closed = False
-
-    @property
-    def waiting(self) -> int:
-        return len(self._queue)
-
-    @property
-    def longest_wait(self) -> int:
-        longest, self._longest = self._longest, 0
-        return longest
-
-    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
-        cost = self._cost
-        if cost is None:
-            handler(messages)
-            return
-        agenda = self._agenda
-        now = agenda.now
-        for message in messages:
-            begin = max(now, self._busy_until)
-            self._longest = max(self._longest, begin - now)
-            self._busy_until = end = begin + cost(message)
-            self._queue.append((handler, message))
-            agenda.at(end, self._finish)
-
-    def close(self) -> None:
-        self._closed = True
-        self._queue.clear()
-
-    def _finish(self) -> None:
-        if not self._closed:
-            handler, message = self._queue.popleft()
-            handler((message,))
-
 
 class SimulatedBroker:
     """One incarnation of a broker."""
 
-    def __init__(
-        self, config: BrokerConfig, agenda: Agenda, trace: Trace, cost: Cost | None, latency: Callable[[], int]
-    ) -> None:
-        """`latency` draws what a frame takes besides its link, in nanoseconds."""
+    def __init__(self, config: BrokerConfig, agenda: Agenda, trace: Trace, calibration: Calibration) -> None:
         self.config = config
         self.alive = True
         self.agenda = agenda
-        self.latency = latency
+        self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
+        """Draws what a frame takes besides its link, in nanoseconds."""
         self._timers: dict[str, int] = {}
-        self._recorder = Recorder(trace, self._clock)
-        self.core = Broker(config, self._clock, trace, self._schedule)
-        self.server = Server(agenda, cost)
+        self._recorder = Recorder(trace, agenda.clock)
+        self.core = Broker(config, agenda.clock, trace, self._schedule)
+        self.server = make_server(agenda, config, calibration)
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: LinkEnd(self, link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
         self._recorder.note(Event.STARTED, count=config.incarnation)
         agenda.background(agenda.now + GAUGE_INTERVAL, self._gauge)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a message waits here, is served, or is on its way to a neighbour."""
+        return bool(self.server.waiting) or any(
+            link.queue_length or link.in_flight for link in self.core.links.values()
+        )
 
     def kill(self) -> None:
         """Ends at once, as a crash does: nothing is said to anybody."""
@@ -110,9 +67,6 @@ class SimulatedBroker:
             end.close()
         self._recorder.note(Event.STOPPED, count=0)
         self.kill()
-
-    def _clock(self) -> int:
-        return self.agenda.now
 
     def _schedule(self, name: str, seconds: float) -> None:
         number = self._timers.get(name, 0) + 1

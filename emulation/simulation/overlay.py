@@ -15,7 +15,8 @@ from broker_service.messages import ClientEvent
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.simulation.agenda import Agenda
-from emulation.simulation.brokers import FRAME_BYTES, Cost, LinkEnd, SimulatedBroker
+from emulation.simulation.brokers import FRAME_BYTES, LinkEnd, SimulatedBroker
+from emulation.simulation.calibration import Calibration
 from emulation.simulation.links import NANOSECONDS, Direction
 from emulation.simulation.sessions import SimulatedSession
 from topology import BrokerId, Link, Overlay
@@ -35,6 +36,8 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     service_time: ServiceTime = field(default_factory=ServiceTime)
     """Work added to each message, as `BrokerConfig.service_time`."""
+    calibration: Calibration = field(default_factory=Calibration.free)
+    """What a broker's own work takes besides."""
     variant: str = "base"
 
 
@@ -60,6 +63,18 @@ class SimulatedOverlay:
         """The cores of those that live, for their tables and counters."""
         return {name: broker.core for name, broker in self._living.items()}
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing moves."""
+        return self.agenda.settled
+
+    @property
+    def busy(self) -> list[BrokerId]:
+        """Brokers at which messages wait, are served or are on their way to a neighbour; none when all is settled."""
+        if self.settled:
+            return []
+        return [name for name, broker in self._living.items() if broker.busy]
+
     def start(self) -> None:
         """Starts all brokers; links come up as their streams are opened."""
         for broker in self.overlay.brokers:
@@ -77,7 +92,10 @@ class SimulatedOverlay:
         self, broker: BrokerId, on_event: Callable[[ClientEvent], None], limits: SessionLimits | None = None
     ) -> SimulatedSession:
         """A session with a broker, open at once if it lives, else when it does."""
-        session = SimulatedSession(broker, self.agenda, on_event, _no_time, limits)
+        source = random.Random(f"{self.settings.seed}:session {len(self._sessions)}:{broker}")
+        calibration = self.settings.calibration
+        submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
+        session = SimulatedSession(broker, self.agenda, on_event, submit, notify, limits=limits)
         self._sessions.append((broker, session))
         if broker in self._living:
             session.connect(self._living[broker])
@@ -173,7 +191,7 @@ class SimulatedOverlay:
             service_time=settings.service_time,
             limits=settings.limits,
         )
-        started = SimulatedBroker(config, self.agenda, self._traces[broker], _cost(config), _no_time)
+        started = SimulatedBroker(config, self.agenda, self._traces[broker], settings.calibration)
         self._living[broker] = started
         for link in self._links:
             if broker in link.ends:
@@ -257,15 +275,3 @@ class _SimulatedLink:
 def _close(end: LinkEnd, stream: int) -> None:
     if end.is_open(stream):
         end.close()
-
-
-def _cost(config: BrokerConfig) -> Cost | None:
-    """What a broker's own work takes; None where it takes no time."""
-    if not config.service_time:
-        return None
-    draw = config.service_times()
-    return lambda _message: draw()
-
-
-def _no_time() -> int:
-    return 0

@@ -18,7 +18,8 @@ EVENTS_AT_ONCE = 64
 class SimulatedSession:
     """One session of many logical clients with one broker. It outlives the broker, as a real one does.
 
-    Requests and events keep their order; `latency` draws what each frame takes, in nanoseconds.
+    Requests and events keep their order; `submit` and `notify` draw what a frame takes on its way to the broker and
+    back, in nanoseconds.
     """
 
     def __init__(
@@ -26,7 +27,9 @@ class SimulatedSession:
         address: str,
         agenda: Agenda,
         on_event: Callable[[ClientEvent], None],
-        latency: Callable[[], int],
+        submit: Callable[[], int],
+        notify: Callable[[], int],
+        *,
         limits: SessionLimits | None = None,
     ) -> None:
         self.on_up: Callable[[], None] = _nothing
@@ -36,7 +39,8 @@ class SimulatedSession:
         self.connections = 0
         """How often it was opened."""
         self._agenda = agenda
-        self._latency = latency
+        self._submit_latency = submit
+        self._notify_latency = notify
         self._requests = ClientRequests(address, on_event, limits or SessionLimits())
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
@@ -102,7 +106,7 @@ class SimulatedSession:
             broker.server.submit(partial(broker.core.handle, session), requests)
 
     def _next_arrival(self) -> int:
-        self._arrival = max(self._arrival, self._agenda.now + self._latency())
+        self._arrival = max(self._arrival, self._agenda.now + self._submit_latency())
         return self._arrival
 
     # From the broker
@@ -110,7 +114,7 @@ class SimulatedSession:
     def _tell(self) -> None:
         if not self._telling and self._session is not None:
             self._telling = True
-            self._return = max(self._return, self._agenda.now + self._latency())
+            self._return = max(self._return, self._agenda.now + self._notify_latency())
             self._agenda.at(self._return, partial(self._read, self._session))
 
     def _read(self, session: Session) -> None:

@@ -1,0 +1,87 @@
+"""A simulated broker's own work, in virtual time: what `broker_service.service` is to a real one.
+
+Frames wait in a queue before one server. A broker that is as fast as it can be handles a frame as a whole, at the cost
+its calibration states; one with a set service time handles each message on its own, when the time of that is over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from broker_service.config import BrokerConfig
+from broker_service.service import Handler, ImmediateService, Service
+from emulation.simulation.agenda import Agenda
+from emulation.simulation.calibration import Calibration, Cost
+
+PieceCost = Callable[[Sequence[Any]], int]
+"""Nanoseconds that the messages of one piece of work take."""
+
+
+class FrameServer:
+    """One server with a queue in front, for which a frame is one piece of work."""
+
+    def __init__(self, agenda: Agenda, cost: PieceCost) -> None:
+        self._agenda = agenda
+        self._cost = cost
+        self._queue: deque[tuple[Handler, Sequence[Any]]] = deque()
+        self._waiting = 0
+        self._busy_until = 0
+        self._longest = 0
+
+    @property
+    def waiting(self) -> int:
+        return self._waiting
+
+    @property
+    def longest_wait(self) -> int:
+        longest, self._longest = self._longest, 0
+        return longest
+
+    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        now = self._agenda.now
+        begin = max(now, self._busy_until)
+        self._longest = max(self._longest, begin - now)
+        self._busy_until = begin + self._cost(messages)
+        self._waiting += len(messages)
+        self._queue.append((handler, messages))
+        self._agenda.at(self._busy_until, self._finish)
+
+    def close(self) -> None:
+        """Nothing more is handled."""
+        self._queue.clear()
+
+    def _finish(self) -> None:
+        if self._queue:
+            handler, messages = self._queue.popleft()
+            self._waiting -= len(messages)
+            handler(messages)
+
+
+class MessageServer(FrameServer):
+    """One for which each message is a piece of work."""
+
+    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        for message in messages:
+            super().submit(handler, (message,))
+
+
+def make_server(agenda: Agenda, config: BrokerConfig, calibration: Calibration) -> Service:
+    """The server that a broker's service time and the calibration ask for."""
+    cost = calibration.cost()
+    if config.service_time:
+        return MessageServer(agenda, _paced(config.service_times(), cost))
+    if cost is None:
+        return ImmediateService()
+    return FrameServer(agenda, _framed(calibration.frame, cost))
+
+
+def _paced(service_times: Callable[[], int], cost: Cost | None) -> PieceCost:
+    if cost is None:
+        return lambda _: service_times()
+    return lambda messages: service_times() + cost(messages[0])
+
+
+def _framed(frame: int, cost: Cost) -> PieceCost:
+    return lambda messages: frame + sum(map(cost, messages))

@@ -1,0 +1,104 @@
+"""A simulated broker's own work: what occupies it, for how long, and what waits meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from broker_service.config import BrokerConfig
+from broker_service.messages import Kind, Message
+from broker_service.service import ImmediateService, Service
+from broker_service.service_time import Distribution, ServiceTime
+from emulation.simulation import Agenda, Settings, SimulatedOverlay
+from emulation.simulation.calibration import GROUPS, Calibration, Latency
+from emulation.simulation.server import make_server
+from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
+from topology import Broker, Link, LinkProperties, Overlay
+
+MILLISECOND = 1_000_000
+COSTLY = Calibration(frame=100, work={"publish": 10, "subscribe": 50})
+PUBLISH, SUBSCRIBE = Message(Kind.PUBLISH, "p"), Message(Kind.SUBSCRIBE, "s")
+
+
+def config(service_time: ServiceTime | None = None, seed: int = 0) -> BrokerConfig:
+    return BrokerConfig(id="B1", incarnation=1, protocol="tid", seed=seed, service_time=service_time or ServiceTime())
+
+
+def handled(service: Service, agenda: Agenda, frames: Sequence[Sequence[Message]]) -> list[tuple[int, int]]:
+    """When pieces of the frames, all submitted now, are handled, and how many messages each has."""
+    found: list[tuple[int, int]] = []
+
+    def handle(messages: Sequence[Any]) -> None:
+        found.append((agenda.now, len(messages)))
+
+    for frame in frames:
+        service.submit(handle, frame)
+    agenda.settle(10**12)
+    return found
+
+
+def test_free_brokers_handle_at_once() -> None:
+    assert isinstance(make_server(Agenda(), config(), Calibration.free()), ImmediateService)
+
+
+def test_a_frame_is_handled_whole_when_its_work_is_done() -> None:
+    agenda = Agenda()
+    server = make_server(agenda, config(), COSTLY)
+    assert handled(server, agenda, [[PUBLISH, PUBLISH, SUBSCRIBE], [PUBLISH]]) == [(170, 3), (280, 1)]
+    assert server.longest_wait == 170
+    assert server.waiting == 0
+
+
+def test_with_a_service_time_messages_are_handled_one_by_one() -> None:
+    agenda = Agenda()
+    server = make_server(agenda, config(ServiceTime(mean=1e-6)), COSTLY)
+    assert handled(server, agenda, [[PUBLISH, SUBSCRIBE], [PUBLISH]]) == [(1010, 1), (2060, 1), (3070, 1)]
+
+
+def test_service_times_are_those_that_a_real_broker_draws() -> None:
+    agenda = Agenda()
+    exponential = config(ServiceTime(mean=0.002, distribution=Distribution.EXPONENTIAL), seed=4)
+    draw = exponential.service_times()
+    first, second = draw(), draw()
+    assert first != second
+    server = make_server(agenda, exponential, Calibration.free())
+    assert handled(server, agenda, [[PUBLISH, PUBLISH]]) == [(first, 1), (first + second, 1)]
+
+
+def test_what_waited_at_a_closed_server_is_never_handled() -> None:
+    agenda = Agenda()
+    server = make_server(agenda, config(), COSTLY)
+    server.submit(lambda _: None, [PUBLISH])
+    server.close()
+    assert handled(server, agenda, []) == []
+
+
+def test_a_publication_pays_each_part_of_its_way() -> None:
+    """Two links of 5 ms, three brokers, a hop of 3 ms each, 2 ms to the first broker and 1 ms to the client."""
+
+    def fixed(milliseconds: int) -> Latency:
+        return Latency((milliseconds * MILLISECOND,) * GROUPS)
+
+    calibration = Calibration(
+        submit=fixed(2), link=fixed(3), notify=fixed(1), frame=MILLISECOND // 2, work={"publish": MILLISECOND // 2}
+    )
+    trial = Trial(line(delay=0.005), calibration=calibration)
+    trial.one_publisher_one_subscriber("B1", "B3")
+    sent = trial.publish("P", "p1")
+    trial.overlay.settle()
+    [(_, arrived)] = trial.notified["S"]
+    assert arrived - sent == (2 + 2 * (5 + 3) + 3 * 1 + 1) * MILLISECOND
+
+
+def test_brokers_draw_latencies_of_their_own_which_the_seed_fixes() -> None:
+    def arrivals(seed: int) -> list[int]:
+        overlay = Overlay("pair", (Broker("B1"), Broker("B2")), (Link("B1", "B2", LinkProperties(delay=0.005)),))
+        traces = {name: ListTrace(name) for name in ("B1", "B2")}
+        settings = Settings(seed=seed, calibration=Calibration(link=Latency.of(range(100_000))))
+        simulated = SimulatedOverlay(overlay, settings, traces.__getitem__)
+        simulated.start()
+        draws = [broker.latency() for broker in simulated._living.values() for _ in range(5)]
+        assert draws[:5] != draws[5:]
+        return draws
+
+    assert arrivals(1) == arrivals(1) != arrivals(2)
