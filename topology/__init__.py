@@ -1,9 +1,12 @@
-"""Broker overlays: the model, generators, files, and coordinates to draw them at."""
+"""Broker overlays and mesh underlays: the models, generators, files, measures and drawings."""
 
-from topology import shapes
+from topology import mesh_overlays, shapes
 from topology.files import load, save
 from topology.layout import Position, layout
 from topology.links import LinkTemplate, LinkTemplates, Range, build
+from topology.mesh import Examination, Mesh, examine, mesh_of
+from topology.mesh_files import Unit, load_mesh
+from topology.metrics import Metrics, metrics
 from topology.model import (
     AttributeValue,
     Broker,
@@ -19,18 +22,27 @@ __all__ = [
     "AttributeValue",
     "Broker",
     "BrokerId",
+    "Examination",
     "JitterDistribution",
     "Link",
     "LinkProperties",
     "LinkTemplate",
     "LinkTemplates",
+    "Mesh",
+    "Metrics",
     "Overlay",
     "OverlayError",
     "Position",
     "Range",
+    "Unit",
     "build",
+    "examine",
     "layout",
     "load",
+    "load_mesh",
+    "mesh_of",
+    "mesh_overlays",
+    "metrics",
     "save",
     "shapes",
 ]

@@ -32,7 +32,7 @@ def full_mesh(mesh: Mesh) -> nx.Graph[BrokerId]:
 
 
 def minimum_spanning_tree(mesh: Mesh) -> nx.Graph[BrokerId]:
-    """The tree with the least sum of round trips, as content-based forwarding (CBF) uses it. (MEDYM, section 5.1.4)
+    """The tree with the least sum of round trips, as content-based forwarding (CBF) uses it. (MEDYM, section 5.1.3)
 
     Grown from the first broker; raises `OverlayError` when known delays do not connect all.
     """
@@ -85,7 +85,7 @@ def random_links(mesh: Mesh, degree: float, rng: random.Random) -> nx.Graph[Brok
     return graph
 
 
-def overlay_on(mesh: Mesh, graph: nx.Graph[BrokerId], templates: LinkTemplates, seed: int) -> Overlay:
+def overlay_on(name: str, mesh: Mesh, graph: nx.Graph[BrokerId], templates: LinkTemplates, seed: int) -> Overlay:
     """An overlay of this shape with the mesh's delays; all other properties of links are drawn from `templates`.
 
     Raises `OverlayError` when the mesh does not know a link's delay.
@@ -97,7 +97,7 @@ def overlay_on(mesh: Mesh, graph: nx.Graph[BrokerId], templates: LinkTemplates, 
             raise OverlayError(f"link {a} - {b}: the mesh does not know its delay in both directions")
         links.append(templates.draw(a, b, f"{seed}:link", delays))
     brokers = tuple(Broker(node, dict(attributes)) for node, attributes in graph.nodes(data=True))
-    return Overlay(mesh.name, brokers, tuple(links))
+    return Overlay(name, brokers, tuple(links))
 
 
 def _unlinked(mesh: Mesh) -> nx.Graph[BrokerId]:

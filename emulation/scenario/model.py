@@ -19,7 +19,6 @@ from emulation.scenario.messages import Problem, describe
 from emulation.scenario.section import Count, Name, Section
 from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.topology import TopologySection
-from emulation.scenario.topology import overlay as build_overlay
 from emulation.scenario.units import Duration, Size
 from emulation.scenario.workload import WorkloadSection
 from topology import Overlay, Range
@@ -141,7 +140,7 @@ class Scenario(Section):
 
     def overlay(self) -> Overlay:
         """The overlay, the same one for the same topology and seed. Raises `OverlayError`."""
-        return build_overlay(self.topology, self.name, self.seed)
+        return self.topology.build(self.name, self.seed)
 
     def resolved(self) -> dict[str, Any]:
         """Plain JSON with every default filled in and units written out; `load` reads it again."""

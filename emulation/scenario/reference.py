@@ -23,15 +23,7 @@ END = "<!-- reference: end -->"
 
 SECTIONS: Mapping[str, type[Section]] = {
     "the whole scenario": Scenario,
-    "topology, kind: cyclic": topology.CyclicTopology,
-    "topology, kind: line": topology.LineTopology,
-    "topology, kind: ring": topology.RingTopology,
-    "topology, kind: full": topology.FullTopology,
-    "topology, kind: tree": topology.TreeTopology,
-    "topology, kind: random-tree": topology.RandomTreeTopology,
-    "topology, kind: scot": topology.ScotTopology,
-    "topology, kind: explicit": topology.ExplicitTopology,
-    "topology, kind: file": topology.FileTopology,
+    **{f"topology, kind: {kind}": section for kind, section in topology.KINDS.items()},
     "topology.link": topology.LinkSection,
     "topology.link.backward": topology.LinkDirection,
     "topology.links[]": topology.LinkItem,

@@ -1,0 +1,137 @@
+"""Kinds of topology that are a shape, with links whose properties are drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import networkx as nx
+from pydantic import Field
+
+from emulation.scenario.section import BrokerCount, Count
+from emulation.scenario.topology.kind import TopologyKind
+from topology import BrokerId, LinkTemplates, Overlay, build, shapes
+
+
+class Shaped(TopologyKind):
+    """What every kind of generated overlay has."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        """The overlay's shape. Raises `OverlayError` for impossible sizes."""
+        raise NotImplementedError
+
+    def exceptions(self) -> Mapping[tuple[BrokerId, BrokerId], LinkTemplates]:
+        """The links that differ from `link`."""
+        return {}
+
+    def build(self, name: str, seed: int) -> Overlay:
+        graph = self.graph(random.Random(f"{seed}:topology"))
+        return build(name, graph, self.link.templates(), seed, self.exceptions())
+
+
+class CyclicTopology(Shaped):
+    """A random connected overlay with cycles: every broker's degree is near the mean."""
+
+    kind: Literal["cyclic"]
+    brokers: BrokerCount
+    """How many brokers: B1, B2, ..."""
+    degree: Annotated[float, Field(gt=0)] = 4.0
+    """Mean number of links of a broker."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.cyclic(self.brokers, self.degree, rng)
+
+
+class RandomRegularTopology(Shaped):
+    """A random connected overlay in which all brokers have the same number of links."""
+
+    kind: Literal["random-regular"]
+    brokers: BrokerCount
+    """How many brokers: B1, B2, ..."""
+    degree: Count = 4
+    """Links of each broker; the number of brokers or this one must be even."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.random_regular(self.brokers, self.degree, rng)
+
+
+class LineTopology(Shaped):
+    """B1 - B2 - ... - Bn."""
+
+    kind: Literal["line"]
+    brokers: BrokerCount
+    """How many brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.line(self.brokers)
+
+
+class RingTopology(Shaped):
+    """A line whose ends are linked."""
+
+    kind: Literal["ring"]
+    brokers: BrokerCount
+    """How many brokers, at least 3."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.ring(self.brokers)
+
+
+class GridTopology(Shaped):
+    """Brokers in rows and columns, each linked to its neighbours in both; numbered row by row."""
+
+    kind: Literal["grid"]
+    rows: Count
+    """How many rows."""
+    columns: Count
+    """Brokers in a row."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.grid(self.rows, self.columns)
+
+
+class StarTopology(Shaped):
+    """B1 in the middle, linked to all others."""
+
+    kind: Literal["star"]
+    brokers: BrokerCount
+    """How many brokers, with the one in the middle."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.star(self.brokers)
+
+
+class FullTopology(Shaped):
+    """A link between every two brokers."""
+
+    kind: Literal["full"]
+    brokers: BrokerCount
+    """How many brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.full(self.brokers)
+
+
+class TreeTopology(Shaped):
+    """A balanced tree with root B1."""
+
+    kind: Literal["tree"]
+    brokers: BrokerCount
+    """How many brokers."""
+    branching: Count = 2
+    """Children of each broker."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.tree(self.brokers, self.branching)
+
+
+class RandomTreeTopology(Shaped):
+    """A tree drawn at random from all trees of this size."""
+
+    kind: Literal["random-tree"]
+    brokers: BrokerCount
+    """How many brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.random_tree(self.brokers, rng)

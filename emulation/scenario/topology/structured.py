@@ -1,0 +1,80 @@
+"""Kinds of topology that are built from a tree: SCOT and redundant trees."""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+import networkx as nx
+from pydantic import model_validator
+
+from emulation.scenario.section import BrokerName, Count
+from emulation.scenario.topology.shaped import Shaped
+from topology import BrokerId, shapes
+
+TreeKind = Literal["line", "star", "tree", "random-tree"]
+TreeLinks = tuple[tuple[BrokerName, BrokerName], ...]
+
+
+def check_size(tree: TreeKind | TreeLinks, size: int | None, what: str, field: str) -> None:
+    """A tree of some kind needs a size, a listed one has it. Raises `ValueError`."""
+    if isinstance(tree, str) and size is None:
+        raise ValueError(f"{what} of kind {tree!r} needs `{field}`, its number of nodes")
+    if not isinstance(tree, str) and size is not None:
+        raise ValueError(f"leave `{field}` out: the links of {what} say how many there are")
+
+
+def tree_graph(tree: TreeKind | TreeLinks, size: int | None, rng: random.Random) -> nx.Graph[BrokerId]:
+    """A tree of nodes A, B, ..., or of the links listed. Raises `OverlayError`."""
+    nodes = size or 1
+    match tree:
+        case "line":
+            return shapes.lettered(shapes.line(nodes))
+        case "star":
+            return shapes.lettered(shapes.star(nodes))
+        case "tree":
+            return shapes.lettered(shapes.tree(nodes))
+        case "random-tree":
+            return shapes.lettered(shapes.random_tree(nodes, rng))
+        case links:
+            return shapes.explicit(links)
+
+
+class ScotTopology(Shaped):
+    """A structured cyclic overlay topology (OctopiA): a tree times a full mesh."""
+
+    kind: Literal["scot"]
+    acyclic: TreeKind | TreeLinks = "random-tree"
+    """The acyclic factor: its kind, or its links such as `[[A, B], [B, C]]`."""
+    regions: Count | None = None
+    """Nodes of the acyclic factor; needed unless its links are listed."""
+    clusters: Count
+    """Nodes of the complete factor: brokers in each region."""
+
+    @model_validator(mode="after")
+    def _needs_a_size(self) -> ScotTopology:
+        check_size(self.acyclic, self.regions, "an acyclic factor", "regions")
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.scot(tree_graph(self.acyclic, self.regions, rng), self.clusters)
+
+
+class RedundantTreeTopology(Shaped):
+    """A redundant routing tree (Gryphon): inner nodes of a tree hold several brokers, its root and leaves one."""
+
+    kind: Literal["redundant-tree"]
+    tree: TreeKind | TreeLinks = "tree"
+    """The tree of nodes: its kind, or its links such as `[[A, B], [B, C]]`; the node named first is the root."""
+    nodes: Count | None = None
+    """Nodes of the tree; needed unless its links are listed."""
+    replicas: Count = 2
+    """Brokers in each inner node, all linked to each other and to all brokers of neighbouring nodes."""
+
+    @model_validator(mode="after")
+    def _needs_a_size(self) -> RedundantTreeTopology:
+        check_size(self.tree, self.nodes, "a tree", "nodes")
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.redundant_tree(tree_graph(self.tree, self.nodes, rng), self.replicas)
