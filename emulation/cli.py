@@ -31,7 +31,8 @@ _EMULATE_EXAMPLES = """
 
   brokerlab emulate scenarios/quickstart.yaml\n
   brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s\n
-  brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7
+  brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7\n
+  brokerlab emulate scenarios/quickstart.yaml --runtime simulated
 """
 
 
@@ -39,7 +40,9 @@ _EMULATE_EXAMPLES = """
 def emulate(
     scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
     *,
-    runtime: Annotated[str, typer.Option(help="What hosts the brokers: auto, container or process.")] = "auto",
+    runtime: Annotated[
+        str, typer.Option(help="What hosts the brokers: auto, container, process or simulated.")
+    ] = "auto",
     links: Annotated[str, typer.Option(help="What gives links their properties: auto, netem or userspace.")] = "auto",
     seed: Annotated[int | None, typer.Option(help="Instead of the scenario's own.", show_default=False)] = None,
     set_: Annotated[
@@ -48,6 +51,12 @@ def emulate(
     ] = None,
     out: Annotated[Path, typer.Option(help="Where run directories are made.")] = Path("runs"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make the HTML report as well.")] = True,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="What simulated brokers' own work costs (`brokerlab calibrate`); shipped by default."
+        ),
+    ] = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from emulation.commands.run import Request, run_scenario
@@ -55,7 +64,7 @@ def emulate(
     overrides = _overrides(set_ or [])
     if seed is not None:
         overrides["seed"] = str(seed)
-    raise typer.Exit(run_scenario(Request(scenario, overrides, runtime, links, out, report)))
+    raise typer.Exit(run_scenario(Request(scenario, overrides, runtime, links, out, report, calibration)))
 
 
 @app.command()

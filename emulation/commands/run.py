@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -17,12 +18,16 @@ from emulation.clean import clean
 from emulation.commands.background_spark import BackgroundSpark
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling
-from emulation.errors import HostError
+from emulation.errors import BadInputError, HostError
+from emulation.manifest import Choice
 from emulation.plan import Plan, make_plan
+from emulation.progress import display
 from emulation.run import Outcome, emulate
-from emulation.run.interrupt import QuickStop
-from emulation.runtimes.ladder import Rungs, choose
+from emulation.run.interrupt import Interrupt, QuickStop
+from emulation.runtimes.ladder import Rungs, Simulated, choose
 from emulation.scenario import load
+from emulation.simulation.calibration import load_calibration
+from emulation.simulation.run import MODELLED, simulate
 
 _REASON_SHOWN = 110
 """Characters of a rung's reason."""
@@ -38,6 +43,8 @@ class Request:
     links: str
     out: Path
     report: bool
+    calibration: Path | None
+    """What simulated brokers cost; the shipped file by default."""
 
 
 def run_scenario(request: Request) -> ExitCode:
@@ -45,18 +52,17 @@ def run_scenario(request: Request) -> ExitCode:
     console = Console(highlight=False)
     scenario = load(request.scenario, request.overrides)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
-    if rungs.runtime.name == "process" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
+    if rungs.runtime.name != "container" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
         raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
     with analysis_errors_translated():
         check_java()  # before the run rather than after it
-    cleaned = clean(None if rungs.docker is None else rungs.docker.client)
-    if cleaned.runs:
-        console.print(str(cleaned), markup=False)
     plan = make_plan(scenario)
-    _announce(console, plan, rungs)
     with BackgroundSpark() as spark:
         try:
-            outcome = emulate(plan, rungs, request.out, console, spark.begin)
+            if isinstance(rungs, Simulated):
+                outcome = _simulate(plan, rungs, request, console)
+            else:
+                outcome = _emulate(plan, rungs, request, console, spark.begin)
         except QuickStop:
             console.print("stopped at once; nothing is left running, and nothing was analysed")
             return ExitCode.INTERRUPTED
@@ -74,14 +80,34 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _announce(console: Console, plan: Plan, rungs: Rungs) -> None:
+def _emulate(plan: Plan, rungs: Rungs, request: Request, console: Console, when_over: Callable[[], None]) -> Outcome:
+    cleaned = clean(None if rungs.docker is None else rungs.docker.client)
+    if cleaned.runs:
+        console.print(str(cleaned), markup=False)
+    if request.calibration is not None:
+        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
+    _announce(console, plan, rungs.runtime, rungs.links)
+    return emulate(plan, rungs, request.out, console, when_over)
+
+
+def _simulate(plan: Plan, rungs: Simulated, request: Request, console: Console) -> Outcome:
+    calibration = load_calibration(request.calibration)
+    _announce(console, plan, rungs.runtime, MODELLED)
+    with Interrupt() as interrupt:
+        show = partial(display, console=console)
+        return simulate(
+            plan, request.out, calibration=calibration, runtime=rungs.runtime, show=show, interrupt=interrupt
+        )
+
+
+def _announce(console: Console, plan: Plan, runtime: Choice, links: Choice) -> None:
     overlay = plan.variants[0].overlay
     variants = ", ".join(variant.name for variant in plan.variants)
     for name, text in (
         ("run", plan.run_id),
         ("overlay", f"{len(overlay.brokers)} brokers, {len(overlay.links)} links; variants: {variants}"),
-        ("runtime", f"{rungs.runtime.name}: {_short(rungs.runtime.reason)}"),
-        ("links", f"{rungs.links.name}: {_short(rungs.links.reason)}"),
+        ("runtime", f"{runtime.name}: {_short(runtime.reason)}"),
+        ("links", f"{links.name}: {_short(links.reason)}"),
     ):
         console.print(f"{name:<8} {text}", markup=False, soft_wrap=True)
 

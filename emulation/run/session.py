@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ class Session:
     """A structlog logger that writes `emulator.log`."""
     clock: Callable[[], int]
     """Nanoseconds of the run's time."""
+
+    def at(self, clock: Callable[[], int]) -> Session:
+        """The same run by another clock."""
+        return replace(self, clock=clock)
 
     def say(self, line: str) -> None:
         """Tells the user, and the log."""

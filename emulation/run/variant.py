@@ -13,7 +13,6 @@ from emulation.driver import DriverConfig
 from emulation.errors import HostError
 from emulation.fidelity import Measurements, Relayed
 from emulation.fidelity.throttling import count_periods, throttling
-from emulation.manifest import VariantRecord
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
 from emulation.processes import ProcessIdentity
@@ -22,6 +21,7 @@ from emulation.run.monitor import OverlayMonitor, QuietWatch
 from emulation.run.observation import LoadObserver, link_checks
 from emulation.run.session import HostSession
 from emulation.runtimes.interface import Ending, Launch
+from emulation.variant_record import new_variant
 from topology import BrokerId
 
 TICK = 0.5
@@ -49,7 +49,7 @@ class VariantRun:
         self._driver = driver
         self._when_over = when_over
         self._watched: dict[BrokerId, ProcessIdentity] = {}
-        self.record = VariantRecord(name=plan.name, settings=dict(plan.settings))
+        self.record = new_variant(plan.name, plan.settings, plan.scenario)
         self.measured = Measurements(variant=plan.name)
 
     def execute(self) -> None:

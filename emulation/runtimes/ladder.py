@@ -1,10 +1,10 @@
 """The capability ladder: which runtime and which link driver this host can really offer.
 
-    container (Docker and Mininet)  >  process (Mininet)
+    container (Docker and Mininet)  >  process (Mininet)  >  simulated (nothing of the host's)
     netem (kernel)  >  userspace (relay)
 
 `auto` takes the highest rung that works and says why those above do not. Asking for a rung that does not work is an
-error which names the missing piece.
+error which names the missing piece: only `auto` for both ever comes down to `simulated`, where links are modelled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 AUTO = "auto"
-RUNTIMES = ("container", "process")
+SIMULATED = "simulated"
+RUNTIMES = ("container", "process", SIMULATED)
 LINK_DRIVERS = (LinkDriver.NETEM, LinkDriver.USERSPACE)
 
 Say = Callable[[str], None]
@@ -39,8 +40,15 @@ class Docker:
 
 
 @dataclass(frozen=True, slots=True)
+class Simulated:
+    """Virtual time, which asks nothing of the host."""
+
+    runtime: Choice
+
+
+@dataclass(frozen=True, slots=True)
 class Rungs:
-    """What a run stands on."""
+    """What a run in real time stands on."""
 
     runtime: Choice
     links: Choice
@@ -52,15 +60,31 @@ class Rungs:
         return LinkDriver(self.links.name)
 
 
-def choose(runtime: str, links: str, say: Say) -> Rungs:
+def choose(runtime: str, links: str, say: Say) -> Rungs | Simulated:
     """Takes the rungs asked for, or the highest that work for `auto`; builds the broker image if need be.
 
     Raises `BadInputError` for a rung that does not exist, `HostError` for one that does not work here.
     """
     _known("runtime", runtime, RUNTIMES)
     _known("link driver", links, LINK_DRIVERS)
+    if runtime == SIMULATED:
+        if links != AUTO:
+            raise BadInputError(f"--links {links}: simulated links are modelled; leave --links out")
+        return Simulated(Choice(SIMULATED, "asked for"))
+    try:
+        return _choose_real(runtime, links, say)
+    except HostError as error:
+        if (runtime, links) != (AUTO, AUTO):
+            raise
+        reason = f"neither the container nor the process runtime works here: {str(error).splitlines()[0]}"
+        say(f"runtime {SIMULATED}, because {reason}")
+        return Simulated(Choice(SIMULATED, reason))
+
+
+def _choose_real(runtime: str, links: str, say: Say) -> Rungs:
+    """The rungs in real time. Raises `HostError` when none works, or not the one that was asked for."""
     if os.geteuid() != 0:
-        raise HostError("network namespaces need root: run this as root, or with sudo")
+        raise HostError("network namespaces need root: run this as root, or with sudo; or use --runtime simulated")
     for tool, package in (("mnexec", "mininet"), ("setpriv", "util-linux"), ("nsenter", "util-linux")):
         if shutil.which(tool) is None:
             raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")
@@ -101,4 +125,4 @@ def choose_links(wanted: str = AUTO) -> Choice:
 
 def _known(what: str, name: str, known: tuple[str, ...]) -> None:
     if name not in (AUTO, *known):
-        raise BadInputError(f"there is no {what} {name!r}; choose {AUTO}, {' or '.join(known)}")
+        raise BadInputError(f"there is no {what} {name!r}; choose {', '.join((AUTO, *known[:-1]))} or {known[-1]}")

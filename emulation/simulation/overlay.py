@@ -76,11 +76,13 @@ class SimulatedOverlay:
         return [name for name, broker in self._living.items() if broker.busy]
 
     def start(self) -> None:
-        """Starts all brokers; links come up as their streams are opened."""
+        """Starts all brokers; links come up as their streams are opened. Sessions opened before are connected."""
         for broker in self.overlay.brokers:
             self._start(broker.id)
         for link in self._links:
             self._connect(link)
+        for home, session in self._sessions:
+            self._reconnect(session, home)
 
     def stop(self) -> None:
         """Ends all brokers in order, at this moment."""

@@ -1,0 +1,62 @@
+"""The clients of a simulated run: the nodes that speak for them, and their operations in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from broker_service.trace import Event, Recorder, Trace
+from emulation.clients import Clients, Counts
+from emulation.driver_operations import ReadyOperation
+from emulation.plan import drivers
+from emulation.simulation.overlay import SimulatedOverlay
+from emulation.simulation.sessions import SimulatedSession
+from emulation.workload import Workload
+
+
+class ClientNodes:
+    """Publishers and subscribers, each a node with a session to every broker that one of its clients is at."""
+
+    def __init__(self, workload: Workload, overlay: SimulatedOverlay, trace_of: Callable[[str], Trace]) -> None:
+        self.counts = Counts()
+        self._overlay = overlay
+        self._trace_of = trace_of
+        self._homes = workload.clients
+        self._node_of = drivers(workload)
+        self._recorders: dict[str, Recorder] = {}
+        self._clients: dict[str, Clients] = {}
+        self._sessions: list[SimulatedSession] = []
+
+    def open(self) -> None:
+        """The nodes start and open their sessions, once the overlay has started."""
+        brokers: dict[str, set[str]] = {}
+        for client, broker in self._homes.items():
+            brokers.setdefault(self._node_of[client], set()).add(broker)
+        for node in sorted(brokers):
+            self._open(node, sorted(brokers[node]))
+
+    def issue(self, operation: ReadyOperation, intended: int) -> None:
+        """Has a client do what it should do at this time."""
+        self._clients[self._node_of[operation.client]].issue(operation, intended)
+
+    def close(self) -> None:
+        """Ends all sessions."""
+        for session in self._sessions:
+            session.close()
+
+    def stop(self) -> None:
+        """The nodes end in order."""
+        for recorder in self._recorders.values():
+            recorder.note(Event.STOPPED, count=0)
+
+    def _open(self, node: str, brokers: list[str]) -> None:
+        recorder = self._recorders[node] = Recorder(self._trace_of(node), self._overlay.agenda.clock)
+        recorder.note(Event.STARTED, count=1)
+        sessions: dict[str, SimulatedSession] = {}
+        clients = self._clients[node] = Clients(sessions, recorder, self.counts)
+        for broker in brokers:
+            sessions[broker] = session = self._overlay.open_session(broker, clients.hears(broker))
+            recorder.note(Event.LINK_UP, peer=broker)
+            session.on_up = partial(recorder.note, Event.LINK_UP, peer=broker)
+            session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=broker)
+            self._sessions.append(session)

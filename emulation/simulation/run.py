@@ -1,0 +1,95 @@
+"""A whole simulated run: every variant in turn, into the same run directory that real runs make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from emulation import manifest
+from emulation.fidelity import Measurements, judge_modelled
+from emulation.manifest import Choice
+from emulation.place import RunPlace
+from emulation.plan import Plan
+from emulation.progress import Display, NoDisplay, Snapshot
+from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
+from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.run.session import Session, open_log
+from emulation.simulation.agenda import Agenda
+from emulation.simulation.calibration import Calibration, load_calibration
+from emulation.simulation.variant import SimulatedVariant
+
+CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
+ASKED_FOR = Choice("simulated", "asked for")
+MODELLED = Choice("modelled", "simulated brokers have simulated links")
+
+
+def simulate(
+    plan: Plan,
+    out: Path,
+    *,
+    calibration: Calibration | None = None,
+    runtime: Choice = ASKED_FOR,
+    show: Callable[[Snapshot], Display] = lambda _: NoDisplay(),
+    interrupt: Interrupt | None = None,
+) -> Outcome:
+    """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
+
+    The same plan writes the same logs, byte for byte. `calibration` says what brokers' own work costs, by default what
+    was measured on the machine that the shipped file names; `runtime` is what the manifest says of why it is simulated.
+    Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
+    worker processes may call it.
+    """
+    costs = calibration or load_calibration()
+    place = RunPlace.of(plan.run_id, out)
+    place.make()
+    snapshot = Snapshot(variants=len(plan.variants))
+    with ExitStack() as stack:
+        log = open_log(place)
+        overlays = save_overlays(plan, place)
+        record = new_manifest(plan, runtime, MODELLED, CLOCK, None)
+        manifest.write(record, place.directory)
+        session = Session(
+            place=place,
+            manifest=record,
+            snapshot=snapshot,
+            display=stack.enter_context(show(snapshot)),
+            interrupt=interrupt or Interrupt(),
+            log=log,
+            clock=_not_begun,
+        )
+        try:
+            with full_disk_in_words(place.directory):
+                measured = _simulate_variants(session, plan, costs, overlays)
+        except BaseException as error:
+            log.error("run failed", exc_info=error)
+            raise
+    return conclude(place, record, measured, judge_modelled)
+
+
+def _simulate_variants(
+    session: Session, plan: Plan, calibration: Calibration, overlays: list[str]
+) -> list[Measurements]:
+    """Runs the variants one after another, each in a time of its own, until all are done or the user interrupts."""
+    measured: list[Measurements] = []
+    for number, variant in enumerate(plan.variants):
+        ahead = sum(each.scenario.timeline.duration for each in plan.variants[number:])
+        agenda = Agenda()
+        run = SimulatedVariant(session.at(agenda.clock), variant, calibration, agenda)
+        session.snapshot.clock = agenda.seconds
+        session.snapshot.begin_variant(variant.name, number + 1, ahead)
+        run.record.topology = overlays[number]
+        session.manifest.variants.append(run.record)
+        measured.append(run.measured)
+        try:
+            run.execute()
+        except Interrupted:
+            run.record.interrupted = session.manifest.interrupted = True
+            manifest.write(session.manifest, session.place.directory)
+            session.say("interrupted: what was simulated so far is kept")
+            break
+    return measured
+
+
+def _not_begun() -> int:
+    return 0

@@ -1,0 +1,141 @@
+"""One variant of a scenario in virtual time, from the start of its brokers to their end."""
+
+from __future__ import annotations
+
+import time
+
+from emulation.driver_operations import ready
+from emulation.fidelity import Measurements
+from emulation.plan import VariantPlan
+from emulation.run.directory import full_disk_in_words
+from emulation.run.session import Session
+from emulation.simulation.agenda import Agenda, UnsettledError
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.clients import ClientNodes
+from emulation.simulation.links import NANOSECONDS
+from emulation.simulation.logs import LogDirectory
+from emulation.simulation.overlay import Settings, SimulatedOverlay
+from emulation.variant_record import new_variant
+
+_STEP = NANOSECONDS // 10
+"""Virtual time that passes at most between two looks at the user and the disk."""
+_LOOK_INTERVAL = 0.2
+"""Seconds between two refreshed displays."""
+_START_WITHIN = 60.0
+_STOP_WITHIN = 2.0
+"""Virtual seconds that links get to come up, and what is under way gets to arrive when all ends."""
+
+
+class SimulatedVariant:
+    """One variant under way; `execute` does it all."""
+
+    def __init__(self, session: Session, plan: VariantPlan, calibration: Calibration, agenda: Agenda) -> None:
+        self.record = new_variant(plan.name, plan.settings, plan.scenario)
+        self.measured = Measurements(variant=plan.name)
+        self._session = session
+        self._plan = plan
+        self._agenda = agenda
+        self._logs = LogDirectory(session.place.logs, plan.name)
+        self._overlay = SimulatedOverlay(plan.overlay, _settings(plan, calibration), self._logs.of, agenda)
+        self._clients = ClientNodes(plan.workload, self._overlay, self._logs.of)
+        self._operations = plan.workload.operations()
+        self._next = next(self._operations, None)
+        self._began = time.monotonic()
+        self._look_at = 0.0
+
+    def execute(self) -> None:
+        """Runs every phase. When the user interrupts, brokers end where they are and `Interrupted` is raised."""
+        session, timeline = self._session, self._plan.scenario.timeline
+        snapshot, overlay = session.snapshot, self._plan.overlay
+        snapshot.publications = self._plan.workload.estimate().publications
+        snapshot.brokers = snapshot.brokers_up = len(overlay.brokers)
+        snapshot.links = len(overlay.links)
+        try:
+            with session.phase(self.record, "start", activity="starting brokers, opening links"):
+                self._start()
+            begin = self._agenda.now
+            with session.phase(self.record, "join", timeline.join, "clients advertise and subscribe"):
+                self._issue_until(begin, timeline.join)
+            self.measured.unsettled = self._overlay.busy
+            with session.phase(self.record, "run", timeline.run, "publishers publish"):
+                self._issue_until(begin, timeline.join + timeline.run)
+            with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
+                self._drain(begin, timeline.duration)
+            with session.phase(self.record, "stop", activity="clients leave, brokers stop"):
+                self._leave()
+        finally:
+            self._stop()
+
+    def _start(self) -> None:
+        self._overlay.start()
+        self._overlay.settle(_START_WITHIN)
+        self._clients.open()
+        self._session.snapshot.links_up = len(self._plan.overlay.links)
+
+    def _issue_until(self, begin: int, seconds: float) -> None:
+        """Has clients do what they should do until so many seconds after the workload began, open loop."""
+        end = begin + round(seconds * NANOSECONDS)
+        while self._next is not None and (at := begin + self._next.at) < end:
+            self._advance(at)
+            self._clients.issue(ready(self._next), at)
+            self._next = next(self._operations, None)
+        self._advance(end)
+
+    def _drain(self, begin: int, seconds: float) -> None:
+        """Waits until nothing moves any more, at most as long as the scenario says."""
+        end = begin + round(seconds * NANOSECONDS)
+        while not (self._overlay.settled and self._next is None) and self._agenda.now < end:
+            self._advance(min(end, self._agenda.now + _STEP))
+        if not self._overlay.settled:
+            self._session.say(f"{self._plan.name}: messages were still under way when the drain phase ended")
+
+    def _leave(self) -> None:
+        self._clients.close()
+        try:
+            self._overlay.settle(_STOP_WITHIN)
+        except UnsettledError:
+            self._session.log.info("brokers stopped with messages under way", variant=self._plan.name)
+
+    def _stop(self) -> None:
+        self._clients.stop()
+        self._overlay.stop()
+        self._logs.flush()
+        self._check_logs()
+
+    def _advance(self, until: int) -> None:
+        """Lets virtual time pass, looking after user and disk every now and then."""
+        overlay, agenda = self._overlay, self._agenda
+        while agenda.now < until:
+            overlay.run_until(min(until, agenda.now + _STEP))
+            if time.monotonic() >= self._look_at:
+                self._look()
+
+    def _look(self) -> None:
+        """Raises `Interrupted` when the user asks for it, `HostError` when the disk is full."""
+        session, now = self._session, time.monotonic()
+        self._look_at = now + _LOOK_INTERVAL
+        session.interrupt.check()
+        self._check_logs()
+        snapshot, counts = session.snapshot, self._clients.counts
+        snapshot.published, snapshot.delivered = counts.published, counts.notified
+        snapshot.rejected = counts.rejected
+        snapshot.speed = snapshot.clock() / max(1e-9, now - self._began)
+        session.display.refresh()
+
+    def _check_logs(self) -> None:
+        if self._logs.failure is not None:
+            with full_disk_in_words(self._session.place.directory):
+                raise self._logs.failure
+
+
+def _settings(plan: VariantPlan, calibration: Calibration) -> Settings:
+    scenario = plan.scenario
+    return Settings(
+        protocol=scenario.routing.protocol,
+        options=scenario.routing.options,
+        seed=scenario.seed,
+        limits=scenario.brokers.limits.limits(),
+        service_time=scenario.brokers.work(),
+        calibration=calibration,
+        variant=plan.name,
+    )
