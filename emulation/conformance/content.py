@@ -1,0 +1,41 @@
+"""The texts of a case as brokers get them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from broker_service.language.notation import (
+    parse_advertisement,
+    parse_composite,
+    parse_publication,
+    parse_subscription,
+)
+from broker_service.language.wire import encode_predicates, encode_publication
+
+_KEPT = 4096
+"""Texts whose encoding is remembered: cases are run once for each protocol, and say the same things."""
+
+
+@lru_cache(_KEPT)
+def encode(op: str, text: str) -> bytes:
+    """The body of a client's operation. Raises `ContentError` when the text is not in the notation."""
+    match op:
+        case "advertise":
+            return encode_predicates(parse_advertisement(text).predicates)
+        case "subscribe":
+            return encode_predicates(parse_subscription(text).predicates)
+        case "publish":
+            return encode_publication(parse_publication(text))
+        case "composite":
+            parse_composite(text)
+            raise NotImplementedError("no protocol takes composite subscriptions yet")
+    raise ValueError(f"{op} has no text")
+
+
+@lru_cache(_KEPT)
+def check(op: str, text: str) -> None:
+    """Raises `ContentError` unless the text is what this operation takes."""
+    if op == "composite":
+        parse_composite(text)
+    else:
+        encode(op, text)
