@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from emulation.commands.topology import app as topology_app
 from emulation.errors import BadInputError, UserError
 
 app = typer.Typer(
@@ -23,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
+
+app.add_typer(topology_app)
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 

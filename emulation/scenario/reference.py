@@ -59,17 +59,22 @@ def updated(document: str) -> str:
     return f"{before}{BEGIN}\n\n{reference()}\n\n{END}{after}"
 
 
-def _section(place: str, model: type[Section]) -> str:
+def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
+    """A section's fields: name, what it takes, default and meaning, in Markdown."""
     schema = model.model_json_schema()
     defaults = model.model_construct().model_dump(mode="json", warnings="none")
     required = set(schema.get("required", ()))
-    rows = ["| field | takes | default | meaning |", "|---|---|---|---|"]
     for name, field in schema["properties"].items():
         if "const" in field:
             continue  # the kind, which the heading names
         default = "required" if name in required else _default(defaults.get(name))
-        rows.append(f"| `{name}` | {_takes(field)} | {default} | {field.get('description', '')} |")
-    return f"### {place}\n\n{schema.get('description', '')}\n\n" + "\n".join(rows)
+        yield f"`{name}`", _takes(field), default, field.get("description", "")
+
+
+def _section(place: str, model: type[Section]) -> str:
+    rows = ["| field | takes | default | meaning |", "|---|---|---|---|"]
+    rows += [f"| {' | '.join(cells)} |" for cells in fields_table(model)]
+    return f"### {place}\n\n{model.model_json_schema().get('description', '')}\n\n" + "\n".join(rows)
 
 
 def _protocols() -> Iterator[str]:

@@ -1,0 +1,69 @@
+"""What is worth a second look in an overlay or a mesh before something is run on it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from topology.mesh import ASYMMETRY, TRIANGLE_TOLERANCE, Mesh, examine, mesh_of
+from topology.model import Overlay
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    """It cannot be run as it is."""
+    WARNING = "warning"
+    """It can be run; it may not be what was meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One oddity."""
+
+    severity: Severity
+    subject: str
+    """What kind of oddity, in few words."""
+    element: str
+    """The broker, link or pair of brokers."""
+    message: str
+
+
+def inspect_mesh(mesh: Mesh) -> Iterator[Finding]:
+    """Missing delays, asymmetric pairs (largest difference first) and triangle violations (greatest gain first)."""
+    examination = examine(mesh)
+    for a, b in examination.missing:
+        yield Finding(Severity.ERROR, "missing delay", f"{a} to {b}", "the delay is unknown")
+    for pair in examination.asymmetric:
+        yield _asymmetric(f"{pair.a} - {pair.b}", pair.forward, pair.backward)
+    for one in examination.violations:
+        way = f"{_ms(one.direct)} directly, {_ms(one.detour)} by way of {one.via}"
+        yield Finding(Severity.WARNING, "triangle violation", f"{one.a} to {one.b}", way)
+
+
+def inspect_overlay(overlay: Overlay) -> Iterator[Finding]:
+    """Links that are slower than a path around them, and links whose directions differ in delay.
+
+    An `Overlay` is connected and within bounds already, or there would be none.
+    """
+    mesh = mesh_of(overlay)
+    for link in overlay.links:
+        element = f"link {link.a} - {link.b}"
+        forward, backward = link.forward.delay, link.backward.delay
+        if abs(forward - backward) > ASYMMETRY * max(forward, backward):
+            yield _asymmetric(element, forward, backward)
+        for a, b, delay in ((link.a, link.b, forward), (link.b, link.a, backward)):
+            fastest = mesh.delay(a, b)
+            if fastest < delay * (1 - TRIANGLE_TOLERANCE):
+                way = f"{_ms(delay)} from {a} to {b}, {_ms(fastest)} over other links"
+                yield Finding(Severity.WARNING, "triangle violation", element, way)
+
+
+def _asymmetric(element: str, forward: float, backward: float) -> Finding:
+    return Finding(Severity.WARNING, "asymmetric delay", element, f"{_ms(forward)} there, {_ms(backward)} back")
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.4g} ms"
