@@ -33,7 +33,8 @@ class Snapshot:
     clock: Callable[[], float] = time.monotonic
     """The run's time in seconds, which the times below are of."""
     speed: float | None = None
-    """How many seconds of the run's time pass in one of the user's; None where it is the same time."""
+    """How many seconds of the run's time pass in one of the user's: None where it is the same time, 0 while nobody
+    can tell."""
     phase_begin: float = 0.0
     phase_end: float | None = None
     """None when nobody can know."""
@@ -63,7 +64,10 @@ class Snapshot:
 
     def until(self, moment: float) -> str:
         """How long the user waits for a moment of the run's time, as far as can be told."""
-        return duration((moment - self.clock()) / (self.speed or 1.0))
+        ahead = moment - self.clock()
+        if self.speed is None:
+            return duration(ahead)
+        return duration(ahead / self.speed) if self.speed else f"{duration(ahead)} of virtual time"
 
 
 class Display(Protocol):
@@ -143,7 +147,7 @@ def counters(snapshot: Snapshot) -> str:
         parts += [f"published {snapshot.published:,}/{snapshot.publications:,}", f"delivered {snapshot.delivered:,}"]
     if snapshot.rejected:
         parts.append(f"rejected {snapshot.rejected:,}")
-    if snapshot.speed is not None:
+    if snapshot.speed:
         parts.append(f"virtual time {snapshot.clock():.1f} s, {snapshot.speed:.1f} times as fast as real")
     return "  ".join(parts)
 

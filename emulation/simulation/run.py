@@ -43,7 +43,7 @@ def simulate(
     costs = calibration or load_calibration()
     place = RunPlace.of(plan.run_id, out)
     place.make()
-    snapshot = Snapshot(variants=len(plan.variants))
+    snapshot = Snapshot(variants=len(plan.variants), speed=0.0)
     with ExitStack() as stack:
         log = open_log(place)
         overlays = save_overlays(plan, place)

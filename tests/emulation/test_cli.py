@@ -80,7 +80,8 @@ def test_an_error_keeps_its_exit_code_and_shows_no_stack_trace(
 
 def test_without_root_the_remedy_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    code, printed = brokerlab(capsys, monkeypatch, "emulate", str(ROOT / "scenarios" / "smoke.yaml"))
+    smoke = str(ROOT / "scenarios" / "smoke.yaml")
+    code, printed = brokerlab(capsys, monkeypatch, "emulate", smoke, "--runtime", "process")
     assert code == 4
     assert "sudo" in printed
 

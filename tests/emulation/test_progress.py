@@ -50,6 +50,8 @@ def test_a_share_is_known_only_when_the_end_is() -> None:
 
 def test_virtual_time_is_shown_with_its_speed_and_waits_are_the_users() -> None:
     snapshot = running()
+    snapshot.speed = 0.0
+    assert snapshot.until(140.0) == "1 min 30 s of virtual time"
     snapshot.speed = 45.0
     assert counters(snapshot).endswith("virtual time 50.0 s, 45.0 times as fast as real")
     assert snapshot.until(140.0) == "2 s"

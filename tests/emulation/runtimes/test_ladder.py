@@ -8,6 +8,7 @@ import pytest
 
 from emulation.docker_host import ImageReference
 from emulation.errors import BadInputError, HostError
+from emulation.manifest import Choice
 from emulation.network import DriverTrial, LinkDriver
 from emulation.runtimes import ladder
 
@@ -40,8 +41,18 @@ def stop_docker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def choose(runtime: str = "auto", links: str = "auto") -> tuple[ladder.Rungs, list[str]]:
+    """Rungs in real time."""
     said: list[str] = []
-    return ladder.choose(runtime, links, said.append), said
+    rungs = ladder.choose(runtime, links, said.append)
+    assert isinstance(rungs, ladder.Rungs)
+    return rungs, said
+
+
+def simulated(runtime: str = "auto") -> tuple[ladder.Simulated, list[str]]:
+    said: list[str] = []
+    rungs = ladder.choose(runtime, "auto", said.append)
+    assert isinstance(rungs, ladder.Simulated)
+    return rungs, said
 
 
 def test_auto_takes_the_highest_rungs(host: pytest.MonkeyPatch) -> None:
@@ -78,7 +89,7 @@ def test_a_lower_rung_can_be_asked_for(host: pytest.MonkeyPatch) -> None:
 def test_no_driver_at_all_names_every_obstacle(host: pytest.MonkeyPatch) -> None:
     drivers(host, netem="no sch_netem", userspace="no tun")
     with pytest.raises(HostError, match=r"no sch_netem.*no tun"):
-        choose()
+        choose(runtime="process")
 
 
 @pytest.mark.parametrize(("runtime", "links"), [("magic", "auto"), ("auto", "magic")])
@@ -90,7 +101,36 @@ def test_unknown_rungs_are_bad_input(host: pytest.MonkeyPatch, runtime: str, lin
 def test_without_root_or_tools_the_remedy_is_named(host: pytest.MonkeyPatch) -> None:
     host.setattr(ladder.shutil, "which", lambda tool: None if tool == "mnexec" else tool)
     with pytest.raises(HostError, match="install the package mininet"):
-        choose()
+        choose(runtime="container")
+    host.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(HostError, match=r"sudo.*--runtime simulated"):
+        choose(runtime="process")
+
+
+def test_the_lowest_rung_needs_nothing_and_is_never_taken_while_a_higher_one_works(host: pytest.MonkeyPatch) -> None:
+    assert simulated("simulated")[0].runtime == Choice("simulated", "asked for")
+    stop_docker(host)
+    assert choose()[0].runtime.name == "process"
+
+
+@pytest.mark.parametrize("missing", ["root", "mnexec", "link drivers"])
+def test_auto_comes_down_to_simulation_and_says_why(host: pytest.MonkeyPatch, missing: str) -> None:
+    if missing == "root":
+        host.setattr(os, "geteuid", lambda: 1000)
+    elif missing == "mnexec":
+        host.setattr(ladder.shutil, "which", lambda tool: None if tool == "mnexec" else tool)
+    else:
+        drivers(host, netem="no sch_netem", userspace="no link drivers at all")
+    rungs, (line,) = simulated()
+    assert rungs.runtime.name == "simulated"
+    assert "neither the container nor the process runtime works here" in rungs.runtime.reason
+    assert missing in rungs.runtime.reason
+    assert rungs.runtime.reason in line
+
+
+def test_links_that_were_asked_for_are_never_modelled_instead(host: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInputError, match="simulated links are modelled"):
+        ladder.choose("simulated", "netem", print)
     host.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(HostError, match="sudo"):
-        choose()
+        ladder.choose("auto", "userspace", print)
