@@ -144,8 +144,7 @@ def broker_configs(
     variant: VariantPlan, run_id: str, paths: Callable[[BrokerId], Paths], incarnation: int = 1
 ) -> list[BrokerConfig]:
     """What each broker of a variant is told. `paths` says where a broker finds its files."""
-    ends = _link_ends(variant.overlay, run_id)
-    attributes = {broker.id: dict(broker.attributes) for broker in variant.overlay.brokers}
+    links = link_configs(variant.overlay, run_id)
     scenario = variant.scenario
     return [
         BrokerConfig(
@@ -153,9 +152,9 @@ def broker_configs(
             incarnation=incarnation,
             protocol=scenario.routing.protocol,
             options=scenario.routing.options,
-            attributes=attributes[broker.id],
+            attributes=dict(broker.attributes),
             listen=(f"unix:{paths(broker.id).socket}",),
-            links=tuple(_link_config(end, attributes[end.neighbour]) for end in ends[broker.id]),
+            links=links[broker.id],
             log=paths(broker.id).log,
             variant=variant.name,
             seed=scenario.seed,
@@ -166,12 +165,15 @@ def broker_configs(
     ]
 
 
-def _link_ends(overlay: Overlay, run_id: str) -> dict[BrokerId, list[LinkEnd]]:
-    ends: dict[BrokerId, list[LinkEnd]] = {broker.id: [] for broker in overlay.brokers}
+def link_configs(overlay: Overlay, run_id: str) -> dict[BrokerId, tuple[LinkConfig, ...]]:
+    """The ends of the overlay's links at each broker, with the addresses that the run's network gives them."""
+    ends: dict[BrokerId, list[LinkConfig]] = {broker.id: [] for broker in overlay.brokers}
+    attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
     for names in name_links(overlay.links, run_id):
-        ends[names.link.a].append(names.end(0))
-        ends[names.link.b].append(names.end(1))
-    return ends
+        link = names.link
+        ends[link.a].append(_link_config(names.end(0), attributes[link.b]))
+        ends[link.b].append(_link_config(names.end(1), attributes[link.a]))
+    return {broker: tuple(links) for broker, links in ends.items()}
 
 
 def _link_config(end: LinkEnd, attributes: dict[str, Any]) -> LinkConfig:
