@@ -1,0 +1,41 @@
+"""Faults: what goes wrong with brokers and links on purpose, when, and how it ends; the same on every runtime.
+
+    schedule = plan(scenario.faults, overlay, join=30, run=120, seed=1)    # concrete brokers, links and times
+    require_possible(schedule, "process")                                  # HostError names what it cannot do
+    injector = FaultInjector(schedule, overlay)
+    for _ in perform(injector.advance(now, counts), actuator, recorder, clock): ...
+    for _ in perform(injector.heal(), actuator, recorder, clock): ...      # before the drain phase
+
+Actuators: `emulation.faults.host` for brokers that are processes, `emulation.faults.simulated` for the simulator.
+"""
+
+from emulation.faults.actuator import Actuator, perform
+from emulation.faults.capabilities import require_possible
+from emulation.faults.conditions import Kind, LinkChange, Way
+from emulation.faults.injector import Action, FaultInjector
+from emulation.faults.planning import FaultError, Schedule, plan
+from emulation.faults.roles import Demand
+from emulation.faults.targets import TargetError, Targets
+from emulation.faults.times import Count, Counter, Counts, Moment, Phase
+
+__all__ = [
+    "Action",
+    "Actuator",
+    "Count",
+    "Counter",
+    "Counts",
+    "Demand",
+    "FaultError",
+    "FaultInjector",
+    "Kind",
+    "LinkChange",
+    "Moment",
+    "Phase",
+    "Schedule",
+    "TargetError",
+    "Targets",
+    "Way",
+    "perform",
+    "plan",
+    "require_possible",
+]

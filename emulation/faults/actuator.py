@@ -1,0 +1,147 @@
+"""From actions to deeds: the contract of whoever acts on brokers and links, and the log of what was done.
+
+`fault` and `healed` records are written when the deed is done; `duration` is how long it took, so that the fault took
+effect between `time - duration` and `time`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from broker_service.service_time import ServiceTime
+from broker_service.trace import Event, Recorder
+from emulation.faults.conditions import Kind, Way
+from emulation.faults.injector import Action
+from topology import BrokerId, LinkProperties
+
+
+class Actuator(Protocol):
+    """Acts on the brokers and links of one variant. Returns when done; raises `HostError` when the host refuses.
+
+    The four of `resume`, `throttle(None)`, `slow(None)` and `jump_clock` do nothing to a broker that is down: it will
+    be restarted as it was at first.
+    """
+
+    def kill(self, broker: BrokerId) -> None: ...
+
+    def stop(self, broker: BrokerId) -> None: ...
+
+    def restart(self, broker: BrokerId) -> None: ...
+
+    def pause(self, broker: BrokerId) -> None: ...
+
+    def resume(self, broker: BrokerId) -> None: ...
+
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        """None: as many as the scenario gives it."""
+
+    def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
+        """None: its own."""
+
+    def jump_clock(self, broker: BrokerId, seconds: float) -> None: ...
+
+    def cut(self, way: Way) -> None: ...
+
+    def restore(self, way: Way) -> None: ...
+
+    def change(self, way: Way, properties: LinkProperties) -> None: ...
+
+    def corrupt(self, way: Way, share: float) -> None: ...
+
+
+def perform(
+    actions: Iterable[Action], actuator: Actuator, recorder: Recorder, clock: Callable[[], int]
+) -> Iterator[Action]:
+    """Does one action after another and writes it down; yields each when it is done.
+
+    Both directions of one link, when the same happens to them, are one record.
+    """
+    for group in _grouped(actions):
+        begin = clock()
+        for action in group:
+            carry_out(action, actuator)
+        recorder.note(
+            Event.HEALED if group[0].heals else Event.FAULT,
+            peer=_peer(group),
+            text=group[0].kind.value,
+            duration=clock() - begin,
+        )
+        yield from group
+
+
+def carry_out(action: Action, actuator: Actuator) -> None:
+    """Does one action."""
+    if isinstance(action.target, Way):
+        _to_link(action, action.target, actuator)
+    else:
+        _to_broker(action, action.target, actuator)
+
+
+def _to_broker(action: Action, broker: BrokerId, actuator: Actuator) -> None:
+    match action.kind, action.setting:
+        case Kind.KILL, _:
+            actuator.kill(broker)
+        case Kind.STOP, _:
+            actuator.stop(broker)
+        case Kind.RESTART, _:
+            actuator.restart(broker)
+        case Kind.PAUSE, _:
+            actuator.pause(broker)
+        case Kind.RESUME, _:
+            actuator.resume(broker)
+        case Kind.THROTTLE, float(cores):
+            actuator.throttle(broker, cores)
+        case Kind.UNTHROTTLE, _:
+            actuator.throttle(broker, None)
+        case Kind.SLOW, ServiceTime() as service_time:
+            actuator.slow(broker, service_time)
+        case Kind.FULL_SPEED, _:
+            actuator.slow(broker, None)
+        case Kind.CLOCK_JUMP, float(seconds):
+            actuator.jump_clock(broker, seconds)
+        case Kind.CLOCK_STEADY, _:
+            return
+        case kind, given:
+            raise ValueError(f"{kind} of a broker, with {given!r}")
+
+
+def _to_link(action: Action, way: Way, actuator: Actuator) -> None:
+    match action.kind, action.setting:
+        case Kind.LINK_DOWN, _:
+            actuator.cut(way)
+        case Kind.LINK_UP, _:
+            actuator.restore(way)
+        case Kind.DEGRADE | Kind.RECOVER, LinkProperties() as properties:
+            actuator.change(way, properties)
+        case Kind.CORRUPT, float(share):
+            actuator.corrupt(way, share)
+        case Kind.CLEAN, _:
+            actuator.corrupt(way, 0.0)
+        case kind, given:
+            raise ValueError(f"{kind} of a link, with {given!r}")
+
+
+def _grouped(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    """Actions in order; the two directions of a link together where one follows the other."""
+    waiting: Action | None = None
+    for action in actions:
+        if waiting is not None:
+            if action.kind is waiting.kind and _opposite(action, waiting):
+                yield [waiting, action]
+                waiting = None
+                continue
+            yield [waiting]
+        waiting = action
+    if waiting is not None:
+        yield [waiting]
+
+
+def _opposite(one: Action, other: Action) -> bool:
+    return isinstance(one.target, Way) and isinstance(other.target, Way) and one.target.back == other.target
+
+
+def _peer(group: list[Action]) -> str:
+    """The broker, `A-B` for a link, `A->B` for one direction."""
+    target = group[0].target
+    return f"{target.source}-{target.target}" if isinstance(target, Way) and len(group) == 2 else str(target)

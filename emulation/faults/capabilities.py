@@ -1,0 +1,35 @@
+"""What the runtimes can do to brokers and links. A scenario that asks for more is refused before a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulation.errors import HostError
+from emulation.faults.conditions import Kind, begins_by
+from emulation.faults.planning import Schedule
+
+_CLOCK = "a running process has the host's clock (a time namespace takes its offset before its first process)"
+
+MISSING: Mapping[str, Mapping[Kind, str]] = {
+    "container": {Kind.CLOCK_JUMP: f"{_CLOCK}; the simulator can"},
+    "process": {
+        Kind.CLOCK_JUMP: f"{_CLOCK}; the simulator can",
+        Kind.THROTTLE: "plain processes have no cgroup of their own; use containers, or `slow` with `service_time`",
+    },
+    "simulated": {
+        Kind.THROTTLE: "virtual time knows no CPU to share; use containers, or `slow` with `service_time`",
+    },
+}
+"""By the runtime's name: what it cannot do, and why."""
+
+
+def require_possible(schedule: Schedule, runtime: str) -> None:
+    """Raises `HostError` naming the runtime and each kind of fault that it cannot inject, with the reason."""
+    missing = MISSING.get(runtime, {})
+    problems = {
+        f"the runtime {runtime} cannot do {entry.name} ({begins_by(condition)}): {missing[begins_by(condition)]}": None
+        for entry, condition in schedule.conditions
+        if begins_by(condition) in missing
+    }
+    if problems:
+        raise HostError("\n".join(problems))

@@ -1,0 +1,199 @@
+"""Faults as values: a *condition* is one thing that can be wrong with one broker or one direction of a link.
+
+Rules:
+
+1. A condition holds from when it is begun until it is healed. Everything a scenario can ask for (a partition, a link
+   that flaps, three killed brokers) is made of conditions and times (`programs`), so that whoever acts on brokers and
+   links (`actuator`) needs to know conditions only.
+2. Conditions of different kinds on one target hold side by side. Of one kind, several may hold at once: a link that two
+   partitions cut works again when both have ended; of two settings, the later one counts.
+3. A broker that is down is nothing else: what else is wrong with it takes hold again when it is restarted.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from broker_service.service_time import ServiceTime
+from topology import BrokerId, LinkProperties
+
+
+class Kind(enum.StrEnum):
+    """What a fault is called, and what its heal is called: the `text` of `fault` and `healed` log records."""
+
+    KILL = "kill"
+    """SIGKILL: nothing is said to anybody."""
+    STOP = "stop"
+    """SIGTERM: the broker ends in order."""
+    RESTART = "restart"
+    """A new incarnation, with empty tables, in the same place."""
+    PAUSE = "pause"
+    """The broker is frozen as it is."""
+    RESUME = "resume"
+    THROTTLE = "throttle"
+    """The broker may use only so much of a CPU."""
+    UNTHROTTLE = "unthrottle"
+    SLOW = "slow"
+    """Work is added to each message."""
+    FULL_SPEED = "full_speed"
+    CLOCK_JUMP = "clock_jump"
+    """The broker's clock leaps ahead."""
+    CLOCK_STEADY = "clock_steady"
+    LINK_DOWN = "link_down"
+    """What is sent from now on is dropped; what is under way arrives."""
+    LINK_UP = "link_up"
+    DEGRADE = "degrade"
+    """Delay, jitter, loss or rate differ for what is sent from now on."""
+    RECOVER = "recover"
+    CORRUPT = "corrupt"
+    """Frames arrive damaged; TCP finds out, drops them and sends again."""
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Way:
+    """One direction of a link: what `source` sends to `target`."""
+
+    source: BrokerId
+    target: BrokerId
+
+    @property
+    def back(self) -> Way:
+        return Way(self.target, self.source)
+
+    def __str__(self) -> str:
+        return f"{self.source}->{self.target}"
+
+
+Target = BrokerId | Way
+Setting = float | ServiceTime | LinkProperties | None
+"""To what extent a condition holds: None where it holds or does not. Which of these depends on the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChange:
+    """The properties of a link that differ; those that are None stay as they are."""
+
+    delay: float | None = None
+    """Seconds, one way, like jitter."""
+    jitter: float | None = None
+    loss: float | None = None
+    """Share, 0 to 1."""
+    rate: float | None = None
+    """Bits per second."""
+
+    def applied(self, properties: LinkProperties) -> LinkProperties:
+        given = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
+        return replace(properties, **given)
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """The broker's process has ended, one way or the other."""
+
+    target: BrokerId
+    how: Kind
+    """`KILL` or `STOP`."""
+    heals_by: ClassVar[Kind] = Kind.RESTART
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The broker does nothing, and its sockets stay open."""
+
+    target: BrokerId
+    begins_by: ClassVar[Kind] = Kind.PAUSE
+    heals_by: ClassVar[Kind] = Kind.RESUME
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """The broker may use so many cores."""
+
+    target: BrokerId
+    cores: float
+    begins_by: ClassVar[Kind] = Kind.THROTTLE
+    heals_by: ClassVar[Kind] = Kind.UNTHROTTLE
+
+
+@dataclass(frozen=True, slots=True)
+class Slowed:
+    """The broker's service time is this one instead of its own."""
+
+    target: BrokerId
+    service_time: ServiceTime
+    begins_by: ClassVar[Kind] = Kind.SLOW
+    heals_by: ClassVar[Kind] = Kind.FULL_SPEED
+
+
+@dataclass(frozen=True, slots=True)
+class ClockJumped:
+    """The broker's clock has leapt. Clocks that only go forward cannot leap back: healed means that it goes evenly."""
+
+    target: BrokerId
+    seconds: float
+    begins_by: ClassVar[Kind] = Kind.CLOCK_JUMP
+    heals_by: ClassVar[Kind] = Kind.CLOCK_STEADY
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """This direction carries nothing."""
+
+    target: Way
+    begins_by: ClassVar[Kind] = Kind.LINK_DOWN
+    heals_by: ClassVar[Kind] = Kind.LINK_UP
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """This direction has other properties than its own."""
+
+    target: Way
+    change: LinkChange
+    begins_by: ClassVar[Kind] = Kind.DEGRADE
+    heals_by: ClassVar[Kind] = Kind.RECOVER
+
+
+@dataclass(frozen=True, slots=True)
+class Corrupted:
+    """This share of the frames arrives damaged."""
+
+    target: Way
+    share: float
+    begins_by: ClassVar[Kind] = Kind.CORRUPT
+    heals_by: ClassVar[Kind] = Kind.CLEAN
+
+
+BrokerCondition = Down | Paused | Throttled | Slowed | ClockJumped
+LinkCondition = Cut | Degraded | Corrupted
+Condition = BrokerCondition | LinkCondition
+
+OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed, ClockJumped)
+"""Being down first: the others depend on it."""
+OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted)
+
+
+def begins_by(condition: Condition) -> Kind:
+    """What the fault is called."""
+    return condition.how if isinstance(condition, Down) else condition.begins_by
+
+
+def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
+    """How conditions of one kind on one target, in the order in which they began, hold together.
+
+    `own` are the properties of the link's direction, where the target is one.
+    """
+    match holding[-1]:
+        case Throttled(_, given) | Slowed(_, given) | ClockJumped(_, given) | Corrupted(_, given):
+            return given
+        case Degraded():
+            for condition in holding:
+                assert isinstance(condition, Degraded)
+                own = condition.change.applied(own)
+            return own
+        case Down() | Paused() | Cut():
+            return None

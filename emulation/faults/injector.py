@@ -1,0 +1,153 @@
+"""Which faults take effect when: a schedule as a plain object, driven by time and counts, that returns actions.
+
+Runs in real time and the simulator drive the same object, each with its own `Actuator`. It knows what holds on every
+broker and link, and returns an action only where that changes: a broker that is down is not killed again, a link that
+two faults cut comes back when the last of them ends.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from emulation.faults.conditions import (
+    OF_BROKERS,
+    OF_LINKS,
+    Condition,
+    Down,
+    Kind,
+    Setting,
+    Target,
+    Way,
+    begins_by,
+    setting,
+)
+from emulation.faults.planning import Schedule
+from emulation.faults.programs import Begin, Change, End, Lift, unfold
+from emulation.faults.times import Count, Counter, Counts
+from topology import LinkProperties, Overlay
+
+NOTHING_YET = Counts()
+_NO_LINK = LinkProperties()
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing to be done to a broker or to a direction of a link."""
+
+    kind: Kind
+    heals: bool
+    """Whether it ends a fault, rather than begins or alters one."""
+    target: Target
+    setting: Setting = None
+    """What is to hold from now on; of a degraded direction all its properties, its own ones once it has recovered."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.target}"
+
+
+class FaultInjector:
+    """See the module. Times are nanoseconds from the begin of the join phase."""
+
+    def __init__(self, schedule: Schedule, overlay: Overlay) -> None:
+        self._overlay = overlay
+        self._numbers = itertools.count()
+        self._order = itertools.count()
+        self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
+        self._waiting = [(entry.start, entry.program) for entry in schedule.entries if isinstance(entry.start, Count)]
+        self._holding: dict[int, tuple[Condition, ...]] = {}
+        self._effective: dict[tuple[type[Condition], Target], Setting] = {}
+        for entry in schedule.entries:
+            if isinstance(entry.start, int):
+                self._push(unfold(entry.program, entry.start, self._numbers))
+
+    @property
+    def next_time(self) -> int | None:
+        """When something is due next; None when nothing is, unless a count is reached."""
+        return self._due[0][0] if self._due else None
+
+    def next_count(self, counter: Counter) -> int | None:
+        """The count at which something is due next."""
+        return min((count.number for count, _ in self._waiting if count.counter is counter), default=None)
+
+    @property
+    def in_effect(self) -> bool:
+        """Whether anything is wrong at present."""
+        return bool(self._effective)
+
+    def advance(self, now: int, counts: Counts = NOTHING_YET) -> list[Action]:
+        """What is to be done now, in this order. Nothing is left out, however late it is."""
+        for reached in [one for one in self._waiting if counts.of(one[0].counter) >= one[0].number]:
+            self._waiting.remove(reached)
+            self._push(unfold(reached[1], now, self._numbers))
+        actions: list[Action] = []
+        while self._due and self._due[0][0] <= now:
+            _, _, change, rest = heapq.heappop(self._due)
+            actions += self._apply(change)
+            self._push(rest)
+        return actions
+
+    def heal(self) -> list[Action]:
+        """Ends every fault, those to come included."""
+        self._due.clear()
+        self._waiting.clear()
+        return self._apply(Lift())
+
+    def _push(self, changes: Iterator[tuple[int, Change]]) -> None:
+        """Notes the next change of a program."""
+        if (first := next(changes, None)) is not None:
+            heapq.heappush(self._due, (first[0], next(self._order), first[1], changes))
+
+    def _apply(self, change: Change) -> list[Action]:
+        match change:
+            case Begin(number, conditions):
+                self._holding[number] = concerned = conditions
+            case End(number):
+                concerned = self._holding.pop(number, ())
+            case Lift():
+                concerned = tuple(condition for condition in self._conditions() if change.concerns(condition))
+                self._holding = {
+                    number: tuple(condition for condition in conditions if not change.concerns(condition))
+                    for number, conditions in self._holding.items()
+                }
+        return list(self._settle(dict.fromkeys(condition.target for condition in concerned)))
+
+    def _conditions(self) -> Iterator[Condition]:
+        """All that hold, in the order in which they began."""
+        return itertools.chain.from_iterable(self._holding.values())
+
+    def _settle(self, targets: Iterable[Target]) -> Iterator[Action]:
+        """Brings what is in effect on these targets in line with the conditions that hold on them, kind by kind."""
+        holding: dict[Target, list[Condition]] = {target: [] for target in targets}
+        for condition in self._conditions():
+            if condition.target in holding:
+                holding[condition.target].append(condition)
+        for kind in (*OF_BROKERS, *OF_LINKS):
+            for target, here in holding.items():
+                down = kind is not Down and any(isinstance(condition, Down) for condition in here)
+                so = [] if down else [condition for condition in here if isinstance(condition, kind)]
+                if (action := self._altered(kind, target, so)) is not None:
+                    yield action
+
+    def _altered(self, kind: type[Condition], target: Target, holding: list[Condition]) -> Action | None:
+        key = (kind, target)
+        own = self._own(target)
+        if not holding:
+            if key not in self._effective:
+                return None
+            del self._effective[key]
+            return Action(kind.heals_by, True, target, own if isinstance(target, Way) else None)
+        wanted = setting(holding, own)
+        if key in self._effective and self._effective[key] == wanted:
+            return None
+        self._effective[key] = wanted
+        return Action(begins_by(holding[-1]), False, target, wanted)
+
+    def _own(self, target: Target) -> LinkProperties:
+        """The properties that the overlay gives a direction."""
+        if not isinstance(target, Way):
+            return _NO_LINK
+        link = self._overlay.link(target.source, target.target)
+        return link.forward if link.a == target.source else link.backward

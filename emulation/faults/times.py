@@ -1,0 +1,51 @@
+"""When a fault happens: at a moment of the run, or once so much has been counted."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Phase(enum.StrEnum):
+    """Phases of a run in which faults can happen."""
+
+    JOIN = "join"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time after the begin of a phase."""
+
+    seconds: float
+    phase: Phase = Phase.JOIN
+    """The begin of `join` is the begin of the workload: absolute times count from there."""
+
+
+class Counter(enum.StrEnum):
+    """What is counted, over all clients of a variant."""
+
+    NOTIFICATIONS = "notifications"
+    PUBLICATIONS = "publications"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """As soon as a counter has reached a number."""
+
+    number: int
+    counter: Counter
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counters as they stand."""
+
+    notifications: int = 0
+    publications: int = 0
+
+    def of(self, counter: Counter) -> int:
+        return self.notifications if counter is Counter.NOTIFICATIONS else self.publications
+
+
+When = Moment | Count
