@@ -37,20 +37,20 @@ _STYLE = (
 )
 
 
-def to_svg(overlay: Overlay, seed: int = 0) -> str:
-    """The overlay as SVG text; the seed moves only what forces lay out."""
-    svg = _Drawing(overlay, layout(overlay, seed), metrics(overlay)).svg()
+def to_svg(overlay: Overlay) -> str:
+    """The overlay as SVG text."""
+    svg = _Drawing(overlay, layout(overlay), metrics(overlay)).svg()
     indent(svg, " ")
     return tostring(svg, encoding="unicode") + "\n"
 
 
-def to_html(overlay: Overlay, seed: int = 0) -> str:
+def to_html(overlay: Overlay) -> str:
     """A page with the drawing and a line about it."""
     name = html.escape(overlay.name)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{name}</title>\n'
         "<style>body{margin:16px;background:#fff}svg{max-width:100%;height:auto}</style>\n"
-        f"{to_svg(overlay, seed)}</html>\n"
+        f"{to_svg(overlay)}</html>\n"
     )
 
 
@@ -194,7 +194,7 @@ def _size(overlay: Overlay, regions: int, clusters: int) -> _Size:
     brokers = len(overlay.brokers)
     side = min(2400.0, max(560.0, 110 * math.sqrt(brokers)))
     radius = 13.5 if all(len(broker.id) <= 3 for broker in overlay.brokers) else 7.0
-    return _Size(1.35 * side, side + 60, radius if brokers <= 60 else max(2.5, radius * math.sqrt(60 / brokers)))
+    return _Size(1.35 * side, side + 60, radius if brokers <= 60 else max(5.0, radius * math.sqrt(60 / brokers)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where to draw brokers: coordinates in the unit square, the same ones for the same overlay and seed; y points up."""
+"""Where to draw brokers: coordinates in the unit square, the same ones for the same overlay; y points up."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 from collections.abc import Mapping
 
 import networkx as nx
+import numpy as np
 
+from topology.forces import settled
 from topology.layers import layered, spine
 from topology.model import BrokerId, Overlay
 
 Position = tuple[float, float]
 
-_ITERATIONS = 200
-"""Steps of the force-directed layout: it has settled by then for the sizes that can be drawn at all."""
 _CLUSTER_DEPTH = 0.6
 """Of the distance between two clusters of a SCOT, what the acyclic factor's branches may take up."""
 
 
-def layout(overlay: Overlay, seed: int = 0) -> dict[BrokerId, Position]:
+def layout(overlay: Overlay) -> dict[BrokerId, Position]:
     """A position for every broker, x and y from 0 to 1.
 
     What the brokers' attributes say counts when all brokers say it: their `position` (two numbers); their `longitude`
@@ -39,15 +39,18 @@ def layout(overlay: Overlay, seed: int = 0) -> dict[BrokerId, Position]:
     levels = _numbers(overlay, "level")
     if levels:
         return _fitted(layered(graph, levels))
-    forces = nx.spring_layout(graph, seed=seed, iterations=_ITERATIONS, method="force", pos=_circle(overlay))
-    return _fitted({broker: (float(x), float(y)) for broker, (x, y) in forces.items()})
+    return _fitted(_by_forces(graph))
 
 
-def _circle(overlay: Overlay) -> dict[BrokerId, Position]:
-    """The begin of the layout: neighbours in a ring or a line begin as neighbours."""
-    around = list(nx.dfs_preorder_nodes(overlay.to_networkx(), overlay.brokers[0].id))
-    angle = math.tau / len(around)
-    return {broker: (math.cos(index * angle), math.sin(index * angle)) for index, broker in enumerate(around)}
+def _by_forces(graph: nx.Graph[BrokerId]) -> dict[BrokerId, Position]:
+    """From a circle on which neighbours in a ring or a line are neighbours."""
+    index = {broker: number for number, broker in enumerate(graph)}
+    angles = np.empty(len(index))
+    around = nx.dfs_preorder_nodes(graph, next(iter(graph)))
+    angles[[index[broker] for broker in around]] = np.linspace(0, math.tau, len(index), endpoint=False)
+    begin = np.column_stack((np.cos(angles), np.sin(angles)))
+    links = [(index[a], index[b]) for a, b in graph.edges]
+    return {broker: (float(x), float(y)) for broker, (x, y) in zip(index, settled(begin, links), strict=True)}
 
 
 def _numbers(overlay: Overlay, attribute: str) -> dict[BrokerId, float] | None:

@@ -22,8 +22,8 @@ def full_mesh(mesh: Mesh) -> nx.Graph[BrokerId]:
     unknown = np.isnan(mesh.delays)
     for row, column in mesh.pairs(unknown):
         raise OverlayError(
-            f"{unknown.sum()} delays of the mesh are unknown, such as {mesh.brokers[row].id} to "
-            f"{mesh.brokers[column].id}; a full mesh needs them all: fill them in, or choose another overlay"
+            f"the mesh does not know every delay ({unknown.sum()} missing, such as {mesh.brokers[row].id} to "
+            f"{mesh.brokers[column].id}), which a full mesh needs: fill them in, or choose another overlay"
         )
     graph = _unlinked(mesh)
     ids = list(graph)

@@ -58,7 +58,7 @@ def draw(wanted: Wanted, out: Path | None) -> ExitCode:
     overlay = source.overlay()
     if len(overlay.brokers) > LARGEST_DRAWING:
         raise BadInputError(f"{source.title}: {len(overlay.brokers)} brokers; a drawing has at most {LARGEST_DRAWING}")
-    text = to_svg(overlay, source.seed) if suffix == ".svg" else to_html(overlay, source.seed)
+    text = to_svg(overlay) if suffix == ".svg" else to_html(overlay)
     _write(out or Path(f"{source.name}.svg"), text.encode())
     return ExitCode.CORRECT
 
@@ -93,7 +93,7 @@ def check(wanted: Wanted, refused: frozenset[Severity], limit: int) -> ExitCode:
     console = Console(highlight=False, soft_wrap=True)
     _print_findings(console, source.title, findings, limit)
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    found = f"{errors} errors, {len(findings) - errors} warnings" if findings else "nothing odd"
+    found = f"errors: {errors}, warnings: {len(findings) - errors}" if findings else "nothing odd"
     console.print(f"{source.title}: {found}", markup=False)
     return ExitCode.BAD_INPUT if any(finding.severity in refused for finding in findings) else ExitCode.CORRECT
 
@@ -165,7 +165,7 @@ def _print_findings(console: Console, title: str, findings: list[Finding], limit
 def _print_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table.add_column(overflow="fold")
     for name, text in rows.items():
         table.add_row(name, text)
     console.print(table)

@@ -127,5 +127,5 @@ def _section(title: str, data: dict[str, Any], settings: Mapping[str, str]) -> T
     try:
         return adapter.validate_python(data, context={"directory": Path()})
     except ValidationError as error:
-        problems = [f"{dotted(problem.path) or 'topology'}: {problem.message}" for problem in describe(error, data)]
-        raise BadInputError("\n".join(f"{title}: {problem}" for problem in problems)) from error
+        problems = [(title, dotted(problem.path), problem.message) for problem in describe(error, data)]
+        raise BadInputError("\n".join(": ".join(filter(None, problem)) for problem in problems)) from error
