@@ -91,6 +91,26 @@ def report(run: RunArgument) -> None:
     raise typer.Exit(report_run(run))
 
 
+_CALIBRATE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab calibrate\n
+  brokerlab emulate scenarios/quickstart.yaml --runtime simulated --calibration calibration.json
+"""
+
+
+@app.command(epilog=_CALIBRATE_EXAMPLES)
+def calibrate(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibration is saved.")] = Path(
+        "calibration.json"
+    ),
+) -> None:
+    """Measure on this host what a real broker's own work costs, for simulated runs."""
+    from emulation.commands.calibrate import calibrate_host
+
+    raise typer.Exit(calibrate_host(out))
+
+
 @app.command()
 def doctor() -> None:
     """Show what this host can run, what is missing, and how to get it."""

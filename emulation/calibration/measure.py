@@ -1,0 +1,173 @@
+"""The whole calibration: latencies of a line at a low rate, then the work of a busy broker.
+
+Latencies are taken over emulated links where this host can emulate any, so that the link driver's own error is part of
+them, as it is in emulated runs; elsewhere over loopback, and the calibration says so.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from emulation import provenance
+from emulation.calibration.latency import Intervals, intervals, read_logs
+from emulation.calibration.loopback import LoopbackLine
+from emulation.calibration.work import NANOSECONDS, Work, measure_work
+from emulation.errors import HostError
+from emulation.fidelity import Verdict
+from emulation.plan import Plan, make_plan
+from emulation.run import emulate
+from emulation.run.interrupt import Interrupted
+from emulation.runtimes.ladder import Rungs, choose
+from emulation.scenario import Scenario
+from emulation.simulation.calibration import Calibration, Latency, Origin
+from emulation.workload import Operation, OperationKind
+
+BROKERS = 5
+RATE = 40.0
+"""Publications a second: nothing ever waits for another."""
+JOIN = 2.0
+RUN = 10.0
+LINK_DELAY = 0.005
+FEWEST = 100
+"""Publications that must have come through."""
+
+_SCENARIO = {
+    "name": "calibration",
+    "topology": {"kind": "line", "brokers": BROKERS, "link": {"delay": f"{LINK_DELAY}s"}},
+    "routing": {"protocol": "tid", "publications": "fixed"},
+    "workload": {
+        "publications": {
+            "source": "stocks", "publishers": 1, "rate": f"{RATE}/s", "arrivals": "poisson", "placement": ["B1"],
+        },
+        "subscriptions": {"subscribers": 1, "selectivity": "100%", "placement": [f"B{BROKERS}"]},
+    },
+    "timeline": {"join": f"{JOIN}s", "run": f"{RUN}s", "drain": "2s"},
+}  # fmt: skip
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A calibration, and what it was made from."""
+
+    calibration: Calibration
+    intervals: Intervals
+    verdict: Verdict | None
+    """On the emulated links that latencies were measured over; None for loopback."""
+
+
+def calibrate(console: Console, on_progress: Progress) -> Measured:
+    """Measures for about 40 seconds. Leaves nothing behind.
+
+    Raises `Interrupted` when the user ends it, and `UserError`s.
+    """
+    load = os.getloadavg()[0]
+    with _directory() as directory:
+        work = measure_work(_made(directory / "work"), on_progress)
+        found, method, verdict = _latencies(directory, console, on_progress)
+    if len(found.whole) < FEWEST:
+        raise HostError(
+            f"only {len(found.whole)} of about {RATE * RUN:.0f} publications came through; "
+            "end what else runs on this host and try again"
+        )
+    return Measured(assemble(found, work, _origin(method, load)), found, verdict)
+
+
+def assemble(found: Intervals, work: Work, origin: Origin) -> Calibration:
+    """Intervals hold the work of the broker in which they end; the simulator charges that separately."""
+    own = work.frame + work.kinds[OperationKind.PUBLISH]
+    return Calibration(
+        submit=Latency.of(found.submit).less(own),
+        link=Latency.of(found.link).less(own),
+        notify=Latency.of(found.notify),
+        frame=work.frame,
+        work=dict(work.kinds),
+        origin=origin,
+    )
+
+
+def _latencies(directory: Path, console: Console, on_progress: Progress) -> tuple[Intervals, str, Verdict | None]:
+    """The intervals, how they were measured, and how well the links were emulated."""
+    plan = make_plan(Scenario.model_validate(_SCENARIO))
+    names = [broker.id for broker in plan.variants[0].overlay.brokers]
+    pairs = [(link.a, link.b) for link in plan.variants[0].overlay.links]
+    try:
+        rungs = choose("process", "auto", lambda _: None)
+        assert isinstance(rungs, Rungs)
+    except HostError as error:
+        on_progress("latencies over loopback")
+        logs = _over_loopback(plan, _made(directory / "loopback"))
+        found = intervals(read_logs(logs), names, dict.fromkeys(pairs, 0.0))
+        return found, f"process runtime over loopback, because links cannot be emulated here: {error}", None
+    on_progress("latencies over emulated links")
+    outcome = emulate(plan, rungs, _made(directory / "runs"), console, _nothing)
+    if outcome.interrupted:
+        raise Interrupted
+    found = intervals(read_logs(outcome.directory / "logs"), names, dict.fromkeys(pairs, LINK_DELAY))
+    verdict = outcome.fidelity.verdict
+    method = f"process runtime, {rungs.links.name} links of {LINK_DELAY * 1e3:g} ms, fidelity {verdict}"
+    return found, method, verdict
+
+
+def _over_loopback(plan: Plan, directory: Path) -> Path:
+    """The same workload without links between the brokers. Returns where the logs are."""
+    first, last = "B1", f"B{BROKERS}"
+    with LoopbackLine(BROKERS, directory) as line:
+        operations = list(plan.variants[0].workload.operations())
+        drivers = line.drive(_at(first, operations), _at(last, operations))
+        try:
+            begin = line.begin(drivers)
+            time.sleep(max(0.0, begin + JOIN + RUN + 1.0 - time.monotonic()))
+            drivers.check()
+        finally:
+            drivers.end(5.0)
+    return directory
+
+
+def _at(broker: str, operations: list[Operation]) -> list[Operation]:
+    """One broker's share; nobody leaves before the end."""
+    last = round((JOIN + RUN) * NANOSECONDS)
+    return [operation for operation in operations if operation.broker == broker and operation.at <= last]
+
+
+def _origin(method: str, load: float) -> Origin:
+    host = provenance.host()
+    return Origin(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        method=method,
+        processor=host.processor,
+        cpus=host.cpus,
+        system=host.system,
+        kernel=provenance.kernel(),
+        versions=provenance.versions(),
+        git_revision=provenance.git_revision(),
+        load_average=load,
+    )
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    """A temporary directory that brokers without root may enter."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-calibration-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        yield directory
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
+
+
+def _nothing() -> None:
+    """Nothing is to be done while the run ends."""

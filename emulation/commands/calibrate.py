@@ -1,0 +1,60 @@
+"""`brokerlab calibrate`: measures the real broker on this host, for simulated runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from emulation.calibration import calibrate
+from emulation.calibration.measure import Measured
+from emulation.commands.exit_codes import ExitCode
+from emulation.fidelity import Verdict
+from emulation.run.interrupt import Interrupted, QuickStop
+from emulation.simulation.calibration import save_calibration
+
+_QUANTILES = (0.05, 0.5, 0.95, 0.99)
+
+
+def calibrate_host(out: Path) -> ExitCode:
+    """Measures, prints and saves. Raises `UserError`s."""
+    console = Console(highlight=False)
+    console.print("measuring a real broker on this host; about 45 seconds, best with nothing else running")
+    try:
+        measured = calibrate(console, lambda what: console.print(f"  {what}", markup=False))
+    except (KeyboardInterrupt, Interrupted, QuickStop):
+        console.print("interrupted; nothing is left running, and nothing was saved")
+        return ExitCode.INTERRUPTED
+    save_calibration(measured.calibration, out)
+    _report(console, measured)
+    console.print(f"\nsaved: {out}", markup=False, soft_wrap=True)
+    console.print(
+        f"use it: brokerlab emulate SCENARIO --runtime simulated --calibration {out}", markup=False, soft_wrap=True
+    )
+    if measured.verdict is Verdict.INVALID:
+        console.print("this host was too busy for its links: measure again when nothing else runs", style="red")
+        return ExitCode.INVALID
+    return ExitCode.CORRECT
+
+
+def _report(console: Console, measured: Measured) -> None:
+    calibration = measured.calibration
+    assert calibration.origin is not None
+    console.print(f"\n{calibration.origin.method}", markup=False, soft_wrap=True)
+    latencies = Table("latency, ms", "messages", "mean", "5%", "median", "95%", "99%", box=None, pad_edge=False)
+    for name, times in (
+        ("client to broker", measured.intervals.submit),
+        ("between brokers, besides the link", measured.intervals.link),
+        ("broker to client", measured.intervals.notify),
+    ):
+        values = np.array(times) / 1e6
+        quantiles = (f"{value:.3f}" for value in np.quantile(values, _QUANTILES))
+        latencies.add_row(name, f"{len(values):,}", f"{values.mean():.3f}", *quantiles)
+    console.print(latencies)
+    work = Table("processor time, us", "", box=None, pad_edge=False)
+    work.add_row("a frame, in and out", f"{calibration.frame / 1e3:.1f}")
+    for kind, time in calibration.work.items():
+        work.add_row(f"a message, {kind}", f"{time / 1e3:.1f}")
+    console.print(work)
