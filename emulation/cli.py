@@ -111,6 +111,48 @@ def calibrate(
     raise typer.Exit(calibrate_host(out))
 
 
+_CONFORMANCE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab conformance tests/conformance/*.json\n
+  brokerlab conformance tests/conformance/lines.yaml --runtime container --protocol tid-fixed\n
+  brokerlab conformance my-case.json --case two-subscribers-one-match --runtime all --junit results.xml
+"""
+
+
+@app.command(epilog=_CONFORMANCE_EXAMPLES)
+def conformance(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="JSON or YAML; one case or a list of them.")],
+    *,
+    runtime: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="What hosts the brokers: simulated (which is the default), process, container, or all; "
+            "may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    protocol: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Only this one of the protocols that cases allow; may be repeated.", show_default=False
+        ),
+    ] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this case; may be repeated.", show_default=False)
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML too.", show_default=False)
+    ] = None,
+) -> None:
+    """Run behaviour cases on every protocol they allow, and show which pass."""
+    from emulation.commands.conformance import SIMULATED, Request, run_conformance
+
+    request = Request(files, runtime or [SIMULATED], protocol or [], case or [], junit)
+    raise typer.Exit(run_conformance(request))
+
+
 @app.command()
 def doctor() -> None:
     """Show what this host can run, what is missing, and how to get it."""

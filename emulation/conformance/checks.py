@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulation.conformance.model import BrokerFault, Case, ClientStep, LinkFault
+from emulation.conformance.protocols import PROTOCOLS
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
 from topology import Overlay, OverlayError
@@ -17,8 +18,16 @@ def problems(case: Case) -> Iterator[Problem]:
     except OverlayError as error:
         yield Problem(("links" if case.links else "brokers",), str(error))
         return
+    yield from _protocol_problems(case)
     yield from _step_problems(case, overlay)
     yield from _expectation_problems(case)
+
+
+def _protocol_problems(case: Case) -> Iterator[Problem]:
+    """Some may be of other versions; then those rows are skipped."""
+    if case.protocols is not None and not set(case.protocols) & PROTOCOLS.keys():
+        unknown = ", ".join(case.protocols)
+        yield Problem(("protocols",), f"this version has none of {unknown}; it has {', '.join(PROTOCOLS)}")
 
 
 def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
