@@ -37,7 +37,9 @@ class OverlayLink:
         self.received = 0
         """Messages of the neighbour's present incarnation that were handled here."""
         self.dropped = 0
-        self._limits = limits
+        self._window = limits.window
+        self._batch = limits.batch
+        self._most_waiting = limits.link_queue
         self._clock = clock
         self._recorder = recorder
         self._waiting: deque[tuple[int, Message]] = deque()
@@ -59,10 +61,10 @@ class OverlayLink:
 
     @property
     def sendable(self) -> int:
-        """How many messages `take` would return now."""
-        if not self.up:
+        """How many messages may travel now."""
+        if not (self._waiting or self._repeat) or not self.up:
             return 0
-        return max(0, min(self.queue_length, self._limits.window - len(self._in_flight)))
+        return max(0, min(self.queue_length, self._window - len(self._in_flight)))
 
     @property
     def utilisation(self) -> float:
@@ -73,14 +75,13 @@ class OverlayLink:
         """
         if not self.up:
             return float("inf")
-        waiting = self.queue_length
-        if not waiting:
+        if not (self._waiting or self._repeat):
             return 1.0
-        return 1.0 + waiting / max(1, self._sent_in_window())
+        return 1.0 + self.queue_length / max(1, self._sent_in_window())
 
     def put(self, message: Message) -> None:
         """Queues a message; drops it, counted and logged, when the queue is full."""
-        if len(self._waiting) >= self._limits.link_queue:
+        if len(self._waiting) >= self._most_waiting:
             self._drop(message, "output queue full")
             return
         self._waiting.append((self._clock(), message))
@@ -88,7 +89,7 @@ class OverlayLink:
 
     def take(self) -> list[Message]:
         """The next messages for one frame: at most a batch, and no more than the window has room for."""
-        count = min(self.sendable, self._limits.batch)
+        count = min(self.sendable, self._batch)
         if not count:
             return []
         messages: list[Message] = []
@@ -128,10 +129,11 @@ class OverlayLink:
         now = self._clock()
         waiting = self._waiting
         record = self._recorder.message
-        for _ in range(min(count, len(waiting))):
+        taken = min(count, len(waiting))
+        self.sent += taken
+        for _ in range(taken):
             entered, message = waiting.popleft()
             messages.append(message)
-            self.sent += 1
             record(Event.SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered)
         self._sample(now)
 

@@ -25,6 +25,9 @@ class Kind(enum.IntEnum):
     PUBLISH = 5
     CONTROL = 6
 
+    # As an int's: the inherited hash is a Python call on every table look-up.
+    __hash__ = int.__hash__
+
     @property
     def word(self) -> str:
         """The name in the log."""
@@ -60,6 +63,8 @@ class Operation(enum.IntEnum):
     SUBSCRIBE = 5
     UNSUBSCRIBE = 6
     PUBLISH = 7
+
+    __hash__ = int.__hash__
 
 
 class Outcome(enum.IntEnum):

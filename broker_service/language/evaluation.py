@@ -1,9 +1,9 @@
-"""Whether one predicate holds for one value."""
+"""Whether predicates hold for values."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -43,3 +43,16 @@ def holds(predicate: Predicate, value: Value) -> bool:
     """Return whether the value satisfies the predicate; a value of the other type never does."""
     wanted = predicate.value
     return (type(value) is str) is (type(wanted) is str) and _test_of(predicate.operator)(value, wanted)
+
+
+def all_hold(predicates: Iterable[Predicate], attributes: Mapping[str, Value]) -> bool:
+    """Return whether each predicate holds for its attribute; on a missing attribute none does."""
+    value_of = attributes.get
+    for predicate in predicates:
+        value = value_of(predicate.attribute)
+        if value is None:
+            return False
+        wanted = predicate.value  # as in `holds`, whose call would take as long as the rest
+        if (type(value) is str) is not (type(wanted) is str) or not _test_of(predicate.operator)(value, wanted):
+            return False
+    return True

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from broker_service.language import number_sets, string_sets
-from broker_service.language.evaluation import holds
+from broker_service.language.evaluation import all_hold, holds
 from broker_service.language.model import CLASS, Advertisement, Operator, Predicate, Publication, Subscription
 
 _ANY_CLASS = Predicate(CLASS, Operator.PRESENT, "")
@@ -30,12 +30,7 @@ _ANY_CLASS = Predicate(CLASS, Operator.PRESENT, "")
 
 def matches(subscription: Subscription, publication: Publication) -> bool:
     """Return whether every predicate of the subscription holds for the publication."""
-    attributes = publication.attributes
-    for predicate in subscription.predicates:
-        value = attributes.get(predicate.attribute)
-        if value is None or not holds(predicate, value):
-            return False
-    return True
+    return all_hold(subscription.predicates, publication.attributes)
 
 
 def conforms(publication: Publication, advertisement: Advertisement) -> bool:

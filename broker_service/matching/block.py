@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.language import Value
+from broker_service.language.evaluation import all_hold
 from broker_service.matching.bounds import UNBOUNDED, Conjunction, Limits
 from broker_service.matching.conditions import Conditions
-from broker_service.matching.evaluation import all_hold
 
 K = TypeVar("K", bound=Hashable)
 

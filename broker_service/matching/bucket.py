@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from broker_service.language import Subscription, Value
+from broker_service.language.evaluation import all_hold
 from broker_service.matching.access import Access, remaining_predicates
 from broker_service.matching.bounds import Limits
-from broker_service.matching.evaluation import all_hold
 from broker_service.matching.tuning import Tuning
 
 if TYPE_CHECKING:

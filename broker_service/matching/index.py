@@ -17,10 +17,10 @@ from collections.abc import Hashable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from broker_service.language import Subscription, Value
+from broker_service.language.evaluation import all_hold
 from broker_service.matching.access import ALWAYS, AccessStatistics
 from broker_service.matching.bounds import Limits
 from broker_service.matching.bucket import Bucket
-from broker_service.matching.evaluation import all_hold
 from broker_service.matching.tuning import Tuning
 
 K = TypeVar("K", bound=Hashable)

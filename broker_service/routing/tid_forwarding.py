@@ -70,10 +70,14 @@ class DynamicForwarding:
         if arrival.budget <= 0:
             return None
         best: tuple[int, bool, int, TreeId] | None = None
+        levels: dict[BrokerId, int] = {}
         for tid, route in routes.by_tid.items():
-            if route.distance > arrival.budget or route.last_hop == arrival.source:
+            neighbour = route.last_hop
+            if route.distance > arrival.budget or neighbour == arrival.source:
                 continue
-            rank = (self._level(route.last_hop), tid != arrival.tid, route.distance, tid)
+            if (level := levels.get(neighbour)) is None:
+                level = levels[neighbour] = self._level(neighbour)
+            rank = (level, tid != arrival.tid, route.distance, tid)
             if best is None or rank < best:
                 best = rank
         if best is None:

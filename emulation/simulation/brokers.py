@@ -161,12 +161,12 @@ class LinkEnd:
         if stream != self._stream:
             return
         self._waking = False
-        messages = self.link.take()
-        if not messages and not self._must_speak:
+        link = self.link
+        if not link.sendable and not self._must_speak:
             return
-        self._send(messages)
-        while messages := self.link.take():
-            self._send(messages)
+        self._send(link.take())
+        while link.sendable:
+            self._send(link.take())
         delay = self._pace.take(self._agenda.now / NANOSECONDS)
         if delay > 0:
             self._waking = True

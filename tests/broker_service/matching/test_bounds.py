@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker_service.language import Number, Operator, Predicate, Value
+from broker_service.language.evaluation import all_hold
 from broker_service.matching.bounds import (
     UNBOUNDED,
     Limits,
@@ -16,7 +17,6 @@ from broker_service.matching.bounds import (
     double_not_below,
     intersection,
 )
-from broker_service.matching.evaluation import all_hold
 from tests.broker_service.matching.strategies import STRING_OPERATORS, number_predicates, numbers, values
 
 any_number = (

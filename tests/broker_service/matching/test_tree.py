@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from broker_service.language import Operator, Predicate, Value
+from broker_service.language.evaluation import all_hold
 from broker_service.matching import Tuning
 from broker_service.matching.block import Block
 from broker_service.matching.bounds import Limits
-from broker_service.matching.evaluation import all_hold
 from broker_service.matching.tree import BoundsTree, Fork
 
 TUNING = Tuning(block_rows=16)

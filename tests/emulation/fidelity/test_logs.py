@@ -49,3 +49,12 @@ def test_torn_lines_are_counted(tmp_path: Path) -> None:
     found = scan([log], {"fixed": (10 * SECOND, 20 * SECOND)})
     assert found["fixed"].torn == 1
     assert found["fixed"].lag == {"B1": [0.002]}
+
+
+def test_an_event_is_one_only_at_the_head_of_a_line(tmp_path: Path) -> None:
+    log = tmp_path / "B1.jsonl"
+    log.write_bytes(b'{"time":1,"node":"B1","text":"' + b"x" * 300 + b'\\"event":"lag","no end\n')
+    (tmp_path / "B2.jsonl").write_bytes(b"")
+    found = scan([log, tmp_path / "B2.jsonl"], {"fixed": (0, 20 * SECOND)})
+    assert found["fixed"].torn == 0
+    assert found["fixed"].lag == {}
