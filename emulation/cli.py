@@ -95,6 +95,7 @@ _CALIBRATE_EXAMPLES = """
 [bold]Examples[/bold]
 
   brokerlab calibrate\n
+  brokerlab calibrate --brokers 56 --out calibrations/planetlab.json\n
   brokerlab emulate scenarios/quickstart.yaml --runtime simulated --calibration calibration.json
 """
 
@@ -104,11 +105,14 @@ def calibrate(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibration is saved.")] = Path(
         "calibration.json"
     ),
+    brokers: Annotated[
+        int, typer.Option(min=2, max=100, help="How many brokers share this host while latencies are measured.")
+    ] = 30,
 ) -> None:
     """Measure on this host what a real broker's own work costs, for simulated runs."""
     from emulation.commands.calibrate import calibrate_host
 
-    raise typer.Exit(calibrate_host(out))
+    raise typer.Exit(calibrate_host(out, brokers))
 
 
 _CONFORMANCE_EXAMPLES = """

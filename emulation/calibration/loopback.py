@@ -1,11 +1,11 @@
-"""A line of broker processes on loopback addresses, with nothing between them: needs no privileges."""
+"""Broker processes on loopback addresses, with nothing between them: needs no privileges."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -18,9 +18,10 @@ from broker_service.config import BrokerConfig, LinkConfig
 from emulation.driver import DriverConfig
 from emulation.errors import HostError
 from emulation.journal import Journal
-from emulation.plan import BROKER_PORT, PUBLISHERS, SUBSCRIBERS
+from emulation.plan import BROKER_PORT
 from emulation.run.drivers import Drivers
 from emulation.workload.operations import Operation, write_operations
+from topology import BrokerId
 
 RUN_ID = "calibration"
 """Marks the processes started here."""
@@ -34,12 +35,13 @@ _LEAD = 0.3
 _LOOK_INTERVAL = 0.01
 
 
-class LoopbackLine:
-    """Brokers B1 - B2 - ... and two drivers, P1's at the first broker and S1's at the last. A context manager."""
+class LoopbackOverlay:
+    """Brokers joined by these links. A context manager."""
 
-    def __init__(self, brokers: int, directory: Path) -> None:
+    def __init__(self, links: Sequence[tuple[BrokerId, BrokerId]], directory: Path) -> None:
         """Files go to `directory`, which is to be empty."""
-        self.names = [f"B{number}" for number in range(1, brokers + 1)]
+        self.names = sorted({end for ends in links for end in ends})
+        self._ends = links
         self.directory = directory
         self._journal = Journal(directory / "journal.jsonl")
         self._brokers: dict[str, subprocess.Popen[bytes]] = {}
@@ -49,9 +51,9 @@ class LoopbackLine:
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             undo.push(self._exits)
-            for index, name in enumerate(self.names):
-                self._start(index, name, undo)
-            self._await(lambda: all(map(self._linked, range(len(self.names)))))
+            for name in self.names:
+                self._start(name, undo)
+            self._await(lambda: all(map(self._linked, self.names)))
             self._exits = undo.pop_all()
         return self
 
@@ -69,15 +71,9 @@ class LoopbackLine:
         threads = Path(f"/proc/{self._brokers[broker].pid}/task")
         return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads.iterdir())
 
-    def drive(self, publishing: Sequence[Operation], subscribing: Sequence[Operation]) -> Drivers:
-        """Drivers that have connected and will execute these operations when they are told to `begin`."""
-        configs = [
-            (name, self._write_driver(name, broker, operations))
-            for name, broker, operations in (
-                (PUBLISHERS, self.names[0], publishing),
-                (SUBSCRIBERS, self.names[-1], subscribing),
-            )
-        ]
+    def drive(self, operations: Mapping[str, Sequence[Operation]]) -> Drivers:
+        """Drivers, by name, that have connected and will execute their operations when they are told to `begin`."""
+        configs = [(name, self._write_driver(name, share)) for name, share in operations.items()]
         drivers = Drivers(configs, RUN_ID, self._journal)
         try:
             self._await(lambda: drivers.ready)
@@ -95,14 +91,14 @@ class LoopbackLine:
 
     # Inside
 
-    def _start(self, index: int, name: str, undo: ExitStack) -> None:
+    def _start(self, name: str, undo: ExitStack) -> None:
         config = BrokerConfig(
             id=name,
             incarnation=1,
             protocol="tid",
             options={"publications": "fixed"},
             listen=(self._address(name),),
-            links=tuple(self._links(index)),
+            links=tuple(self._links(name)),
             log=str(self.log(name)),
             variant=VARIANT,
         )
@@ -114,21 +110,19 @@ class LoopbackLine:
             )  # fmt: skip
         undo.callback(_end, process)
         self._brokers[name] = process
-        self._await((self.directory / f"{name}.sock").is_socket)
 
-    def _links(self, index: int) -> list[LinkConfig]:
-        links = []
-        for neighbour in (index - 1, index + 1):
-            if 0 <= neighbour < len(self.names):
-                first = index < neighbour
-                ends = [f"127.0.{1 + min(index, neighbour)}.{side}:{BROKER_PORT}" for side in (1, 2)]
-                local, remote = ends if first else reversed(ends)
-                links.append(LinkConfig(neighbour=self.names[neighbour], local=local, remote=remote, dial=first))
-        return links
+    def _links(self, broker: BrokerId) -> Iterator[LinkConfig]:
+        for number, ends in enumerate(self._ends, 1):
+            if broker in ends:
+                side = ends.index(broker)
+                addresses = [f"127.0.{number}.{end}:{BROKER_PORT}" for end in (1, 2)]
+                yield LinkConfig(
+                    neighbour=ends[1 - side], local=addresses[side], remote=addresses[1 - side], dial=side == 0
+                )
 
-    def _linked(self, index: int) -> bool:
-        expected = (index > 0) + (index < len(self.names) - 1)
-        return self.log(self.names[index]).read_bytes().count(b'"link_up"') >= expected
+    def _linked(self, broker: BrokerId) -> bool:
+        expected = sum(broker in ends for ends in self._ends)
+        return self.log(broker).is_file() and self.log(broker).read_bytes().count(b'"link_up"') >= expected
 
     def _address(self, broker: str) -> str:
         return f"unix:{self.directory}/{broker}.sock"
@@ -138,7 +132,7 @@ class LoopbackLine:
         path.write_bytes(msgspec.json.encode(config))
         return path
 
-    def _write_driver(self, name: str, broker: str, operations: Sequence[Operation]) -> Path:
+    def _write_driver(self, name: str, operations: Sequence[Operation]) -> Path:
         file = self.directory / f"{name}.operations.jsonl"
         write_operations(file, operations)
         return self._write(
@@ -147,7 +141,7 @@ class LoopbackLine:
                 name=name,
                 variant=VARIANT,
                 log=str(self.log(name)),
-                brokers={broker: self._address(broker)},
+                brokers={broker: self._address(broker) for broker in {operation.broker for operation in operations}},
                 operations=str(file),
             ),
         )

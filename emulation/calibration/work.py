@@ -17,12 +17,13 @@ import msgspec
 
 from broker_service.language import Value
 from broker_service.trace import Event, PredicateRecord, TraceRecord
-from emulation.calibration.loopback import LoopbackLine
+from emulation.calibration.loopback import LoopbackOverlay
 from emulation.errors import HostError
+from emulation.plan import PUBLISHERS, SUBSCRIBERS
 from emulation.workload.operations import Operation, OperationKind
 
 NANOSECONDS = 1_000_000_000
-BROKERS = 3
+LINE = (("B1", "B2"), ("B2", "B3"))
 MIDDLE = "B2"
 
 SETTLE = 0.5
@@ -98,9 +99,9 @@ def phases() -> list[Phase]:
 def measure_work(directory: Path, on_progress: Callable[[str], None]) -> Work:
     """Takes about 16 seconds. Raises `HostError` when brokers do not start, or this host is too slow for the rates."""
     plan = phases()
-    with LoopbackLine(BROKERS, directory) as line:
+    with LoopbackOverlay(LINE, directory) as line:
         on_progress("starting drivers")
-        drivers = line.drive(publishing(plan), subscribing(plan))
+        drivers = line.drive({PUBLISHERS: publishing(plan), SUBSCRIBERS: subscribing(plan)})
         try:
             begin = line.begin(drivers)
             spent = [_observe(line, begin, phase, on_progress) for phase in plan]
@@ -184,7 +185,7 @@ def _operation(
     attributes: dict[str, Value] | None = None,
     predicates: list[PredicateRecord] | None = None,
 ) -> Operation:
-    broker = "B1" if client == "P1" else f"B{BROKERS}"
+    broker = "B1" if client == "P1" else "B3"
     return Operation(
         at=at, client=client, broker=broker, operation=kind, id=id, attributes=attributes, predicates=predicates
     )
@@ -212,7 +213,7 @@ def _quote(number: int) -> dict[str, Value]:
 # What is read off
 
 
-def _observe(line: LoopbackLine, begin: float, phase: Phase, on_progress: Callable[[str], None]) -> int:
+def _observe(line: LoopbackOverlay, begin: float, phase: Phase, on_progress: Callable[[str], None]) -> int:
     """Waits for the phase to pass; the processor time that the middle broker used in it."""
     time.sleep(max(0.0, begin + phase.begin - time.monotonic()))
     on_progress(f"a broker's work: {phase.name}" if phase.kind is None else f"a broker's work: {phase.kind} messages")

@@ -18,12 +18,12 @@ from emulation.simulation.calibration import save_calibration
 _QUANTILES = (0.05, 0.5, 0.95, 0.99)
 
 
-def calibrate_host(out: Path) -> ExitCode:
+def calibrate_host(out: Path, brokers: int) -> ExitCode:
     """Measures, prints and saves. Raises `UserError`s."""
     console = Console(highlight=False)
-    console.print("measuring a real broker on this host; about 45 seconds, best with nothing else running")
+    console.print("measuring a real broker on this host; about a minute, best with nothing else running")
     try:
-        measured = calibrate(console, lambda what: console.print(f"  {what}", markup=False))
+        measured = calibrate(brokers, console, lambda what: console.print(f"  {what}", markup=False))
     except (KeyboardInterrupt, Interrupted, QuickStop):
         console.print("interrupted; nothing is left running, and nothing was saved")
         return ExitCode.INTERRUPTED

@@ -1,4 +1,4 @@
-"""Intervals along a line of brokers, by hand."""
+"""Intervals along the way of a publication, by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from broker_service.trace import Event, TraceRecord
 from emulation.calibration.latency import intervals
 
 MILLISECOND = 1_000_000
-LINE = ["B1", "B2", "B3"]
 DELAYS = {("B1", "B2"): 0.005, ("B2", "B3"): 0.010}
 
 
@@ -18,19 +17,19 @@ def record(time: float, node: str, event: Event, id: str = "p1", **fields: objec
 
 
 WHOLE_WAY = [
-    record(100.2, "publishers", Event.PUBLISH, intended=100 * MILLISECOND),
+    record(100.2, "publishers", Event.PUBLISH, peer="B1", intended=100 * MILLISECOND),
     record(100.8, "B1", Event.RECEIVED),
     record(101.0, "B1", Event.SENT, peer="B2"),
     record(106.5, "B2", Event.RECEIVED, peer="B1"),
     record(106.7, "B2", Event.SENT, peer="B3"),
     record(117.0, "B3", Event.RECEIVED, peer="B2"),
-    record(117.1, "B3", Event.DELIVERED),
+    record(117.1, "B3", Event.DELIVERED, client="S1"),
     record(117.6, "subscribers", Event.NOTIFIED, client="S1"),
 ]
 
 
 def test_intervals_end_where_the_next_begin() -> None:
-    found = intervals(WHOLE_WAY, LINE, DELAYS)
+    found = intervals(WHOLE_WAY, DELAYS)
     assert [time / MILLISECOND for time in found.submit] == [1.0]
     assert [round(time / MILLISECOND, 6) for time in found.link] == [0.7, 0.4]
     assert [time / MILLISECOND for time in found.notify] == [0.5]
@@ -39,13 +38,25 @@ def test_intervals_end_where_the_next_begin() -> None:
     assert round(parts) == found.whole[0]
 
 
-def test_what_did_not_go_the_whole_way_is_left_out() -> None:
-    for missing in (0, 2, 4, 6, 7):
-        records = [record for index, record in enumerate(WHOLE_WAY) if index != missing]
-        assert not intervals(records, LINE, DELAYS).whole
+def test_intervals_without_their_end_are_left_out() -> None:
+    assert not intervals(WHOLE_WAY[:-1], DELAYS).notify
+    never_passed_on = intervals(WHOLE_WAY[:5], DELAYS)
+    assert (len(never_passed_on.submit), len(never_passed_on.link), len(never_passed_on.notify)) == (1, 1, 0)
+
+
+def test_each_branch_of_the_way_is_an_interval() -> None:
+    branch = [
+        record(101.05, "B1", Event.SENT, peer="B4"),
+        record(103.0, "B4", Event.DELIVERED, client="S2"),
+        record(103.4, "subscribers", Event.NOTIFIED, client="S2"),
+    ]
+    found = intervals([*WHOLE_WAY, *branch], DELAYS | {("B1", "B4"): 0.001})
+    assert [round(time / MILLISECOND, 6) for time in found.link] == [0.7, 0.4, 0.95]
+    assert [round(time / MILLISECOND, 6) for time in found.notify] == [0.5, 0.4]
+    assert [time / MILLISECOND for time in found.submit] == [1.0]
 
 
 def test_other_messages_do_not_matter() -> None:
     control = record(106.0, "B2", Event.SENT, peer="B3")
     control.kind = "subscribe"
-    assert intervals([*WHOLE_WAY, control], LINE, DELAYS) == intervals(WHOLE_WAY, LINE, DELAYS)
+    assert intervals([*WHOLE_WAY, control], DELAYS) == intervals(WHOLE_WAY, DELAYS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.calibration.loopback import LoopbackLine
+from emulation.calibration.loopback import LoopbackOverlay
 from emulation.calibration.work import (
     HIGH_RATE,
     LOW_RATE,
@@ -79,11 +79,11 @@ def test_the_workload_is_what_the_phases_say() -> None:
 
 def test_a_line_on_loopback_starts_carries_and_leaves_nothing(tmp_path: Path) -> None:
     tmp_path.joinpath("line").mkdir()
-    with LoopbackLine(2, tmp_path / "line") as line:
+    with LoopbackOverlay([("B1", "B2")], tmp_path / "line") as line:
         processes = list(line._brokers.values())
         before = line.work_time("B1")
         rest = [Phase("rest", None, 0.0, 0.1)]
-        drivers = line.drive(publishing(rest), [])
+        drivers = line.drive({"publishers": publishing(rest)})
         line.begin(drivers)
         line._await(lambda: drivers.status.confirmed == 1)
         drivers.end(5.0)
