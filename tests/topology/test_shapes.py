@@ -42,6 +42,7 @@ def test_one_seed_one_overlay(brokers: int, seed: int) -> None:
     for generate in (
         lambda rng: shapes.cyclic(brokers, 2 * (brokers - 1) / brokers, rng),
         lambda rng: shapes.random_tree(brokers, rng),
+        lambda rng: shapes.random_regular(brokers, brokers - 1 if brokers < 4 else 2, rng),
     ):
         once, again = generate(random.Random(seed)), generate(random.Random(seed))
         assert list(once.edges) == list(again.edges)
@@ -101,3 +102,100 @@ def test_a_scot_of_a_cycle_is_refused() -> None:
 def test_a_scot_with_ambiguous_names_is_refused() -> None:
     with pytest.raises(OverlayError, match="get one name"):
         shapes.scot(shapes.explicit([("A", "A1")]), 12)
+
+
+@given(brokers=st.integers(2, 60), degree=st.integers(1, 9), seed=SEEDS)
+def test_random_regular_has_one_degree(brokers: int, degree: int, seed: int) -> None:
+    assume(brokers * degree % 2 == 0 and (2 <= degree < brokers or brokers == degree + 1))
+    graph = shapes.random_regular(brokers, degree, random.Random(seed))
+    assert {of_broker for _, of_broker in graph.degree} == {degree}
+    assert nx.is_connected(graph)
+    assert nx.number_of_selfloops(graph) == 0
+
+
+def test_random_regular_is_no_ring_lattice() -> None:
+    """Neighbours in a ring lattice are neighbours of each other, and its diameter grows with its size."""
+    graph = shapes.random_regular(300, 5, random.Random(1))
+    assert nx.average_clustering(graph) < 0.1
+    assert nx.diameter(graph) <= 7
+
+
+@pytest.mark.parametrize(("brokers", "degree"), [(5, 3), (4, 1), (4, 4), (3, 7)])
+def test_impossible_regular_overlays_are_refused(brokers: int, degree: int) -> None:
+    with pytest.raises(OverlayError, match=r"must be even|cannot be connected"):
+        shapes.random_regular(brokers, degree, random.Random(1))
+
+
+@given(rows=st.integers(1, 8), columns=st.integers(1, 8))
+def test_a_grid_is_the_product_of_two_lines(rows: int, columns: int) -> None:
+    graph = shapes.grid(rows, columns)
+    named = {(data["row"], data["column"]): node for node, data in graph.nodes(data=True)}
+    expected = nx.relabel_nodes(nx.grid_2d_graph(rows, columns), named)
+    assert set(map(frozenset, graph.edges)) == set(map(frozenset, expected.edges))
+    assert nx.diameter(graph) == rows + columns - 2
+    assert named[0, 0] == "B1"
+
+
+@given(brokers=st.integers(3, 40), branching=st.integers(2, 4))
+def test_diameters_are_what_they_must_be(brokers: int, branching: int) -> None:
+    assert nx.diameter(shapes.ring(brokers)) == brokers // 2
+    assert nx.diameter(shapes.line(brokers)) == brokers - 1
+    assert nx.diameter(shapes.star(brokers)) == 2
+    assert nx.diameter(shapes.full(brokers)) == 1
+    tree = shapes.tree(brokers, branching)
+    depth = max(level for _, level in tree.nodes(data="level"))
+    assert sum(branching**level for level in range(depth)) < brokers
+    assert 2 * depth - 1 <= nx.diameter(tree) <= 2 * depth
+
+
+@given(brokers=st.integers(1, 60), seed=SEEDS)
+def test_the_level_of_a_random_tree_is_the_distance_from_its_root(brokers: int, seed: int) -> None:
+    graph = shapes.random_tree(brokers, random.Random(seed))
+    assert nx.is_tree(graph)
+    assert dict(graph.nodes(data="level")) == nx.single_source_shortest_path_length(graph, "B1")
+
+
+@given(regions=st.integers(1, 8), clusters=st.integers(1, 5), seed=SEEDS)
+def test_paths_in_a_scot_are_bounded_by_its_acyclic_factor(regions: int, clusters: int, seed: int) -> None:
+    """Within a cluster diam(G_af), between clusters one more. (OctopiA, section 9.1)"""
+    acyclic = shapes.lettered(shapes.random_tree(regions, random.Random(seed)))
+    graph = shapes.scot(acyclic, clusters)
+    bound = nx.diameter(acyclic)
+    assert nx.diameter(graph) == bound + (clusters > 1)
+    cluster = [node for node, index in graph.nodes(data="cluster") if index == 0]
+    assert nx.diameter(graph.subgraph(cluster)) == bound
+
+
+@given(nodes=st.integers(1, 10), replicas=st.integers(1, 4), seed=SEEDS)
+def test_a_redundant_tree_links_all_brokers_of_neighbouring_nodes(nodes: int, replicas: int, seed: int) -> None:
+    """Against the model in section 2 of the Gryphon paper."""
+    tree = shapes.lettered(shapes.random_tree(nodes, random.Random(seed)))
+    graph = shapes.redundant_tree(tree, replicas)
+    at = dict(graph.nodes(data="node"))
+    for a in graph:
+        for b in graph:
+            linked = a != b and (at[a] == at[b] or tree.has_edge(at[a], at[b]))
+            assert graph.has_edge(a, b) == linked
+    for node in tree:
+        members = [broker for broker in graph if at[broker] == node]
+        assert len(members) == (1 if node == "A" or tree.degree(node) == 1 else replicas)
+        assert all(graph.nodes[broker]["level"] == nx.shortest_path_length(tree, "A", node) for broker in members)
+
+
+def test_a_redundant_tree_survives_the_loss_of_all_replicas_but_one() -> None:
+    graph = shapes.redundant_tree(shapes.explicit([("pb", "ib"), ("ib", "sb1"), ("ib", "sb2")]), 3)
+    assert list(graph) == ["pb", "ib1", "ib2", "ib3", "sb1", "sb2"]
+    graph.remove_nodes_from(["ib1", "ib2"])
+    assert nx.is_connected(graph)
+
+
+def test_a_redundant_tree_keeps_replicas_and_nodes_apart() -> None:
+    graph = shapes.redundant_tree(shapes.explicit([("R", "N2"), ("N2", "N21"), ("N2", "N3")]), 2)
+    assert list(graph) == ["R", "N2.1", "N2.2", "N21", "N3"]
+    with pytest.raises(OverlayError, match="get the name I1"):
+        shapes.redundant_tree(shapes.explicit([("R", "I"), ("I", "I1")]), 2)
+
+
+def test_a_redundant_tree_of_a_cycle_is_refused() -> None:
+    with pytest.raises(OverlayError, match="without cycles"):
+        shapes.redundant_tree(shapes.ring(3), 2)
