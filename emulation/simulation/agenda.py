@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
+from collections import deque
 from collections.abc import Callable
+from heapq import heappop, heappush
 
 Call = Callable[[], None]
 
@@ -21,58 +22,62 @@ class Agenda:
     gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled.
     """
 
-    __slots__ = ("_heap", "_number", "_working", "done", "now")
+    __slots__ = ("_heap", "_number", "_soon", "_working", "now")
 
     def __init__(self) -> None:
         self.now = 0
-        self.done = 0
-        """Calls made so far."""
+        self._soon: deque[Call] = deque()
         self._heap: list[tuple[int, int, int, Call]] = []
         self._number = 0
         self._working = 0
+        """Work in the heap."""
 
     def clock(self) -> int:
         """The time, as a clock tells it."""
         return self.now
 
     def seconds(self) -> float:
+        """The time in seconds."""
         return self.now / 1e9
+
+    def soon(self, call: Call) -> None:
+        """Work to be done at this very time, after the present call and before anything else."""
+        self._soon.append(call)
 
     def at(self, time: int, call: Call) -> None:
         """Work to be done at a time, which is not before `now`."""
         self._number += 1
         self._working += 1
-        heapq.heappush(self._heap, (time, self._number, _WORK, call))
+        heappush(self._heap, (time, self._number, _WORK, call))
 
     def background(self, time: int, call: Call) -> None:
         """A call at a time that nobody waits for."""
         self._number += 1
-        heapq.heappush(self._heap, (time, self._number, _BACKGROUND, call))
+        heappush(self._heap, (time, self._number, _BACKGROUND, call))
 
     @property
     def settled(self) -> bool:
         """Whether no work is left."""
-        return not self._working
+        return not self._working and not self._soon
 
     def run_until(self, time: int) -> None:
         """Makes all calls up to and at this time; `now` is this time then."""
-        heap = self._heap
-        pop = heapq.heappop
-        while heap and heap[0][0] <= time:
-            self.now, _, weight, call = pop(heap)
+        heap, soon = self._heap, self._soon
+        while True:
+            while soon:
+                soon.popleft()()
+            if not heap or heap[0][0] > time:
+                break
+            self.now, _, weight, call = heappop(heap)
             self._working -= weight
-            self.done += 1
             call()
         self.now = max(self.now, time)
 
     def settle(self, within: int) -> None:
         """Makes calls until no work is left. Raises `UnsettledError` when that takes more than `within` nanoseconds."""
-        heap = self._heap
         end = self.now + within
-        while self._working:
-            if heap[0][0] > end:
+        while not self.settled:
+            following = self.now if self._soon else self._heap[0][0]
+            if following > end:
                 raise UnsettledError(f"messages still move after {within / 1e9:g} seconds")
-            self.now, _, weight, call = heapq.heappop(heap)
-            self._working -= weight
-            self.done += 1
-            call()
+            self.run_until(following)

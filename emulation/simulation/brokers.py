@@ -102,6 +102,9 @@ class LinkEnd:
         self._must_speak = False
         self._held: list[Callable[[], None]] = []
         self._pace = Pace(0.0)
+        self._flush_stream: Callable[[], None] = _nothing
+        self._handle_stream: Callable[[Sequence[Message]], None] = _ignore
+        """`_flush` and `_handle` of the stream that is open, made once and not for each frame."""
 
     @property
     def incarnation(self) -> int:
@@ -123,6 +126,8 @@ class LinkEnd:
         """A stream is open to the neighbour's end, which has handled so many messages of this broker before."""
         self.close()
         self._stream = stream
+        self._flush_stream = partial(self._flush, stream)
+        self._handle_stream = partial(self._handle, stream)
         self.opposite = opposite
         self._direction = direction
         self._pace = Pace(self._agenda.now / NANOSECONDS)
@@ -147,7 +152,7 @@ class LinkEnd:
         """The direction from here works again after it was cut; what it held arrives, if the stream outlived that."""
         held, self._held = self._held, []
         for arrive in held:
-            self._agenda.at(self._agenda.now, arrive)
+            self._agenda.soon(arrive)
 
     # Out
 
@@ -155,7 +160,7 @@ class LinkEnd:
         """There is, or may be, something to send: it travels with all that the present call puts into the queue."""
         if not self._waking and self.link.sendable:
             self._waking = True
-            self._agenda.at(self._agenda.now, partial(self._flush, self._stream))
+            self._agenda.soon(self._flush_stream)
 
     def _flush(self, stream: int) -> None:
         if stream != self._stream:
@@ -170,7 +175,7 @@ class LinkEnd:
         delay = self._pace.take(self._agenda.now / NANOSECONDS)
         if delay > 0:
             self._waking = True
-            self._agenda.at(self._agenda.now + round(delay * NANOSECONDS), partial(self._flush, stream))
+            self._agenda.at(self._agenda.now + round(delay * NANOSECONDS), self._flush_stream)
 
     def _send(self, messages: Sequence[Message]) -> None:
         assert self.opposite is not None
@@ -194,7 +199,7 @@ class LinkEnd:
             return
         self.link.acknowledge(acknowledged)
         if messages:
-            self._broker.server.submit(partial(self._handle, stream), messages)
+            self._broker.server.submit(self._handle_stream, messages)
         self._wake()
 
     def _handle(self, stream: int, messages: Sequence[Message]) -> None:
@@ -225,4 +230,8 @@ class LinkEnd:
 
 
 def _nothing() -> None:
+    """Stands in until a stream is open."""
+
+
+def _ignore(_messages: Sequence[Message]) -> None:
     """Stands in until a stream is open."""

@@ -17,6 +17,7 @@ from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.run.session import Session, open_log
 from emulation.simulation.agenda import Agenda
 from emulation.simulation.calibration import Calibration, load_calibration
+from emulation.simulation.memory import rare_collections
 from emulation.simulation.variant import SimulatedVariant
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
@@ -59,7 +60,7 @@ def simulate(
             clock=_not_begun,
         )
         try:
-            with full_disk_in_words(place.directory):
+            with full_disk_in_words(place.directory), rare_collections():
                 measured = _simulate_variants(session, plan, costs, overlays)
         except BaseException as error:
             log.error("run failed", exc_info=error)

@@ -91,7 +91,7 @@ class SimulatedSession:
     def _ask(self) -> None:
         if self._session is not None and not self._asking and self._requests.waiting:
             self._asking = True
-            self._agenda.at(self._agenda.now, partial(self._flush, self._session))
+            self._agenda.soon(partial(self._flush, self._session))
 
     def _flush(self, session: Session) -> None:
         """Sends all that the calls of this moment have asked for, in frames."""
