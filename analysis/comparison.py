@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from analysis.delays import timed
+from analysis.phases import MILLISECOND
 
 BLOCK_SECONDS = 5
 """Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""
@@ -34,45 +33,34 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """95% interval of the relative difference, by a block bootstrap over blocks of five seconds; null below five."""
 
 
-def paired_blocks(notifications: DataFrame, reference: str, variant: str) -> DataFrame:
-    """One row per block of the reference's run time: pairs, reference_ms and variant_ms (sums of delays)."""
+class Block(NamedTuple):
+    """Pairs whose publication was intended within the same five seconds of the reference's run: sums of delays, ns."""
 
-    def of(name: str, column: str) -> Column:
-        return F.max(F.when(F.col("variant") == name, F.col(column)))
+    pairs: int = 0
+    reference: int = 0
+    variant: int = 0
 
-    return (
-        notifications.transform(timed)
-        .where(F.col("variant").isin(reference, variant))
-        .groupBy("publication", "client")
-        .agg(
-            of(reference, "delay_ms").alias("reference_ms"),
-            of(variant, "delay_ms").alias("variant_ms"),
-            of(reference, "second").alias("second"),
-        )
-        .where(F.col("reference_ms").isNotNull() & F.col("variant_ms").isNotNull())
-        .groupBy(F.floor(F.col("second") / BLOCK_SECONDS).alias("block"))
-        .agg(F.count("*").alias("pairs"), F.sum("reference_ms"), F.sum("variant_ms"))
-        .orderBy("block")
-        .toDF("block", "pairs", "reference_ms", "variant_ms")
-    )
+    def __add__(self, other: object) -> Block:
+        if not isinstance(other, Block):
+            return NotImplemented
+        return Block(self.pairs + other.pairs, self.reference + other.reference, self.variant + other.variant)
 
 
-def compare(
-    reference: str, variant: str, blocks: Sequence[tuple[int | None, int, float, float]], seed: int
-) -> Comparison:
-    """The comparison from `paired_blocks`; `seed` fixes the resampling."""
-    pairs = sum(block[1] for block in blocks)
-    sums = np.array([block[2:] for block in blocks], dtype=float).reshape(-1, 2)
-    total = sums.sum(axis=0)
-    comparable = pairs > 0 and total[0] > 0
+def compare(reference: str, variant: str, blocks: Mapping[int | None, Block], seed: int) -> Comparison:
+    """The comparison from blocks, by number; `seed` fixes the resampling."""
+    ordered = [blocks[number] for number in sorted(blocks, key=lambda number: -1 if number is None else number)]
+    total = sum(ordered, Block())
+    comparable = total.pairs > 0 and total.reference > 0
     return Comparison(
         reference=reference,
         variant=variant,
-        pairs=pairs,
-        reference_mean_ms=float(total[0]) / pairs if pairs else None,
-        variant_mean_ms=float(total[1]) / pairs if pairs else None,
-        relative_difference=float(total[1] / total[0] - 1) if comparable else None,
-        interval=_interval(sums, seed) if comparable and len(sums) >= FEWEST_BLOCKS else None,
+        pairs=total.pairs,
+        reference_mean_ms=total.reference / total.pairs / MILLISECOND if total.pairs else None,
+        variant_mean_ms=total.variant / total.pairs / MILLISECOND if total.pairs else None,
+        relative_difference=total.variant / total.reference - 1 if comparable else None,
+        interval=_interval(np.array([block[1:] for block in ordered], dtype=float), seed)
+        if comparable and len(ordered) >= FEWEST_BLOCKS
+        else None,
     )
 
 

@@ -30,9 +30,10 @@ _INTRODUCTION = """\
 <!-- Written by `python -m analysis.documentation > docs/logs.md`. Edit the docstrings it is made of. -->
 
 A run directory holds `logs/<node>.jsonl`, one file a broker and one a driver (the process that speaks for clients).
-`brokerlab analyze RUN` reads them with Spark and writes `results/<table>.parquet` and `summary.json`, replacing older
-ones; it needs nothing but the run directory, and may be repeated at any time. `--master` points it at a Spark cluster
-that shares the directory.
+`brokerlab analyze RUN` reads them and writes `results/<table>.parquet` and `summary.json`, replacing older ones; it
+needs nothing but the run directory, and may be repeated at any time. Spark runs it on all processors, and `--master`
+points it at a cluster that shares the directory; `--no-spark` runs the same in one Python process, without Java. Either
+writes the same.
 
 ## Log records
 

@@ -2,75 +2,82 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-from analysis.pipeline import Tables
-from analysis.summary import REORDERED, Example
+from analysis.judging import Judged, Outcome
+from analysis.summary import OVERTAKEN, Example
 from analysis.tables import Defect
 
 MOST = 10
 """Of each defect and variant."""
 
-
-def examples(tables: Tables) -> list[tuple[str, Example]]:
-    """Pairs of a variant and an example, oldest publications first."""
-    ways = (
-        tables["notifications"]
-        .groupBy("variant", "publication", "client")
-        .agg(F.collect_list("path").alias("paths"), F.max("notified_ns").alias("notified_ns"))
-    )
-    reached = F.transform("arrivals", lambda arrival: arrival.broker).alias("reached")
-    publications = tables.journeys.select("variant", "publication", "rejected", reached)
-    shown = _defects(tables).transform(_first_of_each)
-    found = (
-        publications.join(F.broadcast(shown), ["variant", "publication"])
-        .join(ways, ["variant", "publication", "client"], "left")
-        .orderBy("variant", "defect", "place")
-    )
-    return [(row["variant"], _example(row)) for row in found.collect()]
+_Place = tuple[int, str, str]
+"""Time of publishing, publication, client."""
 
 
-def _defects(tables: Tables) -> DataFrame:
-    columns = ["variant", "publication", "client", "publisher", "published_ns", "defect", "notifications", "cause"]
-    judged = tables["expected"].where(F.col("defect").isNotNull()).select(columns)
-    overtaken = (
-        tables["notifications"]
-        .where(F.col("overtaken") & (F.col("repeat") == 0))
-        .withColumns({"defect": F.lit(REORDERED), "notifications": F.lit(1), "cause": F.lit(None).cast("string")})
-    )
-    return judged.unionByName(overtaken.select(columns))
+class FoundExamples:
+    """Keeps the examples whose publications were published first."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, str], dict[_Place, Example]] = {}
+
+    def add(self, one: Judged, outcome: Outcome, defect: Defect | None, overtaken: bool) -> None:
+        """Takes note of what a publication came to for a client, if that is worth an example."""
+        named = defect.value if defect is not None else OVERTAKEN if overtaken else None
+        if named is None:
+            return
+        kept = self._found.setdefault((one.variant, named), {})
+        place = -1 if one.published is None else one.published, one.publication, outcome.client
+        if len(kept) < MOST or place < max(kept):
+            kept[place] = _example(one, outcome, named)
+            _keep_first(kept)
+
+    def merge(self, other: FoundExamples) -> None:
+        for key, found in other._found.items():
+            kept = self._found.setdefault(key, {})
+            kept |= found
+            _keep_first(kept)
+
+    def of(self, variant: int) -> list[Example]:
+        """Of a variant, by defect, in the order of time."""
+        keys = sorted(key for key in self._found if key[0] == variant)
+        return [example for key in keys for _, example in sorted(self._found[key].items())]
 
 
-def _first_of_each(defects: DataFrame) -> DataFrame:
-    order = Window.partitionBy("variant", "defect").orderBy("published_ns", "publication", "client")
-    return defects.withColumn("place", F.row_number().over(order)).where(F.col("place") <= MOST)
+def _keep_first(kept: dict[_Place, Example]) -> None:
+    for place in sorted(kept)[MOST:]:
+        del kept[place]
 
 
-def _example(row: Row) -> Example:
+def _example(one: Judged, outcome: Outcome, named: str) -> Example:
+    taken = [list(receipt.path) for receipt in outcome.receipts if receipt.path is not None]
     return Example(
-        defect=row["defect"],
-        publication=row["publication"],
-        client=row["client"],
-        publisher=row["publisher"],
-        published_ns=row["published_ns"],
-        detail=_detail(row),
-        reached=row["reached"],
-        paths=row["paths"] or [],
+        defect=named,
+        publication=one.publication,
+        client=outcome.client,
+        publisher=one.publisher,
+        published_ns=one.published,
+        detail=_detail(one, outcome, named),
+        reached=list(one.reached),
+        paths=taken if outcome.receipts else [list(way) for way in one.ways],
     )
 
 
-def _detail(row: Row) -> str:
-    match row["defect"]:
-        case Defect.LOST if row["rejected"]:
-            return "its broker refused the publication, which conforms to an advertisement of its client"
-        case Defect.LOST if not row["reached"]:
-            return "no broker received the publication"
+def _detail(one: Judged, outcome: Outcome, named: str) -> str:
+    match named:
         case Defect.LOST:
-            return f"it arrived at {len(row['reached'])} broker(s), and never at the client"
+            return _where_it_ended(one)
         case Defect.DUPLICATED:
-            return f"notified {row['notifications']} times"
+            return f"notified {len(outcome.receipts)} times"
         case Defect.SPURIOUS:
-            return str(row["cause"])
+            return str(outcome.cause)
         case _:
             return "a later publication of the same publisher reached the client before"
+
+
+def _where_it_ended(one: Judged) -> str:
+    if one.rejected:
+        return "its broker refused the publication, which conforms to an advertisement of its client"
+    if not one.reached:
+        return "no broker received the publication"
+    if one.drops:
+        return f"dropped at {'; '.join(one.drops)}"
+    return f"it arrived at {len(one.reached)} broker(s), and never at the client"

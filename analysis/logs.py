@@ -1,24 +1,24 @@
-"""From `logs/*.jsonl` to one DataFrame of records, and a count of what could not be read."""
+"""A run's log files: cut into pieces that can be read side by side, their lines made records, damage counted.
+
+A line is *torn* when its writer was killed: it is the last of its file and has no end, or the writer's next start
+follows it. Any other line that is not a record of the schema is *malformed*.
+"""
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import msgspec
-from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import StringType, StructField, StructType
 
-from analysis.run_directory import RunDirectory
-from analysis.schema import spark_schema
 from broker_service.trace import Event, TraceRecord
 
-_UNREADABLE = "_unreadable"
-"""Column that holds a line Spark could not read by the schema."""
+BLOCK_BYTES = 256 << 10
+"""Decoded at once."""
 _STARTED = Event.STARTED.value.encode()
-_REQUIRED = ("time", "node", "variant", "event")
+_decoder = msgspec.json.Decoder(TraceRecord)
 
 
 class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,55 +32,92 @@ class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
     """Other lines that are no record of the log schema."""
 
 
-def read_lines(session: SparkSession, run: RunDirectory) -> DataFrame:
-    """Every line of the run's logs by the schema, none of it inferred; kept in memory, as nearly everything needs it.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The lines of a file that begin from one byte on and before another."""
 
-    The columns are those of `TraceRecord`, and one that tells the lines that are none.
-    """
-    schema = StructType([*spark_schema(TraceRecord).fields, StructField(_UNREADABLE, StringType())])
-    files = [file.resolve().as_uri() for file in run.log_files]
-    lines = session.read.schema(schema).json(files, mode="PERMISSIVE", columnNameOfCorruptRecord=_UNREADABLE)
-    return lines.withColumn(_UNREADABLE, ~_readable()).persist(StorageLevel.MEMORY_AND_DISK)
+    file: str
+    start: int
+    end: int
 
 
-def records_of(lines: DataFrame) -> DataFrame:
-    """Those of `read_lines` that are log records."""
-    return lines.where(~F.col(_UNREADABLE)).drop(_UNREADABLE)
+@dataclass(slots=True)
+class Block:
+    """Some consecutive lines of a piece, decoded."""
+
+    offset: int
+    """Of the first, in its file."""
+    records: Sequence[TraceRecord]
+    torn: int = 0
+    malformed: int = 0
 
 
-def log_loss(lines: DataFrame, run: RunDirectory) -> LogLoss:
-    """Counts what could and what could not be read. Runs a Spark job."""
-    counted = lines.agg(F.count("*"), F.count_if(F.col(_UNREADABLE))).first()
-    assert counted is not None
-    total, damaged = counted
-    torn = min(damaged, sum(map(count_torn, run.log_files))) if damaged else 0
-    return LogLoss(records=total - damaged, torn=torn, malformed=damaged - torn)
+def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
+    """Shares of about so many bytes: several small files, or a part of a large one. Empty files are in none."""
+    shares: list[list[Piece]] = []
+    room = 0
+    for file in files:
+        size = file.stat().st_size
+        for start in range(0, size, share_bytes):
+            end = min(start + share_bytes, size)
+            if end - start > room:
+                shares.append([])
+                room = share_bytes
+            shares[-1].append(Piece(str(file.resolve()), start, end))
+            room -= end - start
+    return shares
 
 
-def _readable() -> Column:
-    present = F.col(_UNREADABLE).isNull()
-    for name in _REQUIRED:
-        present = present & F.col(name).isNotNull()
-    return present
+def read_piece(piece: Piece) -> Iterator[Block]:
+    """Every record of a piece, in order. Raises `OSError`."""
+    with Path(piece.file).open("rb") as file:
+        if piece.start:
+            file.seek(piece.start - 1)
+            file.readline()  # the rest of a line that the piece before has
+        while (offset := file.tell()) < piece.end:
+            lines = file.read(min(BLOCK_BYTES, piece.end - offset))
+            if not lines.endswith(b"\n"):
+                lines += file.readline()
+            yield _decode(offset, lines, file)
 
 
-def count_torn(file: Path) -> int:
-    """How many lines of a log were cut off.
-
-    A writer that was killed leaves part of a line at the end of its file; one that is started again ends that line and
-    begins with a `started` record.
-    """
-    torn = 0
-    with file.open("rb") as lines:
-        for line, following in pairwise(chain(lines, [b""])):
-            unfinished = not following and not line.endswith(b"\n")
-            if (unfinished or _STARTED in following) and _event(line) is None:
-                torn += _event(following) is Event.STARTED or unfinished
-    return torn
-
-
-def _event(line: bytes) -> Event | None:
+def _decode(offset: int, lines: bytes, file: BufferedReader) -> Block:
     try:
-        return msgspec.json.decode(line, type=TraceRecord).event
+        return Block(offset, _decoder.decode_lines(lines))
     except msgspec.DecodeError:
-        return None
+        return _decode_damaged(offset, lines, file)
+
+
+def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
+    """Line by line. Whether a damaged one is torn, the line after it tells."""
+    parts = lines.removesuffix(b"\n").split(b"\n")
+    records: list[TraceRecord] = []
+    torn = malformed = 0
+    for number, line in enumerate(parts):
+        try:
+            records.append(_decoder.decode(line))
+        except msgspec.DecodeError:
+            last = number == len(parts) - 1
+            unfinished = last and not lines.endswith(b"\n")
+            following = _peek_line(file) if last else parts[number + 1]
+            if unfinished or _is_start(following):
+                torn += 1
+            else:
+                malformed += 1
+    return Block(offset, records, torn, malformed)
+
+
+def _peek_line(file: BufferedReader) -> bytes:
+    place = file.tell()
+    line = file.readline()
+    file.seek(place)
+    return line
+
+
+def _is_start(line: bytes) -> bool:
+    if _STARTED not in line:
+        return False
+    try:
+        return _decoder.decode(line).event is Event.STARTED
+    except msgspec.DecodeError:
+        return False

@@ -1,35 +1,51 @@
 """The delivery oracle: who must, may and must not have got each publication, and what went wrong.
 
 It believes clients only: what they advertised, subscribed to, published and withdrew, what they were answered, and
-what they were notified of. It proves, for every publication and client:
+what they were notified of; and whoever injected faults, as to when. It proves, for every publication and client:
 
 1. **must**: a subscription of the client that matches had settled before the publication was published and was not
    withdrawn before it could be delivered, and the publication conforms to an advertisement of its own client of which
    the same is true. Not to get it is the defect *lost*; to get it twice is *duplicated*.
 2. **may**: as above, but the subscription or the advertisement was in flight: made or withdrawn within
-   `SETTLE_SECONDS`, or never confirmed; or the run was cut short within `CUT_SHORT_SECONDS` after the publication.
-   To get it or not are both right; to get it twice is *duplicated*.
+   `SETTLE_SECONDS`, or never confirmed; or the publication was under way during an outage; or the run was cut short
+   within `CUT_SHORT_SECONDS` after it. To get it or not are both right; to get it twice is *duplicated*.
 3. **none**: all else, publications outside their client's advertisements included. To get it is *spurious*.
 
 An operation has settled `SETTLE_SECONDS` after its confirmation; one confirmed before the phase `run` began has settled
 when it began, because the emulator waits there until the overlay is quiet. An operation that the client was told is
 rejected never was. A subscription made again under the same name replaces the former one from then on.
 
-Order is reported, not judged: dynamic routing sends successive publications over different paths by design, so one may
-overtake another (`overtaken` in the table `notifications`).
+A publication is under way from its publishing until `SETTLE_SECONDS` after anything was last logged of it. Here alone
+the oracle listens to brokers, and only to be lenient with a publication that stood in a queue for long: a withdrawal or
+an outage meets it there.
+
+An outage lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
+recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
+`SETTLE_SECONDS` more. A fault that is never healed lasts to the end. The same goes for the session of a driver with a
+broker, from `link_down` to `link_up`, as far as clients of that session are concerned. Operations that an outage meets
+in flight settle when it is over.
+
+Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is
+counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID
+routing does, dynamic routing takes different paths by design), the client must get both, and both conform to the same
+first advertisement of their publisher, so that they travel on one tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-from analysis.content import conforms, matches, with_interest
+from analysis.journeys import Journey
+from analysis.lifetimes import Lifetime
+from analysis.outages import FOREVER, NONE, Stretches
 from analysis.phases import SECOND
-from analysis.tables import Cause, Defect, Right, as_table
+from analysis.sightings import Published, decode_content
+from analysis.tables import Cause, Right
+from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription, Value
+from broker_service.language.relations import conforms
+from broker_service.matching import MatchIndex
 from broker_service.trace import Event
 
 SETTLE_SECONDS = 2.0
@@ -37,159 +53,223 @@ SETTLE_SECONDS = 2.0
 CUT_SHORT_SECONDS = 10.0
 """Of an interrupted run: what was published so shortly before its end may not have been delivered yet."""
 
-_SETTLE = int(SETTLE_SECONDS * SECOND)
+SETTLE = int(SETTLE_SECONDS * SECOND)
 _CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
-_MADE = (Event.SUBSCRIBE, Event.ADVERTISE)
-_WITHDRAWN = (Event.UNSUBSCRIBE, Event.UNADVERTISE)
-_ANSWERED = (Event.CONFIRMED, Event.REJECTED)
 
 
 class Standing(IntEnum):
-    """Of one subscription or advertisement at the time of one publication; of several, the greatest counts."""
+    """Of one subscription or advertisement towards one publication; of several, the greatest counts."""
 
+    NONE = 0
     NOT_YET = 1
     WITHDRAWN = 2
     IN_FLIGHT = 3
     SETTLED = 4
 
 
-def lifetimes(records: DataFrame, brokers: Sequence[str]) -> DataFrame:
-    """One row per subscription or advertisement that a client made and was not told is rejected.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What clients of one variant did, and what befell the overlay."""
 
-    Columns: variant, made (subscribe or advertise), client, id, predicates, issued_ns, confirmed_ns (null: never),
-    withdrawn_ns (null: never).
-    """
-    event = F.col("event")
-    answers = event.isin(*_ANSWERED) & F.col("kind").isin(*_MADE)
-    operations = event.isin(*_MADE, *_WITHDRAWN)
-    concerned = F.coalesce(F.when(answers, F.col("kind")), event)
-    made = F.when(concerned.isin(Event.SUBSCRIBE, Event.UNSUBSCRIBE), _MADE[0].value).otherwise(_MADE[1].value)
-    following = (
-        Window.partitionBy("variant", "made", "client", "id").orderBy("time").rowsBetween(1, Window.unboundedFollowing)
+    lifetimes: Sequence[Lifetime] = ()
+    """In the order in which they were made."""
+    run_start: int | None = None
+    cut_short: int | None = None
+    """The run was interrupted, and what was published after this time may not have been delivered."""
+    outages: Stretches = NONE
+    session_outages: Mapping[tuple[str, str | None], Stretches] = field(default_factory=dict)
+    """By driver and broker."""
+
+    def session_outages_of(self, node: str, broker: str | None) -> Stretches:
+        return self.session_outages.get((node, broker), NONE)
+
+
+def cut_short(end: int | None, interrupted: bool) -> int | None:
+    """`History.cut_short` of a run that ended then."""
+    return end - _CUT_SHORT if interrupted and end is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """On one publication and one client."""
+
+    client: str
+    right: Right
+    cause: Cause | None
+    """Why a notification would be spurious."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """On one publication."""
+
+    judgements: Sequence[Judgement]
+    """On each client that has some right or was notified."""
+    tree: int | None
+    """The advertisement whose tree it surely travels on, by number; null where that is not sure."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """A lifetime as it is judged: from when it surely holds, and from when it surely does not any more."""
+
+    client: str
+    issued: int
+    settled: int
+    withdrawn: int
+    gone: int
+    outages: Stretches
+    """Of the client's session."""
+
+    def standing(self, published: int, compared: int, under_way_until: int) -> Standing:
+        """Towards a publication of that time, compared with subscriptions up to then and under way until then."""
+        if self.settled <= published and under_way_until <= self.withdrawn:
+            return Standing.IN_FLIGHT if self.outages.meets(published, under_way_until) else Standing.SETTLED
+        if compared < self.issued - SETTLE:
+            return Standing.NOT_YET
+        return Standing.WITHDRAWN if published > self.gone else Standing.IN_FLIGHT
+
+
+class Oracle:
+    """Judges the publications of one variant."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._index: MatchIndex[int] = MatchIndex()
+        """From content to the number of an interest: subscriptions of equal predicates, in whichever order."""
+        self._interested: list[list[_Life]] = []
+        self._advertised: dict[str, list[tuple[int, Advertisement, _Life]]] = {}
+        interests: dict[frozenset[Predicate], int] = {}
+        for number, lifetime in enumerate(history.lifetimes):
+            if lifetime.predicates is None:
+                continue
+            life = _life(lifetime, history)
+            if lifetime.made is Event.SUBSCRIBE:
+                self._add_subscription(lifetime.predicates, life, interests)
+            else:
+                self._add_advertisement(number, lifetime.predicates, life)
+
+    def _add_subscription(
+        self, predicates: tuple[Predicate, ...], life: _Life, interests: dict[frozenset[Predicate], int]
+    ) -> None:
+        interest = interests.setdefault(frozenset(predicates), len(interests))
+        if interest == len(self._interested):
+            self._interested.append([])
+            self._index.add(interest, Subscription(predicates))
+        self._interested[interest].append(life)
+
+    def _add_advertisement(self, number: int, predicates: tuple[Predicate, ...], life: _Life) -> None:
+        try:
+            advertisement = Advertisement(predicates)
+        except ContentError:
+            return
+        self._advertised.setdefault(life.client, []).append((number, advertisement, life))
+
+    def judge(self, journey: Journey) -> Verdict:
+        """Who must and may get a publication, and on what account others that got it must not."""
+        notified = dict.fromkeys(one.client for one in journey.notified)
+        published = journey.published
+        if published is None:
+            return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
+        content = decode_content(published.content)
+        compared = max(published.time, journey.compared_last)
+        until = max(published.time, journey.seen_last) + SETTLE
+        times = published.time, compared, until
+        disturbed = self._disturbed(published, until)
+        entitled, tree = self._entitlement(published, content, times)
+        standings = self._standings(content, times)
+        judgements = []
+        for client in dict.fromkeys((*standings, *notified)):
+            subscribed = standings.get(client, Standing.NONE)
+            right = _right(subscribed, entitled, disturbed)
+            if right is not Right.NONE or client in notified:
+                judgements.append(Judgement(client, right, _cause(subscribed) if right is Right.NONE else None))
+        return Verdict(judgements, tree)
+
+    def _disturbed(self, published: Published, until: int) -> bool:
+        history = self._history
+        if history.cut_short is not None and published.time > history.cut_short:
+            return True
+        session = history.session_outages_of(published.node, published.broker)
+        return history.outages.meets(published.time, until) or session.meets(published.time, until)
+
+    def _standings(self, content: Mapping[str, Value], times: tuple[int, int, int]) -> dict[str, Standing]:
+        """By client, of the subscriptions that match."""
+        standings: dict[str, Standing] = {}
+        for interest in self._index.match(content):
+            for life in self._interested[interest]:
+                standing = life.standing(*times)
+                if standing > standings.get(life.client, Standing.NONE):
+                    standings[life.client] = standing
+        return standings
+
+    def _entitlement(
+        self, published: Published, content: Mapping[str, Value], times: tuple[int, int, int]
+    ) -> tuple[Standing, int | None]:
+        """Of the advertisements that the publication conforms to; and the oldest of them, where that is sure."""
+        best, oldest, tree = Standing.NONE, Standing.NONE, None
+        for number, standing in self._conforming(published.client or "", content, times):
+            best = max(best, standing)
+            if oldest < Standing.IN_FLIGHT <= standing:
+                oldest, tree = standing, number
+        return best, tree if oldest is Standing.SETTLED else None
+
+    def _conforming(
+        self, client: str, content: Mapping[str, Value], times: tuple[int, int, int]
+    ) -> Iterator[tuple[int, Standing]]:
+        advertised = self._advertised.get(client)
+        if not advertised:
+            return
+        try:
+            publication = Publication(content)
+        except ContentError:
+            return
+        for number, advertisement, life in advertised:
+            if conforms(publication, advertisement):
+                yield number, life.standing(*times)
+
+
+def _life(lifetime: Lifetime, history: History) -> _Life:
+    settled = gone = FOREVER
+    confirmed = lifetime.confirmed
+    if confirmed is not None:
+        settled = confirmed + SETTLE
+        if history.run_start is not None and confirmed <= history.run_start:
+            settled = min(settled, history.run_start)
+        settled = history.outages.settled(confirmed, settled)
+    if lifetime.gone is not None:
+        gone = history.outages.settled(lifetime.gone, lifetime.gone + SETTLE)
+    return _Life(
+        client=lifetime.client,
+        issued=lifetime.issued,
+        settled=settled,
+        withdrawn=FOREVER if lifetime.withdrawn is None else lifetime.withdrawn,
+        gone=gone,
+        outages=history.session_outages_of(lifetime.node, lifetime.broker),
     )
-    answer = F.min(F.when(answers, F.struct("time", "event"))).over(following)
-    return (
-        records.where((answers | operations) & ~F.col("node").isin(list(brokers)))
-        .withColumn("made", made)
-        .withColumn("answer", answer)
-        .withColumn("withdrawn_ns", F.min(F.when(operations, F.col("time"))).over(following))
-        .where(event.isin(*_MADE) & (F.coalesce("answer.event", F.lit("")) != Event.REJECTED))
-        .select(
-            "variant",
-            "made",
-            "client",
-            "id",
-            F.coalesce("predicates", F.array().cast(records.schema["predicates"].dataType)).alias("predicates"),
-            F.col("time").alias("issued_ns"),
-            F.col("answer.time").alias("confirmed_ns"),
-            "withdrawn_ns",
-        )
-    )
 
 
-def standing(made: Column, published: Column, run_start: Column) -> Column:
-    """The `Standing` of a lifetime (its three times) at a publication's time."""
-    at_run_start = F.when(made.confirmed_ns <= run_start, run_start)
-    settled = F.least(made.confirmed_ns + _SETTLE, at_run_start)
-    lasts = made.withdrawn_ns.isNull() | (published + _SETTLE <= made.withdrawn_ns)
-    return (
-        F.when((published >= settled) & lasts, Standing.SETTLED.value)
-        .when(published < made.issued_ns - _SETTLE, Standing.NOT_YET.value)
-        .when(published > made.withdrawn_ns + _SETTLE, Standing.WITHDRAWN.value)
-        .otherwise(Standing.IN_FLIGHT.value)
-    )
+def _right(subscribed: Standing, entitled: Standing, disturbed: bool) -> Right:
+    if subscribed is Standing.SETTLED and entitled is Standing.SETTLED and not disturbed:
+        return Right.MUST
+    if subscribed >= Standing.IN_FLIGHT and entitled >= Standing.IN_FLIGHT:
+        return Right.MAY
+    return Right.NONE
 
 
-def expected(publications: DataFrame, lifetimes: DataFrame) -> DataFrame:
-    """The table `expected`, from `journeys` (with variant times and entitlement) and `lifetimes`."""
-    subscriptions = lifetimes.where(F.col("made") == Event.SUBSCRIBE)
-    claimed = _claims(publications.where(F.col("published") > 0), subscriptions.transform(with_interest))
-    got = publications.withColumn("client", F.explode("notified.client")).withColumn("standing", F.lit(0))
-    columns = ["variant", "publication", "client", "standing"]
-    of_publication = ["publisher", "published_ns", "entitlement", "published", "cut_short"]
-    return (
-        claimed.select(*columns, *of_publication, F.lit(0).alias("got"))
-        .unionByName(got.select(*columns, *of_publication, F.lit(1).alias("got")))
-        .groupBy("variant", "publication", "client")
-        .agg(
-            F.max("standing").alias("standing"),
-            F.sum("got").alias("notifications"),
-            *(F.first(column).alias(column) for column in of_publication),
-        )
-        .withColumn("right", _right())
-        .where((F.col("right") != Right.NONE) | (F.col("notifications") > 0))
-        .withColumn("defect", _defect())
-        .withColumn("cause", F.when(F.col("defect") == Defect.SPURIOUS, _cause()))
-        .transform(as_table("expected"))
-    )
+def _cause(subscribed: Standing) -> Cause:
+    if subscribed >= Standing.IN_FLIGHT:
+        return Cause.UNADVERTISED
+    return _CAUSES[subscribed]
 
 
-def with_entitlement(lifetimes: DataFrame) -> Callable[[DataFrame], DataFrame]:
-    """A step that adds two columns to `journeys` (with variant times).
-
-    `entitlement` is the best `Standing` of the advertisements that the publication conforms to, 0 without any;
-    `cut_short` tells that the run was interrupted too soon after it for its delivery to be expected.
-    """
-    advertisements = lifetimes.where(F.col("made") == Event.ADVERTISE)
-    by_client = advertisements.groupBy("variant", F.col("client").alias("publisher")).agg(
-        F.collect_list(F.struct("predicates", "issued_ns", "confirmed_ns", "withdrawn_ns")).alias("advertised")
-    )
-    published, run_start = F.col("published_ns"), F.col("run_start_ns")
-
-    def entitles(made: Column) -> Column:
-        conforming = conforms(made.predicates, F.col("numbers"), F.col("strings"))
-        return F.when(conforming, standing(made, published, run_start)).otherwise(0)
-
-    def step(publications: DataFrame) -> DataFrame:
-        best = F.array_max(F.transform("advertised", entitles))
-        cut_short = F.col("interrupted") & (published > F.col("end_ns") - _CUT_SHORT)
-        return (
-            publications.join(F.broadcast(by_client), ["variant", "publisher"], "left")
-            .withColumn("entitlement", F.coalesce(best, F.lit(0)))
-            .withColumn("cut_short", F.coalesce(cut_short, F.lit(False)))
-            .drop("advertised")
-        )
-
-    return step
+_CAUSES = {
+    Standing.WITHDRAWN: Cause.WITHDRAWN,
+    Standing.NOT_YET: Cause.NOT_YET_SUBSCRIBED,
+    Standing.NONE: Cause.NO_MATCH,
+}
 
 
-def _claims(publications: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """One row per publication and matching subscription, with the subscription's standing."""
-    interests = subscriptions.groupBy("variant", "interest").agg(F.first("predicates").alias("predicates"))
-    made = F.struct("issued_ns", "confirmed_ns", "withdrawn_ns").alias("made")
-    return (
-        matches(publications, interests)
-        .join(F.broadcast(subscriptions.select("variant", "interest", "client", made)), ["variant", "interest"])
-        .withColumn("standing", standing(F.col("made"), F.col("published_ns"), F.col("run_start_ns")))
-    )
-
-
-def _right() -> Column:
-    subscribed, entitled = F.col("standing"), F.col("entitlement")
-    certain = (subscribed == Standing.SETTLED) & (entitled == Standing.SETTLED)
-    possible = (subscribed >= Standing.IN_FLIGHT) & (entitled >= Standing.IN_FLIGHT)
-    return (
-        F.when(certain & ~F.col("cut_short"), Right.MUST.value)
-        .when(possible, Right.MAY.value)
-        .otherwise(Right.NONE.value)
-    )
-
-
-def _defect() -> Column:
-    notifications = F.col("notifications")
-    return (
-        F.when(F.col("right") == Right.NONE, Defect.SPURIOUS.value)
-        .when(notifications > 1, Defect.DUPLICATED.value)
-        .when((F.col("right") == Right.MUST) & (notifications == 0), Defect.LOST.value)
-    )
-
-
-def _cause() -> Column:
-    subscribed = F.col("standing")
-    return (
-        F.when(F.col("published") == 0, Cause.UNKNOWN_PUBLICATION.value)
-        .when(subscribed >= Standing.IN_FLIGHT, Cause.UNADVERTISED.value)
-        .when(subscribed == Standing.WITHDRAWN, Cause.WITHDRAWN.value)
-        .when(subscribed == Standing.NOT_YET, Cause.NOT_YET_SUBSCRIBED.value)
-        .otherwise(Cause.NO_MATCH.value)
-    )
+def unconfirmed(lifetimes: Iterable[Lifetime]) -> int:
+    """How many were never confirmed."""
+    return sum(lifetime.confirmed is None for lifetime in lifetimes)

@@ -2,55 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec import Struct
-from msgspec.structs import astuple
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import ArrayType
+from collections.abc import Iterable
 
 from analysis.run_directory import RUN_PHASE, Variant
-from analysis.schema import spark_schema
 from analysis.tables import PhaseTimes
 
 SECOND = 1_000_000_000
+MILLISECOND = 1_000_000
 """Nanoseconds."""
 
 
-class VariantTimes(Struct, frozen=True, kw_only=True):
-    """What every record of a variant is seen against."""
-
-    variant: str
-    run_start_ns: int | None
-    """Where the phase `run` was never reached: the end of what was."""
-    end_ns: int | None
-    """When brokers began to stop."""
-    interrupted: bool
-
-
-def variant_times(session: SparkSession, variants: Sequence[Variant]) -> DataFrame:
-    """One row per variant, with the columns of `VariantTimes`."""
-    rows = [
-        VariantTimes(variant=each.name, run_start_ns=run_start(each), end_ns=each.end, interrupted=each.interrupted)
-        for each in variants
-    ]
-    return _constant(session, VariantTimes, rows)
-
-
 def run_start(variant: Variant) -> int | None:
+    """When publishers began; where the phase `run` was never reached, the end of what was."""
     run = variant.phase(RUN_PHASE)
     return run.start if run is not None else variant.end
 
 
-def seconds(time: str) -> Column:
-    """Whole seconds from `run_start_ns` to the time in this column, rounded down."""
-    return F.floor((F.col(time) - F.col("run_start_ns")) / SECOND)
+def second_of(time: int | None, start: int | None) -> int | None:
+    """Whole seconds from a start to a time, rounded down."""
+    return None if time is None or start is None else (time - start) // SECOND
 
 
-def phase_table(session: SparkSession, variants: Sequence[Variant]) -> DataFrame:
+def phase_table(variants: Iterable[Variant]) -> list[PhaseTimes]:
     """The table `phases`."""
-    rows = [
+    return [
         PhaseTimes(
             variant=each.name,
             phase=phase.name,
@@ -62,15 +37,7 @@ def phase_table(session: SparkSession, variants: Sequence[Variant]) -> DataFrame
         for each in variants
         for phase in each.phases
     ]
-    return _constant(session, PhaseTimes, rows)
 
 
 def _offset(time: int, variant: Variant) -> float:
     return (time - (run_start(variant) or time)) / SECOND
-
-
-def _constant(session: SparkSession, row: type[Struct], rows: Sequence[Struct]) -> DataFrame:
-    """A few known rows, as literals: `createDataFrame` would start Python workers to read them."""
-    schema = spark_schema(row)
-    literals = [F.struct(*(F.lit(value) for value in astuple(each))) for each in rows]
-    return session.range(1).select(F.inline(F.array(*literals).cast(ArrayType(schema))))

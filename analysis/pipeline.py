@@ -1,63 +1,139 @@
-"""From log records to every table: which step feeds which, and what is kept in memory because several need it."""
+"""The analysis: four stages and what is made of their tallies, whichever engine runs them.
+
+1. `reading`: log files -> counts, client operations, faults; sightings of publications.
+2. `judging`, by publication: sightings -> journeys, verdicts of the oracle; what became of each publication.
+3. `ordering`, by publisher: the tables `notifications` and `expected`, counts of defects, examples; delays.
+4. `delays`, by what notifications are seen together: percentiles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self, TypeVar
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from analysis.delays import DelayTables, DelayTally, measure_delays
+from analysis.engines.interface import Workers
+from analysis.errors import RunDirectoryError
+from analysis.judging import Judging, JudgingTally
+from analysis.lifetimes import Lifetime, lifetimes
+from analysis.logs import divide
+from analysis.oracle import SETTLE, History, cut_short
+from analysis.ordering import Ordering, OrderingTally, VariantOrder
+from analysis.outages import FOREVER, stretches
+from analysis.phases import SECOND, run_start
+from analysis.reading import Outage, Reading, ReadTally
+from analysis.results import join_parts
+from analysis.run_directory import RunDirectory, Variant
+from analysis.tables import Expectation, Notification
+from analysis.traffic import TrafficTables
 
-from analysis import traffic
-from analysis.delays import delay_distribution, delays_by_hops, delays_over_time
-from analysis.journeys import journeys, notifications
-from analysis.oracle import expected, lifetimes, with_entitlement
-from analysis.phases import phase_table, variant_times
-from analysis.run_directory import RunDirectory
+LARGEST_SHARE = 32 << 20
+"""Bytes of logs that one task reads; about 150,000 records."""
+SMALLEST_SHARE = 1 << 20
+BUCKET_BYTES = 64 << 20
+"""Of logs, for each bucket of publications: what a worker holds at a time is about as large."""
 
-Planned = Callable[[str, DataFrame], object]
-"""Is given each table's name and frame as soon as it is planned."""
+Progress = Callable[[str], None]
+"""Is told what is being done now, in a few words."""
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The tables of a run, not yet computed, and the intermediate frames that the summary reads as well."""
+class Findings:
+    """All that the tallies of a run come to."""
 
-    by_name: Mapping[str, DataFrame]
-    journeys: DataFrame
-    """With the variant times and the entitlement of each publication."""
-    lifetimes: DataFrame
-    """Of subscriptions and advertisements together."""
-
-    def __getitem__(self, name: str) -> DataFrame:
-        return self.by_name[name]
+    read: ReadTally
+    lifetimes: list[Lifetime]
+    judging: JudgingTally
+    ordering: OrderingTally
+    traffic: TrafficTables
+    delays: DelayTables
 
 
-def build_tables(session: SparkSession, run: RunDirectory, records: DataFrame, planned: Planned) -> Tables:
-    """Plans every table of `analysis.tables.TABLES`, from the records of a run's logs.
+class _Mergeable(Protocol):
+    def merge(self, other: Self) -> None: ...
 
-    Planning is a good part of the work on a short log, so each table is handed over at once and not with the last.
-    """
-    by_name: dict[str, DataFrame] = {}
 
-    def plan(name: str, table: DataFrame) -> DataFrame:
-        by_name[name] = table
-        planned(name, table)
-        return table
+_Tally = TypeVar("_Tally", bound=_Mergeable)
 
-    times = variant_times(session, run.manifest.variants)
-    lives = lifetimes(records, run.brokers).cache()
-    ways = journeys(records).join(F.broadcast(times), "variant").transform(with_entitlement(lives)).cache()
-    notified = plan("notifications", notifications(ways).cache())
-    plan("expected", expected(ways, lives).cache())
-    moved = traffic.activity(records).cache()
-    plan("messages", traffic.messages(moved))
-    plan("links", traffic.links(moved))
-    plan("matching", traffic.matching(moved))
-    plan("drops", traffic.drops(moved, run.brokers))
-    plan("queues", traffic.queues(records, times))
-    plan("delays", delays_over_time(notified))
-    plan("distribution", delay_distribution(notified))
-    plan("hops", delays_by_hops(notified))
-    plan("phases", phase_table(session, run.manifest.variants))
-    return Tables(by_name, ways, lives)
+
+def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
+    """Runs the stages. Writes `results/notifications.parquet` and `results/expected.parquet`."""
+    variants = run.manifest.variants
+    log_bytes = sum(file.stat().st_size for file in run.log_files)
+    buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)
+    reading = Reading(
+        variants={variant.name: number for number, variant in enumerate(variants)},
+        run_starts=tuple(map(run_start, variants)),
+        brokers=frozenset(run.brokers),
+        buckets=buckets,
+    )
+    share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
+    shares = divide(run.log_files, share)
+    tell("reading logs")
+    reads = workers.run(shares, reading, buckets)
+    read = _merged(_counted(reads.tallies(), len(shares), tell), ReadTally())
+    if not read.records:
+        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
+    lives = lifetimes(read.declared)
+    histories = [_history(number, variant, lives, read.outages) for number, variant in enumerate(variants)]
+    tell(f"judging deliveries, from {read.records:,} records")
+    judged = reads.then(Judging(histories, buckets), buckets)
+    judging = _merged(judged.tallies(), JudgingTally())
+    tell("writing notifications")
+    orders = tuple(VariantOrder(one.name, run_start(one), one.keeps_order) for one in variants)
+    with _parts_directory(run.results) as parts:
+        ordered = judged.then(Ordering(orders, str(parts.resolve()), buckets), buckets)
+        ordering = _merged(ordered.tallies(), OrderingTally())
+        delays = _merged(ordered.then(measure_delays, 1).tallies(), DelayTally())
+        written = join_parts(parts, Notification, run.results)
+        join_parts(parts, Expectation, run.results)
+    if written != sum(counts.delivered for counts in ordering.counts.values()):
+        raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
+    names = tuple(variant.name for variant in variants)
+    return Findings(read, lives, judging, ordering, TrafficTables(read.traffic, names), DelayTables(delays, names))
+
+
+def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
+    for tally in tallies:
+        total.merge(tally)
+    return total
+
+
+def _counted(tallies: Iterator[ReadTally], shares: int, tell: Progress) -> Iterator[ReadTally]:
+    for number, tally in enumerate(tallies, 1):
+        tell(f"reading logs ({number} of {shares} parts)")
+        yield tally
+
+
+def _history(number: int, variant: Variant, lives: Iterable[Lifetime], outages: Iterable[Outage]) -> History:
+    """What the oracle knows of a variant."""
+    lingering = round(variant.recovery * SECOND) + SETTLE
+    end = FOREVER if variant.end is None else variant.end  # from then on all is taken down, sessions first
+    mine = [outage for outage in outages if outage.variant == number and outage.at.time < end]
+    sessions: dict[tuple[str, str | None], list[Outage]] = {}
+    for outage in mine:
+        if outage.node:
+            sessions.setdefault((outage.node, outage.what), []).append(outage)
+    return History(
+        lifetimes=[life for life in lives if life.variant == number],
+        run_start=run_start(variant),
+        cut_short=cut_short(variant.end, variant.interrupted),
+        outages=stretches((outage for outage in mine if not outage.node), lingering),
+        session_outages={session: stretches(found, lingering) for session, found in sessions.items()},
+    )
+
+
+@contextmanager
+def _parts_directory(results: Path) -> Iterator[Path]:
+    """Where workers put their parts of a table; gone in the end."""
+    parts = results / ".parts"
+    shutil.rmtree(parts, ignore_errors=True)
+    parts.mkdir()
+    try:
+        yield parts
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)

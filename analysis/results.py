@@ -2,50 +2,119 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from analysis.errors import RunDirectoryError
-from analysis.schema import spark_schema
+from analysis.schema import arrow_schema
 from analysis.tables import TABLES
+
+ROWS_AT_ONCE = 20_000
+"""Held before they are written."""
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
-def write_table(frame: DataFrame, results: Path, name: str) -> None:
-    """Replaces `results/<name>.parquet` in one step. `results` must be reachable by Spark's workers too."""
-    part = results / f".{name}.part"
-    try:
-        frame.coalesce(1).write.mode("overwrite").parquet(part.resolve().as_uri())
-        written = [*part.glob("part-*.parquet")]
-        if not written:
-            raise RunDirectoryError(f"{results}: Spark's workers write elsewhere; a cluster must share this directory")
-        target = results / f"{name}.parquet"
-        if target.is_dir():
-            shutil.rmtree(target)
-        written[0].replace(target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+def write_table(rows: Sequence[_Row], results: Path, row: type[_Row]) -> None:
+    """Replaces `results/<name>.parquet` in one step."""
+    with _replaced(results / _file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
+        writer.write_table(_arrow_table(rows, row))
 
 
-def read_table(session: SparkSession, results: Path, row: type[_Row]) -> list[_Row]:
-    """The rows of a table, typed: `read_table(session, run / "results", LinkLoad)`. In no particular order.
+def read_table(results: Path, row: type[_Row]) -> list[_Row]:
+    """The rows of a table, typed: `read_table(run / "results", LinkLoad)`. In no particular order.
 
     Raises `RunDirectoryError` when the run was not analysed.
     """
-    file = results / f"{_name(row)}.parquet"
-    if not file.exists():
-        raise RunDirectoryError(f"{file}: no such table; `brokerlab analyze {results.parent}` makes it")
-    return rows(session.read.schema(spark_schema(row)).parquet(file.resolve().as_uri()), row)
+    file = results / _file(row)
+    try:
+        table = pq.read_table(file)
+    except FileNotFoundError:
+        raise RunDirectoryError(f"{file}: no such table; `brokerlab analyze {results.parent}` makes it") from None
+    except (OSError, pa.ArrowException) as error:
+        raise RunDirectoryError(f"{file}: {error}") from error
+    return [msgspec.convert(each, row) for each in table.to_pylist()]
 
 
-def rows(frame: DataFrame, row: type[_Row]) -> list[_Row]:
-    """Collects a (small) table, typed."""
-    return [msgspec.convert(each.asDict(recursive=True), row) for each in frame.collect()]
+class PartWriter(Generic[_Row]):
+    """Writes a part of a table, to be put together with others by `join_parts`. Made again, it replaces the part."""
+
+    def __init__(self, directory: Path, row: type[_Row], number: int) -> None:
+        self._row = row
+        self._file = _part(directory, row, number)
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[_Row] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, row: _Row) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) >= ROWS_AT_ONCE:
+            self._flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None and self._waiting:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _flush(self) -> None:
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._file, arrow_schema(self._row))
+        self._writer.write_table(_arrow_table(self._waiting, self._row))
+        self._waiting.clear()
+
+
+def join_parts(directory: Path, row: type[_Row], results: Path) -> int:
+    """Makes `results/<name>.parquet` of the parts of a table, row group by row group. Returns the number of rows."""
+    rows = 0
+    with _replaced(results / _file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
+        for part in sorted(directory.glob(f"{_name(row)}-*.parquet")):
+            with pq.ParquetFile(part) as read:
+                for number in range(read.num_row_groups):
+                    group = read.read_row_group(number)
+                    writer.write_table(group)
+                    rows += group.num_rows
+    return rows
+
+
+@contextmanager
+def _replaced(target: Path) -> Iterator[Path]:
+    """A file beside the target that takes its place when all went well."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+
+
+def _arrow_table(rows: Sequence[_Row], row: type[_Row]) -> pa.Table:
+    schema = arrow_schema(row)
+    columns = [[getattr(each, name) for each in rows] for name in schema.names]
+    return pa.Table.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _part(directory: Path, row: type[msgspec.Struct], number: int) -> Path:
+    return directory / f"{_name(row)}-{number:06}.parquet"
+
+
+def _file(row: type[msgspec.Struct]) -> str:
+    return f"{_name(row)}.parquet"
 
 
 def _name(row: type[msgspec.Struct]) -> str:

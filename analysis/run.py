@@ -3,77 +3,75 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-
-from analysis.errors import AnalysisHostError
-from analysis.logs import log_loss, read_lines, records_of
-from analysis.pipeline import build_tables
+from analysis.engines import Engine
+from analysis.errors import AnalysisHostError, RunDirectoryError
+from analysis.phases import phase_table
+from analysis.pipeline import Findings, Progress, find
 from analysis.results import write_table
 from analysis.run_directory import RunDirectory, open_run
-from analysis.session import LOCAL_MASTER, open_session
 from analysis.summarise import summarise
 from analysis.summary import Summary, write_summary
+from analysis.tables import (
+    BrokerMessages,
+    DelayByHops,
+    DelayDistribution,
+    DelayOverTime,
+    Drop,
+    LinkLoad,
+    MatchingLoad,
+    PhaseTimes,
+    QueueLength,
+)
 
-Progress = Callable[[str], None]
-"""Is told what is being done now, in a few words."""
-JOBS_SIDE_BY_SIDE = 4
-"""Small Spark jobs spend most of their time in planning; side by side they keep two cores busy."""
+_NO_SPACE = "No space left on device"
 
 
-def analyze(run_directory: Path, master: str = LOCAL_MASTER, on_progress: Progress | None = None) -> Summary:
+def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = None) -> Summary:
     """Writes `results/` and `summary.json` of a run, replacing older ones, and returns the summary.
 
-    Raises `AnalysisError` for what the user can mend: no such run, no Java, no room on the disk.
+    Every engine writes the same. Raises `AnalysisError` for what the user can mend: no such run, no Java where the
+    engine needs it, no room on the disk.
     """
     run = open_run(run_directory)
+    if not run.log_files:
+        raise RunDirectoryError(f"{run.logs}: no logs (*.jsonl); the run ended before any node began to log")
     tell = on_progress or _silence
-    tell("starting Spark")
-    with open_session(master, log_bytes=sum(file.stat().st_size for file in run.log_files)) as session:
-        return analyze_in(session, run, tell)
-
-
-def analyze_in(session: SparkSession, run: RunDirectory, on_progress: Progress | None = None) -> Summary:
-    """As `analyze`, in a session opened before: `analysis.session.open_session` may start while a run drains."""
-    tell = on_progress or _silence
-    with _errors_in_words(run.path), ThreadPoolExecutor(JOBS_SIDE_BY_SIDE) as executor:
+    tell(f"starting {engine.name}")
+    with engine.open() as workers, _errors_in_words(run.path):
         run.results.mkdir(exist_ok=True)
-        tell("reading logs")
-        lines = read_lines(session, run)
-        counting = executor.submit(log_loss, lines, run)
-        writing: dict[Future[None], str] = {}
-
-        def write(name: str, table: DataFrame) -> None:
-            writing[executor.submit(write_table, table, run.results, name)] = name
-
-        tables = build_tables(session, run, records_of(lines), planned=write)
-        loss = counting.result()
-        tell(f"computing tables from {loss.records:,} records")
-        summary = summarise(run, loss, tables, executor)
-        for number, done in enumerate(as_completed(writing), 1):
-            done.result()
-            tell(f"wrote {writing[done]} ({number} of {len(writing)})")
+        findings = find(run, workers, tell)
+        tell("writing tables")
+        _write_small_tables(run, findings)
+        summary = summarise(run, findings)
         write_summary(summary, run.path)
-        session.catalog.clearCache()
         return summary
+
+
+def _write_small_tables(run: RunDirectory, findings: Findings) -> None:
+    traffic, delays, results = findings.traffic, findings.delays, run.results
+    write_table(traffic.messages(), results, BrokerMessages)
+    write_table(traffic.links(), results, LinkLoad)
+    write_table(traffic.matching(), results, MatchingLoad)
+    write_table(traffic.drops(run.brokers), results, Drop)
+    write_table(traffic.queues(), results, QueueLength)
+    write_table(delays.over_time(), results, DelayOverTime)
+    write_table(delays.distribution(), results, DelayDistribution)
+    write_table(delays.by_hops(), results, DelayByHops)
+    write_table(phase_table(run.manifest.variants), results, PhaseTimes)
 
 
 @contextmanager
 def _errors_in_words(run: Path) -> Iterator[None]:
-    """A full disk, here or in Spark, becomes one line."""
+    """A full disk, here or in a worker, becomes one line."""
     try:
         yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise _disk_full(run) from error
-    except PySparkException as error:
-        if "No space left on device" not in str(error):
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if not full and _NO_SPACE not in str(error):
             raise
         raise _disk_full(run) from error
 

@@ -1,23 +1,26 @@
-"""What the analysis needs of a run directory besides its logs. Fields it has no use for are ignored."""
+"""What a run directory holds besides its logs: the manifest and the fidelity verdicts, as far as analysis and report
+use them. Fields they have no use for are ignored, and only what the analysis cannot do without is required."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from analysis.errors import RunDirectoryError
 from topology.files import load
-from topology.model import BrokerId, OverlayError
+from topology.model import BrokerId, Overlay, OverlayError
 
 TOPOLOGY = "topology.json"
 RUN_PHASE = "run"
 STOP_PHASE = "stop"
 UNKNOWN_FIDELITY = "UNKNOWN"
 """The fidelity verdict of a run that holds no `fidelity.json`."""
+RECOVERY_SECONDS = 9.0
+"""Where the manifest does not say: three missed heartbeats, a reconnection, and reconciliation, by their defaults."""
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +39,10 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     topology: str = TOPOLOGY
     """The file of its overlay, in the run directory."""
+    keeps_order: bool = False
+    """Whether its routing promises that a publisher's publications on one advertisement do not overtake each other."""
+    recovery: float = RECOVERY_SECONDS
+    """Seconds that the overlay may take to be itself again once a fault is healed."""
 
     def phase(self, name: str) -> Phase | None:
         return next((phase for phase in self.phases if phase.name == name), None)
@@ -46,28 +53,87 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         return max((phase.end for phase in self.phases if phase.name != STOP_PHASE), default=None)
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """A rung of the capability ladder and why it was taken."""
+
+    name: str = "unknown"
+    reason: str = "not recorded"
+
+
+class Host(msgspec.Struct, frozen=True):
+    """The machine that ran it."""
+
+    cpus: int = 0
+    memory: int = 0
+    processor: str = ""
+    system: str = "unknown"
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """`manifest.json`, as far as it matters here."""
+    """`manifest.json`."""
 
     run_id: str
     variants: list[Variant]
     seed: int = 0
     interrupted: bool = False
+    created: str = ""
+    scenario: dict[str, Any] = {}
+    runtime: Choice = Choice()
+    links: Choice = Choice()
+    kernel: str = ""
+    host: Host = Host()
+    versions: dict[str, str] = {}
+    image: str | None = None
+    git_revision: str | None = None
+    clock: str = ""
 
 
-class _VariantFidelity(msgspec.Struct, frozen=True):
+class FidelityCheck(msgspec.Struct, frozen=True):
+    """A promise of the emulation and how it was kept."""
+
+    name: str
+    value: float | None
+    unit: str
+    limit: float | None
+    verdict: str
+    detail: str
+
+
+class LinkProbe(msgspec.Struct, frozen=True):
+    """One direction of a link, as probed. Seconds, bit/s, shares."""
+
+    a: str
+    b: str
+    phase: str
+    delay_asked: float
+    delay_measured: float | None
+    rate_asked: float | None
+    rate_measured: float | None
+    loss_asked: float
+    loss_measured: float | None
+    ok: bool
+    detail: str = ""
+
+
+class VariantFidelity(msgspec.Struct, frozen=True):
     name: str
     verdict: str
+    checks: list[FidelityCheck] = []
+    links: list[LinkProbe] = []
 
 
 class Fidelity(msgspec.Struct, frozen=True):
-    """`fidelity.json`, as far as it matters here."""
+    """`fidelity.json`."""
 
     verdict: str = UNKNOWN_FIDELITY
-    variants: list[_VariantFidelity] = []
+    variants: list[VariantFidelity] = []
 
-    def of(self, variant: str) -> str:
-        return next((each.verdict for each in self.variants if each.name == variant), self.verdict)
+    def of(self, variant: str) -> VariantFidelity | None:
+        return next((each for each in self.variants if each.name == variant), None)
+
+    def verdict_on(self, variant: str) -> str:
+        found = self.of(variant)
+        return self.verdict if found is None else found.verdict
 
 
 _Document = TypeVar("_Document", Manifest, Fidelity)
@@ -80,8 +146,8 @@ class RunDirectory:
     path: Path
     manifest: Manifest
     fidelity: Fidelity
-    brokers: tuple[BrokerId, ...]
-    """Those of all variants' overlays."""
+    overlays: dict[str, Overlay]
+    """By variant."""
 
     @property
     def logs(self) -> Path:
@@ -90,6 +156,17 @@ class RunDirectory:
     @property
     def results(self) -> Path:
         return self.path / "results"
+
+    @cached_property
+    def brokers(self) -> tuple[BrokerId, ...]:
+        """Those of all variants' overlays."""
+        return tuple(
+            dict.fromkeys(
+                broker.id
+                for overlay in {id(o): o for o in self.overlays.values()}.values()
+                for broker in overlay.brokers
+            )
+        )
 
     @cached_property
     def log_files(self) -> tuple[Path, ...]:
@@ -102,14 +179,13 @@ def open_run(path: Path) -> RunDirectory:
         raise RunDirectoryError(f"{path}: no such run directory; `brokerlab emulate` prints the path of its own")
     manifest = _read(path / "manifest.json", Manifest)
     fidelity = _read(path / "fidelity.json", Fidelity) if (path / "fidelity.json").exists() else Fidelity()
-    overlays = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
-    brokers = {broker: None for name in overlays for broker in _brokers(path / name)}
-    run = RunDirectory(path, manifest, fidelity, tuple(brokers))
+    files = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
+    loaded = {name: _overlay(path / name) for name in files}
     if not manifest.variants:
         raise RunDirectoryError(f"{path / 'manifest.json'}: variants: none began, so there is nothing to analyse")
-    if not run.log_files:
-        raise RunDirectoryError(f"{run.logs}: no logs (*.jsonl); the run ended before any node began to log")
-    return run
+    return RunDirectory(
+        path, manifest, fidelity, {variant.name: loaded[variant.topology] for variant in manifest.variants}
+    )
 
 
 def _read(file: Path, document: type[_Document]) -> _Document:
@@ -123,9 +199,9 @@ def _read(file: Path, document: type[_Document]) -> _Document:
         raise RunDirectoryError(f"{file}: {error}") from error
 
 
-def _brokers(file: Path) -> tuple[BrokerId, ...]:
+def _overlay(file: Path) -> Overlay:
     try:
-        return tuple(broker.id for broker in load(file).brokers)
+        return load(file)
     except FileNotFoundError:
         raise RunDirectoryError(f"{file.parent}: not a run directory, it has no {file.name}") from None
     except (OSError, OverlayError) as error:

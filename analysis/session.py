@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import warnings
@@ -31,27 +32,22 @@ LOCAL_MASTER = "local[2]"
 OLDEST_JAVA = 17
 LARGEST_HEAP_MB = 4096
 """Of the Java process; never more than half of the host's memory."""
-MUCH_TO_READ = 100_000_000
-"""Bytes of logs from which on Java's optimising compiler earns what it costs (about a dozen CPU seconds)."""
 STOP_SECONDS = 10.0
 """How long the Java process may take to end before it is killed."""
 _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
 
 @contextmanager
-def open_session(
-    master: str = LOCAL_MASTER, scratch_parent: Path | None = None, log_bytes: int = 0
-) -> Iterator[SparkSession]:
+def open_session(master: str = LOCAL_MASTER, scratch_parent: Path | None = None) -> Iterator[SparkSession]:
     """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
-    `log_bytes` says how much will be read, where that is known: lightly compiled code reads little soonest.
     Raises `AnalysisHostError` without Java 17 or newer, or when the master cannot be reached.
     """
     check_java()
     scratch = Path(tempfile.mkdtemp(prefix="brokerlab-spark-", dir=scratch_parent))
     try:
         with _standard_error_file(scratch) as spark_log:
-            session = _start(_settings(master, scratch, log_bytes), scratch, spark_log)
+            session = _start(_settings(master, scratch), scratch, spark_log)
             try:
                 yield session
             finally:
@@ -85,6 +81,8 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
 
 def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSession:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
+    if settings["spark.master"].startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = SparkConf().setAll(list(settings.items()))
     try:
         with _own_interrupt_handler():
@@ -101,15 +99,14 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSess
         ) from error
 
 
-def _settings(master: str, scratch: Path, log_bytes: int) -> dict[str, str]:
-    compiler = () if log_bytes > MUCH_TO_READ else ("-XX:TieredStopAtLevel=1",)
+def _settings(master: str, scratch: Path) -> dict[str, str]:
     java_options = " ".join(
         (
             f"-Djava.io.tmpdir={scratch}",
             f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
             "-XX:+UseParallelGC",
             "-XX:-UsePerfData",
-            *compiler,
+            "-XX:TieredStopAtLevel=1",  # Java only schedules and shuffles; optimising it costs more than it earns
         )
     )
     settings = {
@@ -120,20 +117,12 @@ def _settings(master: str, scratch: Path, log_bytes: int) -> dict[str, str]:
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": java_options,
-        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-        "spark.sql.session.timeZone": "UTC",
     }
     if master.startswith("local"):
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_heap_mb()}m",
-            # Re-planning between stages costs more than it saves where all data is on this host.
-            "spark.sql.adaptive.enabled": "false",
-            "spark.sql.shuffle.partitions": "4",
-            "spark.sql.inMemoryColumnarStorage.compressed": "false",
-            # By default, more than 128 publications in a task would be sorted instead of hashed.
-            "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
         }
     return settings
 

@@ -14,8 +14,9 @@ from analysis.tables import BrokerMessages, DelayByHops, Drop
 CORRECT = "correct"
 UNJUDGED = "unjudged"
 """The verdict on a variant in which no client published anything: there was nothing to deliver."""
-REORDERED = "reordered"
-FORMAT = 1
+OVERTAKEN = "overtaken"
+"""What an example shows that is no defect, because routing promises no order."""
+FORMAT = 2
 """Grows when a field changes its meaning or goes away."""
 
 
@@ -23,7 +24,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """One defect, to look into. Times in nanoseconds of the run's clock."""
 
     defect: str
-    """lost, duplicated, spurious or reordered."""
+    """lost, duplicated, spurious or reordered; or overtaken, which is none where routing promises no order."""
     publication: str
     client: str
     publisher: str | None
@@ -33,14 +34,14 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     reached: list[str]
     """The brokers that the publication arrived at, in order of links travelled."""
     paths: list[list[str]]
-    """The ways of its notifications to this client, as far as the log holds them."""
+    """The ways of its notifications to this client, as far as the log holds them; of a lost one, the ways it took."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's findings on one variant. Always: delivered = expected - lost + optional + duplicate + spurious."""
 
     verdicts: list[str]
-    """`correct` alone, `unjudged` alone, or what is wrong: lost, duplicated, spurious."""
+    """`correct` alone, `unjudged` alone, or what is wrong: lost, duplicated, spurious, reordered."""
     published: int
     """Publications that clients made."""
     rejected: int
@@ -60,11 +61,13 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     spurious_causes: dict[str, int]
     """Spurious notifications by cause."""
     reordered: int
-    """Notifications overtaken by a later publication of the same publisher. Reported, not judged: see docs/logs.md."""
+    """Notifications that a later publication overtook, though routing promises order."""
+    overtaken: int
+    """First notifications that a later publication of the same publisher overtook, promised or not."""
     unconfirmed: int
     """Subscriptions and advertisements that were never confirmed; nothing is expected on their account."""
     examples: list[Example]
-    """At most ten of each defect."""
+    """The first ten of each defect, in the order of publishing."""
 
 
 class Delay(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The tables of `results/`: one struct a table, whose docstring is the grain and whose fields are the columns.
 
-Each table is one Parquet file, `results/<name>.parquet`; `TABLES` maps the names. The computing modules take their
-schemas from here, `docs/logs.md` takes its text from here, and `analysis.results.read_table` gives typed rows back.
+Each table is one Parquet file, `results/<name>.parquet`; `TABLES` maps the names. The files take their schemas from
+here, `docs/logs.md` takes its text from here, and `analysis.results.read_table` gives typed rows back.
 
 Times named `_ns` are of the run's clock (the log's), in nanoseconds. `second` counts whole seconds from the start of
 the variant's phase `run`; it is negative while clients still join. Delays count from a publication's intended time.
@@ -9,14 +9,9 @@ the variant's phase `run`; it is negative while clients still join. Delays count
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from msgspec import Struct
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-from analysis.schema import spark_schema
 
 
 class Right(StrEnum):
@@ -25,7 +20,8 @@ class Right(StrEnum):
     MUST = "must"
     """A settled subscription of the client matches a publication that its publisher was surely entitled to make."""
     MAY = "may"
-    """A (un)subscription or (un)advertisement was in flight, or the run was cut short: both outcomes are correct."""
+    """A (un)subscription or (un)advertisement was in flight, something was broken, or the run was cut short: both
+    outcomes are correct."""
     NONE = "none"
     """It must not get it."""
 
@@ -39,6 +35,8 @@ class Defect(StrEnum):
     """It was notified more than once."""
     SPURIOUS = "spurious"
     """It was notified and must not be; `cause` says why."""
+    REORDERED = "reordered"
+    """A later publication reached it before, though routing promises order."""
 
 
 class Cause(StrEnum):
@@ -85,7 +83,8 @@ class Notification(Struct, frozen=True, kw_only=True):
     second: int | None
     """Of the intended time."""
     overtaken: bool
-    """A publication that its publisher made later had reached the client before."""
+    """A publication that its publisher made later had reached the client before. A defect only where routing promises
+    order: see `expected`."""
 
 
 class Expectation(Struct, frozen=True, kw_only=True):
@@ -99,7 +98,7 @@ class Expectation(Struct, frozen=True, kw_only=True):
     notifications: int
     """How many it got."""
     defect: str | None
-    """lost, duplicated or spurious: see `Defect`; null when all is well."""
+    """lost, duplicated, spurious or reordered: see `Defect`; null when all is well."""
     cause: str | None
     """Why it is spurious: see `Cause`."""
     publisher: str | None
@@ -252,9 +251,3 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """Every table by its file's name."""
-
-
-def as_table(name: str) -> Callable[[DataFrame], DataFrame]:
-    """For `.transform`: the columns of a table, in its order and of its types. Fails when one is missing."""
-    fields = spark_schema(TABLES[name]).fields
-    return lambda frame: frame.select([F.col(field.name).cast(field.dataType).alias(field.name) for field in fields])

@@ -1,124 +1,216 @@
-"""What moved, where: the tables about brokers and links, all from one pass over the records."""
+"""What moved, where: the tables about brokers and links, from one small count of all records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from analysis.phases import MILLISECOND
+from analysis.tables import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
+from broker_service.trace import Event, TraceRecord
 
-from analysis.journeys import MILLISECOND
-from analysis.phases import seconds
-from analysis.tables import as_table
-from broker_service.trace import Event
-
-_COUNTED = (Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, Event.REJECTED)
-
-
-def activity(records: DataFrame) -> DataFrame:
-    """One row per variant, node, event, kind, peer and reason: how many records, and sums and maxima of their numbers.
-
-    Small (brokers x neighbours x kinds), so that every table below costs next to nothing.
-    """
-    return (
-        records.where(F.col("event").isin(*_COUNTED))
-        .groupBy("variant", "node", "event", "kind", "peer", F.col("text").alias("reason"))
-        .agg(
-            F.count("*").alias("records"),
-            F.sum(F.coalesce("count", F.lit(1))).alias("counted"),
-            F.sum("bytes").alias("bytes"),
-            F.sum("duration").alias("duration"),
-            F.max("duration").alias("max_duration"),
-            F.max("queue").alias("max_queue"),
-        )
-    )
+COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, Event.REJECTED})
+_PUBLISH = "publish"
+_Key = TypeVar("_Key")
+_NEVER = -1
+"""The maximum of no value; none is negative."""
 
 
-def messages(activity: DataFrame) -> DataFrame:
-    """The table `messages`. A received record without a peer came from a client."""
-    from_client = F.col("peer").isNull()
-    return (
-        activity.where(_is(Event.RECEIVED) | _is(Event.SENT) | _is(Event.DELIVERED))
-        .groupBy("variant", F.col("node").alias("broker"), F.coalesce("kind", F.lit("control")).alias("kind"))
-        .agg(
-            _total("records", _is(Event.RECEIVED) & from_client).alias("from_clients"),
-            _total("records", _is(Event.RECEIVED) & ~from_client).alias("received"),
-            _total("records", _is(Event.SENT)).alias("sent"),
-            _total("records", _is(Event.DELIVERED)).alias("delivered"),
-            _total("bytes", _is(Event.RECEIVED)).alias("received_bytes"),
-            _total("bytes", _is(Event.SENT)).alias("sent_bytes"),
-        )
-        .transform(as_table("messages"))
-    )
+class Activity(NamedTuple):
+    """What records have in common that are counted together."""
+
+    variant: int
+    node: str
+    event: Event
+    kind: str | None
+    peer: str | None
+    reason: str | None
 
 
-def links(activity: DataFrame) -> DataFrame:
-    """The table `links`."""
-    return (
-        activity.where(_is(Event.SENT))
-        .groupBy("variant", F.col("node").alias("source"), F.col("peer").alias("target"))
-        .agg(
-            F.sum("records").alias("messages"),
-            _total("records", F.col("kind") == "publish").alias("publications"),
-            F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
-            F.max("max_queue").alias("max_queue"),
-            (F.sum("duration") / F.sum("records") / MILLISECOND).alias("mean_wait_ms"),
-            (F.max("max_duration") / MILLISECOND).alias("max_wait_ms"),
-        )
-        .transform(as_table("links"))
-    )
+@dataclass(slots=True)
+class Amount:
+    """How many records of an activity there are, and sums and maxima of their numbers."""
+
+    records: int = 0
+    counted: int = 0
+    """The sum of `count`, which is 1 where a record does not say."""
+    bytes: int = 0
+    duration: int = 0
+    max_duration: int = _NEVER
+    max_queue: int = _NEVER
+
+    def add(self, record: TraceRecord) -> None:
+        self.records += 1
+        count, duration, queue = record.count, record.duration, record.queue
+        self.counted += 1 if count is None else count
+        if record.bytes is not None:
+            self.bytes += record.bytes
+        if duration is not None:
+            self.duration += duration
+            if duration > self.max_duration:  # noqa: PLR1730 - for every message of every hop
+                self.max_duration = duration
+        if queue is not None and queue > self.max_queue:
+            self.max_queue = queue
+
+    def merge(self, other: Amount) -> None:
+        self.records += other.records
+        self.counted += other.counted
+        self.bytes += other.bytes
+        self.duration += other.duration
+        self.max_duration = max(self.max_duration, other.max_duration)
+        self.max_queue = max(self.max_queue, other.max_queue)
 
 
-def matching(activity: DataFrame) -> DataFrame:
-    """The table `matching`."""
-    return (
-        activity.where(_is(Event.MATCHED))
-        .groupBy("variant", F.col("node").alias("broker"))
-        .agg(
-            F.sum("records").alias("operations"),
-            F.sum("counted").alias("matches"),
-            F.coalesce(F.sum("duration") / MILLISECOND, F.lit(0.0)).alias("time_ms"),
-        )
-        .transform(as_table("matching"))
-    )
+class Gauge(NamedTuple):
+    """An output queue in one second of the run."""
+
+    variant: int
+    broker: str
+    neighbour: str
+    second: int
 
 
-def drops(activity: DataFrame, brokers: Sequence[str]) -> DataFrame:
-    """The table `drops`. Refusals are taken from the clients, so that none counts twice."""
-    refused = _is(Event.REJECTED) & ~F.col("node").isin(list(brokers))
-    return (
-        activity.where(_is(Event.DROPPED) | refused)
-        .groupBy(
-            "variant",
-            "node",
-            "event",
-            F.coalesce("kind", F.lit("")).alias("kind"),
-            F.coalesce("reason", F.lit("")).alias("reason"),
-        )
-        .agg(F.sum("counted").alias("count"))
-        .transform(as_table("drops"))
-    )
+@dataclass(slots=True)
+class Traffic:
+    """Amounts by activity (brokers x neighbours x kinds) and the largest values of gauges (queues x seconds)."""
+
+    amounts: dict[Activity, Amount] = field(default_factory=dict)
+    gauges: dict[Gauge, tuple[int, int]] = field(default_factory=dict)
+    """Messages waiting and in flight."""
+
+    def add(self, variant: int, record: TraceRecord) -> None:
+        """Counts a record of one of the `COUNTED` events."""
+        key = Activity(variant, record.node, record.event, record.kind, record.peer, record.text)
+        amount = self.amounts.get(key)
+        if amount is None:
+            amount = self.amounts[key] = Amount()
+        amount.add(record)
+
+    def add_gauge(self, gauge: Gauge, waiting: int, in_flight: int) -> None:
+        known_waiting, known_in_flight = self.gauges.get(gauge, (0, 0))
+        self.gauges[gauge] = max(waiting, known_waiting), max(in_flight, known_in_flight)
+
+    def merge(self, other: Traffic) -> None:
+        for activity, amount in other.amounts.items():
+            self.amounts.setdefault(activity, Amount()).merge(amount)
+        for gauge, (waiting, in_flight) in other.gauges.items():
+            self.add_gauge(gauge, waiting, in_flight)
 
 
-def queues(records: DataFrame, times: DataFrame) -> DataFrame:
-    """The table `queues`, from the gauges of links (a gauge without a peer is of messages that wait for service)."""
-    return (
-        records.where(_is(Event.QUEUE) & F.col("peer").isNotNull())
-        .join(F.broadcast(times), "variant")
-        .groupBy(
-            "variant", F.col("node").alias("broker"), F.col("peer").alias("neighbour"), seconds("time").alias("second")
-        )
-        .agg(
-            F.max(F.coalesce("queue", F.lit(0))).alias("queue"),
-            F.max(F.coalesce("count", F.lit(0))).alias("in_flight"),
-        )
-        .transform(as_table("queues"))
-    )
+@dataclass(frozen=True, slots=True)
+class TrafficTables:
+    """The tables that follow from the traffic, in the order of their first columns."""
+
+    traffic: Traffic
+    variants: Sequence[str]
+
+    def messages(self) -> list[BrokerMessages]:
+        """The table `messages`. A received record without a peer came from a client."""
+        rows: dict[tuple[int, str, str], list[int]] = {}
+        for activity, amount in self.traffic.amounts.items():
+            event, neighbour = activity.event, activity.peer is not None
+            if event not in (Event.RECEIVED, Event.SENT, Event.DELIVERED):
+                continue
+            row = rows.setdefault((activity.variant, activity.node, activity.kind or "control"), [0] * 6)
+            if event is Event.RECEIVED:
+                row[neighbour] += amount.records
+                row[4] += amount.bytes
+            elif event is Event.SENT:
+                row[2] += amount.records
+                row[5] += amount.bytes
+            else:
+                row[3] += amount.records
+        return [
+            BrokerMessages(
+                variant=self.variants[variant], broker=broker, kind=kind, from_clients=row[0], received=row[1],
+                sent=row[2], delivered=row[3], received_bytes=row[4], sent_bytes=row[5],
+            )
+            for (variant, broker, kind), row in sorted(rows.items())
+        ]  # fmt: skip
+
+    def links(self) -> list[LinkLoad]:
+        """The table `links`."""
+        rows: dict[tuple[int, str, str], tuple[Amount, Amount]] = {}
+        for activity, amount in self._of(Event.SENT):
+            key = activity.variant, activity.node, activity.peer or ""
+            every, publications = rows.setdefault(key, (Amount(), Amount()))
+            every.merge(amount)
+            if activity.kind == _PUBLISH:
+                publications.merge(amount)
+        return [
+            LinkLoad(
+                variant=self.variants[variant],
+                source=source,
+                target=target,
+                messages=every.records,
+                publications=publications.records,
+                bytes=every.bytes,
+                max_queue=_known(every.max_queue),
+                mean_wait_ms=every.duration / every.records / MILLISECOND if every.max_duration != _NEVER else None,
+                max_wait_ms=every.max_duration / MILLISECOND if every.max_duration != _NEVER else None,
+            )
+            for (variant, source, target), (every, publications) in sorted(rows.items())
+        ]
+
+    def matching(self) -> list[MatchingLoad]:
+        """The table `matching`."""
+        rows = self._summed(Event.MATCHED, lambda activity: (activity.variant, activity.node))
+        return [
+            MatchingLoad(
+                variant=self.variants[variant],
+                broker=broker,
+                operations=amount.records,
+                matches=amount.counted,
+                time_ms=amount.duration / MILLISECOND,
+            )
+            for (variant, broker), amount in sorted(rows.items())
+        ]
+
+    def drops(self, brokers: Container[str]) -> list[Drop]:
+        """The table `drops`. Refusals are taken from the clients, so that none counts twice."""
+
+        def reason(activity: Activity) -> tuple[int, str, str, str, str]:
+            return activity.variant, activity.node, activity.event, activity.kind or "", activity.reason or ""
+
+        dropped = self._summed(Event.DROPPED, reason)
+        refused = self._summed(Event.REJECTED, reason)
+        rows = dropped | {key: amount for key, amount in refused.items() if key[1] not in brokers}
+        return [
+            Drop(
+                variant=self.variants[variant],
+                node=node,
+                event=str(event),
+                kind=kind,
+                reason=text,
+                count=amount.counted,
+            )
+            for (variant, node, event, kind, text), amount in sorted(rows.items())
+        ]
+
+    def queues(self) -> list[QueueLength]:
+        """The table `queues`."""
+        return [
+            QueueLength(
+                variant=self.variants[gauge.variant],
+                broker=gauge.broker,
+                neighbour=gauge.neighbour,
+                second=gauge.second,
+                queue=waiting,
+                in_flight=in_flight,
+            )
+            for gauge, (waiting, in_flight) in sorted(self.traffic.gauges.items())
+        ]
+
+    def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
+        return ((activity, amount) for activity, amount in self.traffic.amounts.items() if activity.event is event)
+
+    def _summed(self, event: Event, key: Callable[[Activity], _Key]) -> dict[_Key, Amount]:
+        rows: dict[_Key, Amount] = {}
+        for activity, amount in self._of(event):
+            rows.setdefault(key(activity), Amount()).merge(amount)
+        return rows
 
 
-def _is(event: Event) -> Column:
-    return F.col("event") == event.value
-
-
-def _total(column: str, condition: Column) -> Column:
-    return F.coalesce(F.sum(F.when(condition, F.col(column))), F.lit(0))
+def _known(maximum: int) -> int | None:
+    return None if maximum == _NEVER else maximum

@@ -1,4 +1,4 @@
-"""Log records per second through the Spark analysis: `python -m benchmarks.analysis [--records N] [--master URL]`.
+"""Log records per second through the analysis: `python -m benchmarks.analysis [--records N] [--engine spark|plain]`.
 
 The log is synthetic and deterministic: a binary tree of 30 brokers, 20 publishers and 30 subscribers, publications of
 seven attributes, every message of every hop logged as brokers and drivers log it, two variants alike but for queueing.
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.run import analyze_in
-from analysis.run_directory import open_run
+from analysis.engines import Engine, PlainEngine, RunningSpark
+from analysis.run import analyze
 from analysis.session import LOCAL_MASTER, open_session
 from broker_service.trace import Event, PredicateRecord, TraceRecord
 from topology.files import save
@@ -166,6 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=TARGET_RECORDS)
     parser.add_argument("--master", default=LOCAL_MASTER)
+    parser.add_argument("--engine", choices=("spark", "plain"), action="append", help="default: both")
     options = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="brokerlab-benchmark-"))
     try:
@@ -173,18 +174,29 @@ def main() -> None:
         synthetic.write()
         size = sum(file.stat().st_size for file in (scratch / "run" / "logs").iterdir())
         print(f"{synthetic.written:,} records ({size / 1e6:.0f} MB), {synthetic.publications:,} publications")
-        run, begin = open_run(scratch / "run"), time.perf_counter()
-        with open_session(options.master, log_bytes=size) as session:
-            started = time.perf_counter()
-            summary = analyze_in(session, run, lambda what: print(f"  {time.perf_counter() - started:5.1f} s  {what}"))
-            seconds = time.perf_counter() - started
+        for engine in options.engine or ("spark", "plain"):
+            if engine == "plain":
+                _measure("plain Python", PlainEngine(), synthetic)
+                continue
+            begin = time.perf_counter()
+            with open_session(options.master) as session:
+                print(f"Spark started in {time.perf_counter() - begin:.1f} s")
+                _measure(f"Spark, {options.master}", RunningSpark(session), synthetic)
     finally:
         shutil.rmtree(scratch)
+
+
+def _measure(name: str, engine: Engine, synthetic: SyntheticRun) -> None:
+    started = time.perf_counter()
+    summary = analyze(
+        synthetic.directory, engine, lambda what: print(f"  {time.perf_counter() - started:5.1f} s  {what}")
+    )
+    seconds = time.perf_counter() - started
     delivered = sum(variant.delivery.delivered for variant in summary.variants)
     if not summary.correct or delivered != synthetic.notifications:
         raise SystemExit(f"wrong: verdict {summary.delivery}, {delivered:,} of {synthetic.notifications:,} delivered")
     print(
-        f"session start {started - begin:.1f} s; analysis {seconds:.1f} s: {synthetic.written / seconds:,.0f} records/s"
+        f"{name}: analysis {seconds:.1f} s: {synthetic.written / seconds:,.0f} records/s"
         f" (target: {TARGET_RECORDS:,} records in {TARGET_SECONDS:.0f} s)"
     )
 

@@ -10,10 +10,10 @@ import plotly.io
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
-from pyspark.sql import SparkSession
 
 from analysis.report import figures, words
-from analysis.report.data import ReportData, VariantFidelity, read_report_data
+from analysis.report.data import ReportData, read_report_data
+from analysis.run_directory import VariantFidelity
 from analysis.summary import VariantSummary
 
 PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
@@ -47,9 +47,9 @@ class LinkRow:
     ok: bool
 
 
-def build_report(session: SparkSession, directory: Path) -> Path:
+def build_report(directory: Path) -> Path:
     """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
-    data = read_report_data(session, directory)
+    data = read_report_data(directory)
     target = directory / "report" / "index.html"
     target.parent.mkdir(exist_ok=True)
     part = target.with_name(".index.html.part")

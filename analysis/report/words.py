@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from analysis.comparison import Comparison
-from analysis.report.data import ReportData, VariantFidelity
+from analysis.report.data import ReportData
+from analysis.run_directory import VariantFidelity
 from analysis.summary import CORRECT, UNJUDGED, Delivery
 from topology.model import Overlay
 
@@ -28,6 +29,7 @@ def delivery_sentence(delivery: Delivery) -> str:
         f"{delivery.lost:,} of {delivery.expected:,} expected notifications never came" if delivery.lost else "",
         f"{delivery.duplicate:,} came more than once" if delivery.duplicate else "",
         f"{delivery.spurious:,} went to clients that must not get them" if delivery.spurious else "",
+        f"{delivery.reordered:,} came after a later one, though routing promises order" if delivery.reordered else "",
     ]
     sentence = "; ".join(part for part in found if part)
     return sentence[0].upper() + sentence[1:] + "."

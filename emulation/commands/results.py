@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from analysis.engines import SparkEngine
 from analysis.errors import AnalysisError, AnalysisHostError
 from analysis.report import build_report
 from analysis.run import analyze
-from analysis.session import LOCAL_MASTER, open_session
 from analysis.summary import CORRECT, UNJUDGED, Delivery, Summary, VariantSummary
 from emulation import fidelity
 from emulation.commands.exit_codes import ExitCode
@@ -29,7 +29,7 @@ def analyze_run(run: Path, master: str | None) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
     console = Console(highlight=False)
     with analysis_errors_translated(), telling(console) as tell:
-        summary = analyze(run, master or LOCAL_MASTER, tell)
+        summary = analyze(run, SparkEngine(master), tell)
     judged = fidelity.read(run) if (run / "fidelity.json").exists() else None
     print_verdicts(console, summary, judged)
     return exit_code(summary, judged)
@@ -38,9 +38,9 @@ def analyze_run(run: Path, master: str | None) -> ExitCode:
 def report_run(run: Path) -> ExitCode:
     """`brokerlab report`: makes the page of an analysed run. Raises `UserError`s."""
     console = Console(highlight=False)
-    with analysis_errors_translated(), telling(console) as tell, open_session() as session:
+    with analysis_errors_translated(), telling(console) as tell:
         tell("drawing the report")
-        page = build_report(session, run)
+        page = build_report(run)
     console.print(f"report: {page}", markup=False, soft_wrap=True)
     return ExitCode.CORRECT
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.engines import RunningSpark
 from analysis.report import build_report
-from analysis.run import analyze_in
-from analysis.run_directory import open_run
+from analysis.run import analyze
 from analysis.session import check_java
 from emulation.clean import clean
 from emulation.commands.background_spark import BackgroundSpark
@@ -120,11 +120,10 @@ def _short(reason: str) -> str:
 def _analyse(outcome: Outcome, spark: BackgroundSpark, console: Console, request: Request) -> ExitCode:
     page: Path | None = None
     with telling(console) as tell:
-        session = spark.session()
-        summary = analyze_in(session, open_run(outcome.directory), tell)
+        summary = analyze(outcome.directory, RunningSpark(spark.session()), tell)
         if request.report:
             tell("drawing the report")
-            page = build_report(session, outcome.directory)
+            page = build_report(outcome.directory)
     print_verdicts(console, summary, outcome.fidelity)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
     if page is not None:

@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.comparison import compare
+from analysis.comparison import Block, compare
+
+MILLISECOND = 1_000_000
 
 
-def blocks(count: int, factor: float) -> list[tuple[int | None, int, float, float]]:
-    return [(number, 2, 20.0 + number, factor * (20.0 + number)) for number in range(count)]
+def blocks(count: int, factor: float) -> dict[int | None, Block]:
+    return {
+        number: Block(2, (20 + number) * MILLISECOND, round(factor * (20 + number) * MILLISECOND))
+        for number in range(count)
+    }
 
 
 def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
@@ -18,7 +23,7 @@ def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
 
 
 def test_the_interval_holds_the_difference_and_repeats_with_the_seed() -> None:
-    noisy = [(number, 1, 10.0, 8.0 + number % 5) for number in range(40)]
+    noisy = {number: Block(1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)}
     compared = compare("fixed", "dynamic", noisy, seed=3)
     assert compared.interval is not None and compared.relative_difference is not None
     low, high = compared.interval
@@ -31,5 +36,5 @@ def test_the_interval_holds_the_difference_and_repeats_with_the_seed() -> None:
 
 def test_few_blocks_give_no_interval_and_no_pairs_no_difference() -> None:
     assert compare("fixed", "dynamic", blocks(4, 0.5), seed=1).interval is None
-    nothing = compare("fixed", "dynamic", [], seed=1)
+    nothing = compare("fixed", "dynamic", {}, seed=1)
     assert (nothing.pairs, nothing.relative_difference, nothing.reference_mean_ms) == (0, None, None)

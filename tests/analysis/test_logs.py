@@ -4,63 +4,83 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from pyspark.sql import SparkSession
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analysis.logs import count_torn, log_loss, read_lines, records_of
-from analysis.run_directory import open_run
-from analysis.schema import spark_schema
-from broker_service.trace import Event, TraceRecord
-from tests.analysis.history import joined, write_run
+from analysis.logs import divide, read_piece
+from analysis.schema import arrow_schema
+from analysis.tables import Notification
+from broker_service.trace import TraceRecord
 
 RECORD = b'{"time":1,"node":"B1","variant":"base","event":"received"}\n'
 START = b'{"time":2,"node":"B1","variant":"base","event":"started","count":2}\n'
+WRONG_TYPE = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":"many"}\n'
+NO_TIME = b'{"node":"B1","variant":"base","event":"received"}\n'
 
 
-def test_damaged_lines_are_counted_by_how_they_came_about(spark: SparkSession, tmp_path: Path) -> None:
-    directory = write_run(tmp_path / "run", [joined("base")])
-    whole = sum(len(log.read_bytes().splitlines()) for log in (directory / "logs").iterdir())
-    no_time = b'{"node":"B1","variant":"base","event":"received"}\n'
-    wrong_type = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":"many"}\n'
-    (directory / "logs" / "B1.jsonl").write_bytes(RECORD + RECORD[:20] + b"\n" + START + RECORD + RECORD[:31])
-    (directory / "logs" / "B2.jsonl").write_bytes(b"what?\n" + RECORD + no_time + wrong_type)
-    run = open_run(directory)
-    lines = read_lines(spark, run)
-    loss = log_loss(lines, run)
-    assert (loss.records, loss.torn, loss.malformed) == (whole + 4, 2, 3)
-    assert records_of(lines).count() == whole + 4
+def counted(file: Path, share_bytes: int) -> tuple[int, int, int]:
+    """Records, torn lines, malformed ones."""
+    blocks = [block for share in divide([file], share_bytes) for piece in share for block in read_piece(piece)]
+    return (
+        sum(len(block.records) for block in blocks),
+        sum(block.torn for block in blocks),
+        sum(block.malformed for block in blocks),
+    )
 
 
-def test_a_record_survives_the_way_through_spark(spark: SparkSession, tmp_path: Path) -> None:
-    history = joined("base").publish("P:ü", price=1e-7)
-    lines = read_lines(spark, open_run(write_run(tmp_path / "run", [history])))
-    rows = [row.asDict(recursive=True) for row in records_of(lines).collect()]
-    found = [msgspec.convert({k: v for k, v in row.items() if v is not None}, TraceRecord) for row in rows]
-    assert sorted(map(msgspec.json.encode, found)) == sorted(map(msgspec.json.encode, history.records))
-
-
+@pytest.mark.parametrize("share_bytes", [1, 7, 60, 1000])
 @pytest.mark.parametrize(
-    ("content", "torn"),
+    ("content", "records", "torn", "malformed"),
     [
-        (b"", 0),
-        (RECORD, 0),
-        (RECORD[:-1], 0),
-        (RECORD + RECORD[:-9], 1),
-        (RECORD[:9] + b"\n" + START, 1),
-        (RECORD[:9] + b"\n" + RECORD, 0),
-        (RECORD + START, 0),
+        (b"", 0, 0, 0),
+        (RECORD, 1, 0, 0),
+        (RECORD[:-1], 1, 0, 0),
+        (RECORD + RECORD[:-9], 1, 1, 0),
+        (RECORD[:9] + b"\n" + START, 1, 1, 0),
+        (RECORD[:9] + b"\n" + RECORD, 1, 0, 1),
+        (RECORD + START, 2, 0, 0),
+        (RECORD + RECORD[:20] + b"\n" + START + RECORD + RECORD[:31], 3, 2, 0),
+        (b"what?\n" + RECORD + NO_TIME + WRONG_TYPE, 1, 0, 3),
     ],
 )
-def test_a_torn_line_is_the_last_or_followed_by_a_start(tmp_path: Path, content: bytes, torn: int) -> None:
+def test_damaged_lines_are_counted_by_how_they_came_about(
+    tmp_path: Path, content: bytes, records: int, torn: int, malformed: int, share_bytes: int
+) -> None:
     (tmp_path / "B1.jsonl").write_bytes(content)
-    assert count_torn(tmp_path / "B1.jsonl") == torn
+    assert counted(tmp_path / "B1.jsonl", share_bytes) == (records, torn, malformed)
 
 
-def test_the_schema_has_every_field_of_the_record() -> None:
-    names = [field.encode_name for field in msgspec.structs.fields(TraceRecord)]
-    assert spark_schema(TraceRecord).fieldNames() == names
-    assert not spark_schema(TraceRecord)["time"].nullable
-    assert spark_schema(TraceRecord)["hops"].nullable
-    assert Event("received") is Event.RECEIVED
+@given(lengths=st.lists(st.integers(0, 40), max_size=30), share_bytes=st.integers(1, 300))
+def test_every_line_is_read_once_however_a_file_is_divided(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[int], share_bytes: int
+) -> None:
+    records = [
+        TraceRecord(time=number, node="n" * length, variant="base", event="received")  # type: ignore[arg-type]
+        for number, length in enumerate(lengths)
+    ]
+    file = tmp_path_factory.mktemp("logs") / "B1.jsonl"
+    file.write_bytes(msgspec.json.Encoder().encode_lines(records))
+    shares = divide([file], share_bytes)
+    assert all(piece.end - piece.start <= share_bytes for share in shares for piece in share)
+    read = [
+        record.time for share in shares for piece in share for block in read_piece(piece) for record in block.records
+    ]
+    assert read == list(range(len(lengths)))
+
+
+def test_small_files_share_a_task(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.jsonl" for number in range(5)]
+    for file in files:
+        file.write_bytes(RECORD)
+    assert [len(share) for share in divide(files, 2 * len(RECORD))] == [2, 2, 1]
+
+
+def test_a_table_has_every_field_of_its_struct() -> None:
+    names = [field.encode_name for field in msgspec.structs.fields(Notification)]
+    schema = arrow_schema(Notification)
+    assert schema.names == names
+    assert not schema.field("variant").nullable
+    assert schema.field("hops").nullable
 
 
 def test_a_type_without_a_column_is_refused() -> None:
@@ -68,4 +88,4 @@ def test_a_type_without_a_column_is_refused() -> None:
         both: int | str
 
     with pytest.raises(TypeError, match="one type"):
-        spark_schema(Odd)
+        arrow_schema(Odd)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from analysis.run import analyze_in
-from analysis.run_directory import open_run
+from analysis.engines import PlainEngine
+from analysis.run import analyze
 from analysis.summary import Delivery, Summary
 from broker_service.trace import Event
 from tests.analysis.history import EXPENSIVE, STOCK, History, joined, predicate, write_run
@@ -181,18 +180,18 @@ CASES = [
         ["correct"],
         2,
         2,
-        {"published": 2, "reordered": 1},
+        {"published": 2, "overtaken": 1},
     ),
     Case(joined("nothing published"), ["unjudged"], 0, 0, {"published": 0}),
 ]
 BY_NAME = {case.history.variant: case for case in CASES}
-COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "unconfirmed")
+COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "overtaken", "unconfirmed")
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Summary:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Summary:
     directory = write_run(tmp_path_factory.mktemp("histories") / "run", [case.history for case in CASES])
-    return analyze_in(spark, open_run(directory))
+    return analyze(directory, PlainEngine())
 
 
 def delivery(judged: Summary, name: str) -> Delivery:
@@ -224,14 +223,14 @@ def test_each_defect_has_an_example(judged: Summary) -> None:
     assert found["spurious"].detail == "no subscription matches"
     assert "refused" in delivery(judged, "rejected without a reason").examples[0].detail
     overtaken = delivery(judged, "overtaken").examples
-    assert [(example.defect, example.publication) for example in overtaken] == [("reordered", "P:1")]
+    assert [(example.defect, example.publication) for example in overtaken] == [("overtaken", "P:1")]
 
 
-def test_ten_examples_of_a_defect_are_enough(spark: SparkSession, tmp_path: Path) -> None:
+def test_ten_examples_of_a_defect_are_enough(tmp_path: Path) -> None:
     history = joined("base")
     for number in range(25):
         history.publish(f"P:{number:02}", 105 + number)
-    summary = analyze_in(spark, open_run(write_run(tmp_path / "run", [history], fidelity=None)))
+    summary = analyze(write_run(tmp_path / "run", [history], fidelity=None), PlainEngine())
     assert summary.variants[0].delivery.lost == 25
     assert [e.publication for e in summary.variants[0].delivery.examples] == [f"P:{number:02}" for number in range(10)]
     assert summary.fidelity == summary.variants[0].fidelity == "UNKNOWN"

@@ -4,11 +4,11 @@ import errno
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from analysis import run as analysis_run
+from analysis.engines import PlainEngine
 from analysis.errors import AnalysisHostError, RunDirectoryError
-from analysis.run import analyze, analyze_in
+from analysis.run import analyze
 from analysis.run_directory import open_run
 from analysis.summary import read_summary
 from tests.analysis.history import joined, write_run
@@ -23,7 +23,7 @@ def test_a_run_is_read(directory: Path) -> None:
     run = open_run(directory)
     assert run.brokers == ("B1", "B2", "B3")
     assert [variant.name for variant in run.manifest.variants] == ["base"]
-    assert run.fidelity.of("base") == "VALID"
+    assert run.fidelity.verdict_on("base") == "VALID"
     assert [file.name for file in run.log_files] == ["driver.jsonl"]
 
 
@@ -31,18 +31,18 @@ def test_a_run_is_read(directory: Path) -> None:
 def test_a_directory_that_is_no_run_is_named(directory: Path, missing: str) -> None:
     (directory / missing).unlink()
     with pytest.raises(RunDirectoryError, match=f"not a run directory, it has no {missing}"):
-        analyze(directory)
+        analyze(directory, PlainEngine())
 
 
 def test_what_is_wrong_with_a_run_is_named(directory: Path) -> None:
     with pytest.raises(RunDirectoryError, match="no such run directory"):
-        analyze(directory / "nowhere")
+        analyze(directory / "nowhere", PlainEngine())
     (directory / "manifest.json").write_text('{"run_id": 7, "variants": []}')
     with pytest.raises(RunDirectoryError, match=r"manifest\.json.*run_id"):
-        analyze(directory)
+        analyze(directory, PlainEngine())
     (directory / "manifest.json").write_text('{"run_id": "x", "variants": []}')
     with pytest.raises(RunDirectoryError, match="none began"):
-        analyze(directory)
+        analyze(directory, PlainEngine())
 
 
 def test_a_run_without_logs_or_summary_says_so(directory: Path) -> None:
@@ -50,13 +50,13 @@ def test_a_run_without_logs_or_summary_says_so(directory: Path) -> None:
         read_summary(directory)
     (directory / "logs" / "driver.jsonl").unlink()
     with pytest.raises(RunDirectoryError, match="no logs"):
-        analyze(directory)
+        analyze(directory, PlainEngine())
 
 
-def test_a_full_disk_is_one_line(directory: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_line(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(analysis_run, "write_summary", full)
     with pytest.raises(AnalysisHostError, match="no space left on the disk"):
-        analyze_in(spark, open_run(directory))
+        analyze(directory, PlainEngine())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import SparkSession
 
+from analysis.engines import PlainEngine
 from analysis.errors import RunDirectoryError
 from analysis.results import read_table
-from analysis.run import analyze_in
+from analysis.run import analyze
 from analysis.run_directory import RunDirectory, open_run
 from analysis.summary import Summary, read_summary
 from analysis.tables import (
@@ -92,13 +92,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 
 
 @pytest.fixture(scope="module")
-def summary(spark: SparkSession, run: RunDirectory) -> Summary:
-    return analyze_in(spark, run)
+def summary(run: RunDirectory) -> Summary:
+    return analyze(run.path, PlainEngine())
 
 
 @pytest.fixture(scope="module")
-def notifications(spark: SparkSession, run: RunDirectory, summary: Summary) -> dict[tuple[str, str, str], Notification]:
-    table = read_table(spark, run.results, Notification)
+def notifications(run: RunDirectory, summary: Summary) -> dict[tuple[str, str, str], Notification]:
+    table = read_table(run.results, Notification)
     return {(row.variant, row.publication, row.client): row for row in table}
 
 
@@ -123,18 +123,18 @@ def test_a_way_is_followed_hop_by_hop(notifications: dict[tuple[str, str, str], 
     }
 
 
-def test_expected(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
+def test_expected(run: RunDirectory, summary: Summary) -> None:
     table = {
         (row.variant, row.publication, row.client): (row.right, row.notifications, row.defect)
-        for row in read_table(spark, run.results, Expectation)
+        for row in read_table(run.results, Expectation)
     }
     assert table["fixed", "P:1", "S"] == ("must", 1, None)
     assert table["fixed", "P:3", "S"] == ("must", 0, "lost")
     assert len(table) == 7
 
 
-def test_messages_and_links(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
-    messages = {(row.variant, row.broker): row for row in read_table(spark, run.results, BrokerMessages)}
+def test_messages_and_links(run: RunDirectory, summary: Summary) -> None:
+    messages = {(row.variant, row.broker): row for row in read_table(run.results, BrokerMessages)}
     assert messages["fixed", "B1"] == BrokerMessages(
         variant="fixed", broker="B1", kind="publish", from_clients=3, received=0, sent=2, delivered=0,
         received_bytes=270, sent_bytes=200,
@@ -144,7 +144,7 @@ def test_messages_and_links(spark: SparkSession, run: RunDirectory, summary: Sum
         1,
         1,
     )
-    links = {(row.variant, row.source, row.target): row for row in read_table(spark, run.results, LinkLoad)}
+    links = {(row.variant, row.source, row.target): row for row in read_table(run.results, LinkLoad)}
     assert links["fixed", "B2", "B3"] == LinkLoad(
         variant="fixed", source="B2", target="B3", messages=1, publications=1, bytes=100, max_queue=3,
         mean_wait_ms=3.0, max_wait_ms=3.0,
@@ -155,21 +155,21 @@ def test_messages_and_links(spark: SparkSession, run: RunDirectory, summary: Sum
     ]
 
 
-def test_queues_keep_the_largest_of_each_second(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
-    table = read_table(spark, run.results, QueueLength)
+def test_queues_keep_the_largest_of_each_second(run: RunDirectory, summary: Summary) -> None:
+    table = read_table(run.results, QueueLength)
     assert sorted((row.second, row.queue, row.in_flight) for row in table) == [(21, 9, 1), (22, 2, 1)]
 
 
-def test_delays(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
-    over_time = {(row.variant, row.second): row for row in read_table(spark, run.results, DelayOverTime)}
+def test_delays(run: RunDirectory, summary: Summary) -> None:
+    over_time = {(row.variant, row.second): row for row in read_table(run.results, DelayOverTime)}
     assert over_time["dynamic", 10].notifications == 2
     assert over_time["dynamic", 10].mean_ms == pytest.approx((29 + 30) / 2)
     assert over_time["dynamic", 10].max_ms == pytest.approx(30)
-    by_hops = {(row.variant, row.hops): row for row in read_table(spark, run.results, DelayByHops)}
+    by_hops = {(row.variant, row.hops): row for row in read_table(run.results, DelayByHops)}
     assert by_hops["fixed", 2].p50_ms == pytest.approx(520)
     assert by_hops["fixed", 2].queueing_share == pytest.approx(4 / 520)
     assert by_hops["dynamic", 1].queueing_share == pytest.approx(1 / 29), "only ways that are known count"
-    for row in read_table(spark, run.results, DelayDistribution):
+    for row in read_table(run.results, DelayDistribution):
         assert row.upper_ms == pytest.approx(row.lower_ms * 10**0.05)
         if row.variant == "fixed":
             assert any(row.lower_ms <= delay < row.upper_ms for delay in (8.0, 520.0))
@@ -180,8 +180,8 @@ def test_delays(spark: SparkSession, run: RunDirectory, summary: Summary) -> Non
     assert delay.queueing_share == pytest.approx(5 / 528)
 
 
-def test_matching_shows_where_content_is_compared(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
-    table = {(row.variant, row.broker): row for row in read_table(spark, run.results, MatchingLoad)}
+def test_matching_shows_where_content_is_compared(run: RunDirectory, summary: Summary) -> None:
+    table = {(row.variant, row.broker): row for row in read_table(run.results, MatchingLoad)}
     assert table["fixed", "B1"].time_ms == pytest.approx(6.0)
     first, second = (variant.matching for variant in summary.variants)
     assert (first.operations, first.publication_messages, first.share) == (3, 6, 0.5)
@@ -189,11 +189,11 @@ def test_matching_shows_where_content_is_compared(spark: SparkSession, run: RunD
     assert (second.most_brokers, second.at_several_brokers) == (2, 1)
 
 
-def test_drops_and_phases(spark: SparkSession, run: RunDirectory, summary: Summary) -> None:
-    assert read_table(spark, run.results, Drop) == [
+def test_drops_and_phases(run: RunDirectory, summary: Summary) -> None:
+    assert read_table(run.results, Drop) == [
         Drop(variant="fixed", node="B1", event="dropped", kind="publish", reason="output queue full", count=1)
     ]
-    phases = [row for row in read_table(spark, run.results, PhaseTimes) if row.variant == "fixed"]
+    phases = [row for row in read_table(run.results, PhaseTimes) if row.variant == "fixed"]
     assert [(row.phase, row.start_s, row.end_s) for row in phases] == [
         ("join", -20.0, 0.0),
         ("run", 0.0, 60.0),
@@ -215,7 +215,7 @@ def test_the_summary_is_on_disk_as_returned(run: RunDirectory, summary: Summary)
     assert (lost.publication, lost.reached, lost.detail) == (
         "P:3",
         ["B1"],
-        "it arrived at 1 broker(s), and never at the client",
+        "dropped at B1: output queue full",
     )
 
 
@@ -227,6 +227,6 @@ def test_each_table_is_one_file_and_nothing_else_is_left(run: RunDirectory, summ
     }  # fmt: skip
 
 
-def test_a_table_that_was_not_made_is_an_error_that_says_how(spark: SparkSession, run: RunDirectory) -> None:
+def test_a_table_that_was_not_made_is_an_error_that_says_how(run: RunDirectory) -> None:
     with pytest.raises(RunDirectoryError, match="brokerlab analyze"):
-        read_table(spark, run.path / "elsewhere", Notification)
+        read_table(run.path / "elsewhere", Notification)

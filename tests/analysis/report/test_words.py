@@ -7,7 +7,7 @@ import pytest
 
 from analysis.comparison import Comparison
 from analysis.report import words
-from analysis.report.data import FidelityCheck, VariantFidelity
+from analysis.run_directory import FidelityCheck, VariantFidelity
 from analysis.summary import Delivery
 
 GOOD = Delivery(
@@ -22,6 +22,7 @@ GOOD = Delivery(
     spurious=0,
     spurious_causes={},
     reordered=0,
+    overtaken=0,
     unconfirmed=0,
     examples=[],
 )

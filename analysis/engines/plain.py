@@ -1,0 +1,49 @@
+"""The engine that is plain Python: one process, one stage after another, nothing to install and nothing to start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Generic, TypeVar
+
+from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers
+
+_Next = TypeVar("_Next")
+
+
+class PlainEngine:
+    """Runs stages in this process. Buckets wait in memory, as bytes: about 60 for each record about a publication."""
+
+    name = "plain Python"
+
+    def open(self) -> AbstractContextManager[Workers]:
+        return nullcontext(_PlainWorkers())
+
+
+class _PlainWorkers:
+    parallelism = 1
+
+    def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
+        return _PlainExchange(stage(one) for one in inputs)
+
+
+class _PlainExchange(Generic[Tally]):
+    """Holds what a stage left in buckets, once its tallies are taken."""
+
+    def __init__(self, outputs: Iterator[Output[Tally]]) -> None:
+        self._outputs = outputs
+        self._buckets: dict[int, list[bytes]] = {}
+
+    def tallies(self) -> Iterator[Tally]:
+        for output in self._outputs:
+            for number, part in output.parts.items():
+                self._buckets.setdefault(number, []).append(part)
+            yield output.tally
+
+    def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
+        return _PlainExchange(stage(bucket) for bucket in self._emptied())
+
+    def _emptied(self) -> Iterator[Bucket]:
+        """Each bucket is forgotten as soon as the stage has it."""
+        for number in sorted(self._buckets):
+            yield Bucket(number, self._buckets.pop(number))

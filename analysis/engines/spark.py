@@ -1,0 +1,104 @@
+"""The engine that is Spark: stages are tasks in Python workers, buckets are partitions of Spark's own shuffle.
+
+Spark schedules, repeats what failed, and moves and spills the bytes; it never looks into them. So no plan is generated
+and compiled, and the driver holds tallies only. A worker opens log files itself, so a cluster must share the run
+directory (as it must to write results). The tallies of a stage travel in one partition of its shuffle, beside the
+buckets: asking for them runs the stage, and what the shuffle wrote is still there for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import SparkSession
+
+_Next = TypeVar("_Next")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """Starts Spark for one analysis; it ends with it."""
+
+    master: str | None = None
+    """Null: this host's processors."""
+    name: str = "Spark"
+
+    @contextmanager
+    def open(self) -> Iterator[Workers]:
+        from analysis.session import LOCAL_MASTER, open_session  # noqa: PLC0415 - half a second, for Spark alone
+
+        with open_session(self.master or LOCAL_MASTER) as session:
+            yield _SparkWorkers(session.sparkContext)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSpark:
+    """Uses a session that somebody else opened and will close."""
+
+    session: SparkSession
+    name: str = "Spark"
+
+    def open(self) -> AbstractContextManager[Workers]:
+        return nullcontext(_SparkWorkers(self.session.sparkContext))
+
+
+class _SparkWorkers:
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+
+    @property
+    def parallelism(self) -> int:
+        return int(self._context.defaultParallelism)
+
+    def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
+        shared = self._context.broadcast(stage)
+
+        def work(shares: Iterable[Input]) -> Iterator[tuple[int, Any]]:
+            for one in shares:
+                yield from _delivered(shared.value(one), buckets)
+
+        return _SparkExchange(self._context.parallelize(inputs, max(1, len(inputs))).mapPartitions(work), buckets)
+
+
+class _SparkExchange(Generic[Tally]):
+    def __init__(self, outputs: RDD[tuple[int, Any]], buckets: int) -> None:
+        self._buckets = buckets
+        self._shuffled = outputs.partitionBy(buckets + 1, _as_it_is)
+
+    def tallies(self) -> Iterator[Tally]:
+        found = self._shuffled.context.runJob(self._shuffled, _values, [self._buckets])
+        return iter(found)
+
+    def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
+        shared = self._shuffled.context.broadcast(stage)
+        side = self._buckets
+
+        def work(number: int, pairs: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, Any]]:
+            parts = (part for _, part in pairs)
+            first = next(parts, None)
+            if number == side or first is None:
+                return ()
+            return _delivered(shared.value(Bucket(number, chain((first,), parts))), buckets)
+
+        return _SparkExchange(self._shuffled.mapPartitionsWithIndex(work), buckets)
+
+
+def _delivered(output: Output[Any], buckets: int) -> Iterator[tuple[int, Any]]:
+    yield from output.parts.items()
+    yield buckets, output.tally
+
+
+def _as_it_is(number: int) -> int:
+    return number
+
+
+def _values(pairs: Iterable[tuple[int, Any]]) -> Iterable[Any]:
+    return (value for _, value in pairs)

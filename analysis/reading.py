@@ -1,0 +1,203 @@
+"""The first stage: log files to counts, client operations, faults, and sightings of publications in buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from analysis.engines.interface import Output
+from analysis.logs import LogLoss, Piece, read_piece
+from analysis.phases import second_of
+from analysis.sightings import (
+    Arrived,
+    Compared,
+    Dropped,
+    Left,
+    Notified,
+    Published,
+    Refused,
+    Sighting,
+    bucket_of,
+    encode,
+    encode_content,
+)
+from analysis.traffic import COUNTED, Gauge, Traffic
+from broker_service.trace import Event, PredicateRecord, TraceRecord
+
+_PUBLISH = "publish"
+_DECLARED = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE})
+_ANSWERED = frozenset({Event.CONFIRMED, Event.REJECTED})
+_OUTAGES = frozenset({Event.FAULT, Event.HEALED})
+_SESSION = frozenset({Event.LINK_UP, Event.LINK_DOWN})
+
+
+class Place(NamedTuple):
+    """Where a record stands: its time, then its place in the logs, which tells the order of what was simultaneous."""
+
+    time: int
+    file: str
+    offset: int
+    line: int
+
+
+class Declared(NamedTuple):
+    """A client's (un)subscription or (un)advertisement, or the answer to one."""
+
+    at: Place
+    variant: int
+    event: Event
+    kind: str
+    """Which operation: the event's own value, or what the answer is to."""
+    client: str
+    id: str
+    node: str
+    """The driver that speaks for the client."""
+    broker: str | None
+    predicates: tuple[PredicateRecord, ...]
+
+
+class Outage(NamedTuple):
+    """Something broke or came back: a broker or a link (node is empty), or the session of a driver with a broker."""
+
+    at: Place
+    variant: int
+    node: str
+    what: str
+    """The broker, or `A-B`."""
+    broken: bool
+
+
+@dataclass(slots=True)
+class ReadTally:
+    """All that is small in the logs."""
+
+    records: int = 0
+    torn: int = 0
+    malformed: int = 0
+    traffic: Traffic = field(default_factory=Traffic)
+    declared: list[Declared] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
+
+    def merge(self, other: ReadTally) -> None:
+        self.records += other.records
+        self.torn += other.torn
+        self.malformed += other.malformed
+        self.traffic.merge(other.traffic)
+        self.declared += other.declared
+        self.outages += other.outages
+
+    @property
+    def loss(self) -> LogLoss:
+        return LogLoss(records=self.records, torn=self.torn, malformed=self.malformed)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Reads a share of the logs. Records of variants that the manifest does not know are counted and left."""
+
+    variants: Mapping[str, int]
+    """The number of each variant."""
+    run_starts: Sequence[int | None]
+    brokers: frozenset[str]
+    buckets: int
+
+    def __call__(self, share: Sequence[Piece]) -> Output[ReadTally]:
+        tally = ReadTally()
+        buckets: list[list[Sighting]] = [[] for _ in range(self.buckets)]
+        for piece in share:
+            for block in read_piece(piece):
+                tally.records += len(block.records)
+                tally.torn += block.torn
+                tally.malformed += block.malformed
+                self._read(block.records, tally, buckets)
+                self._read_declared(block.records, piece.file, block.offset, tally)
+        return Output(tally, {number: encode(seen) for number, seen in enumerate(buckets) if seen})
+
+    def _read(self, records: Sequence[TraceRecord], tally: ReadTally, buckets: list[list[Sighting]]) -> None:
+        """What there is most of."""
+        variants, traffic, several = self.variants, tally.traffic, self.buckets
+        for record in records:
+            variant = variants.get(record.variant)
+            if variant is None:
+                continue
+            event = record.event
+            if event in COUNTED:
+                traffic.add(variant, record)
+            elif event is Event.QUEUE:
+                self._read_gauge(variant, record, traffic)
+                continue
+            id = record.id
+            if id is not None and (record.kind is None or record.kind == _PUBLISH):
+                sighting = _sighting(variant, id, event, record)
+                if sighting is not None:
+                    buckets[bucket_of(id, several)].append(sighting)
+
+    def _read_gauge(self, variant: int, record: TraceRecord, traffic: Traffic) -> None:
+        """One without a peer is of messages that wait for service, not of an output queue."""
+        second = second_of(record.time, self.run_starts[variant])
+        if record.peer is not None and second is not None:
+            gauge = Gauge(variant, record.node, record.peer, second)
+            traffic.add_gauge(gauge, record.queue or 0, record.count or 0)
+
+    def _read_declared(self, records: Sequence[TraceRecord], file: str, offset: int, tally: ReadTally) -> None:
+        """What there is little of: what clients said and were answered, and what broke."""
+        for line, record in enumerate(records):
+            event = record.event
+            if event in _DECLARED:
+                kind = event.value
+            elif event in _ANSWERED and record.kind in _DECLARED:
+                kind = record.kind
+            elif event in _OUTAGES or event in _SESSION:
+                self._read_outage(record, Place(record.time, file, offset, line), tally)
+                continue
+            else:
+                continue
+            variant = self.variants.get(record.variant)
+            if variant is None or record.node in self.brokers or record.client is None or record.id is None:
+                continue
+            at = Place(record.time, file, offset, line)
+            predicates = tuple(record.predicates or ())
+            tally.declared.append(
+                Declared(at, variant, event, kind, record.client, record.id, record.node, record.peer, predicates)
+            )
+
+    def _read_outage(self, record: TraceRecord, at: Place, tally: ReadTally) -> None:
+        """Links between brokers that break without a fault are the brokers' own affair; a client's session is not."""
+        variant, event = self.variants.get(record.variant), record.event
+        if variant is None or record.peer is None:
+            return
+        if event in _OUTAGES:
+            tally.outages.append(Outage(at, variant, "", record.peer, event is Event.FAULT))
+        elif record.node not in self.brokers:
+            tally.outages.append(Outage(at, variant, record.node, record.peer, event is Event.LINK_DOWN))
+
+
+def _sighting(variant: int, id: str, event: Event, record: TraceRecord) -> Sighting | None:
+    """What there is most of comes first."""
+    match event:
+        case Event.RECEIVED:
+            return Arrived(variant, id, record.time, record.node, record.peer, record.hops)
+        case Event.SENT:
+            return Left(variant, id, record.time, record.node, record.peer, record.duration)
+        case Event.NOTIFIED if record.client is not None:
+            return Notified(variant, id, record.time, record.client, record.peer, record.hops)
+        case Event.MATCHED:
+            return Compared(variant, id, record.time, record.node)
+        case _:
+            return _rare_sighting(variant, id, event, record)
+
+
+def _rare_sighting(variant: int, id: str, event: Event, record: TraceRecord) -> Sighting | None:
+    match event:
+        case Event.PUBLISH:
+            content = encode_content(record.numbers, record.strings)
+            return Published(
+                variant, id, record.time, record.client, record.intended, content, record.node, record.peer
+            )
+        case Event.REJECTED:
+            return Refused(variant, id)
+        case Event.DROPPED:
+            return Dropped(variant, id, record.time, record.node, record.text or "no reason given")
+        case _:
+            return None
