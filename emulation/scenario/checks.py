@@ -8,6 +8,7 @@ import msgspec
 
 from broker_service.language import ContentError
 from broker_service.routing import PROTOCOLS
+from emulation.faults import FaultError, plan
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
 from emulation.scenario.model import Scenario
@@ -27,6 +28,7 @@ def problems(scenario: Scenario) -> Iterator[Problem]:
     yield from _placements(scenario, overlay)
     yield from _individual_times(scenario)
     yield from _operations(scenario, overlay)
+    yield from _faults(scenario, overlay)
 
 
 def _routing(scenario: Scenario) -> Iterator[Problem]:
@@ -97,6 +99,14 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             if (key := (item.client, item.verb, item.id)) in taken:
                 yield Problem((*path, "id"), f"{item.client} has used the id {item.id!r} already")
             taken.add(key)
+
+
+def _faults(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    timeline = scenario.timeline
+    try:
+        plan(scenario.faults, overlay, join=timeline.join, run=timeline.run, seed=scenario.seed)
+    except FaultError as error:
+        yield Problem(("faults", error.index, error.field), error.message)
 
 
 def _generated_clients(scenario: Scenario) -> frozenset[str]:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError, fiel
 
 from broker_service.config import Limits
 from broker_service.service_time import ServiceTime
+from emulation.scenario.faults import FaultItem
 from emulation.scenario.fields import dotted, set_field
 from emulation.scenario.messages import Problem, describe
 from emulation.scenario.section import Count, Name, Section
@@ -125,6 +126,8 @@ class Scenario(Section):
     """The phases of a run."""
     brokers: Brokers = Brokers()
     """What each broker may use."""
+    faults: tuple[FaultItem, ...] = ()
+    """What goes wrong on purpose: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
     vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
     """Fields by dotted path and the values each takes: one variant of the run for every combination."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0

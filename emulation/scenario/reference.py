@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import PROTOCOLS
-from emulation.scenario import service_time, topology, workload
+from emulation.scenario import faults, service_time, topology, workload
 from emulation.scenario.model import BrokerLimits, Brokers, Routing, Scenario, Timeline
 from emulation.scenario.section import Section
 
@@ -38,6 +38,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "brokers": Brokers,
     "brokers.service_time": service_time.ServiceTimeDistribution,
     "brokers.limits": BrokerLimits,
+    "faults[]": faults.FaultItem,
+    "faults[].partition": faults.OneWay,
 }
 """Where each section stands in a scenario, and its model."""
 

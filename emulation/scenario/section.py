@@ -14,17 +14,27 @@ UNKNOWN_FIELD = "unknown_field"
 
 
 class Section(BaseModel):
-    """A mapping of known fields. A field's docstring is what the documentation says of it."""
+    """A mapping of known fields. A field's docstring is what the documentation says of it.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=False)
+    A field whose name is a word of Python's has an alias, which is what it is called in files.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        validate_default=False,
+        serialize_by_alias=True,
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_fields(cls, data: Any) -> Any:
         if isinstance(data, dict) and cls.model_config.get("extra") == "forbid":
+            known = [field.alias or name for name, field in cls.model_fields.items()]
             for name in data:
-                if name not in cls.model_fields:
-                    problem = f"unknown field {name!r}{suggestion(str(name), cls.model_fields)}"
+                if name not in known:
+                    problem = f"unknown field {name!r}{suggestion(str(name), known)}"
                     # The braces keep pydantic from taking the message for a template.
                     raise PydanticCustomError(UNKNOWN_FIELD, "{problem}", {"problem": problem, "field": name})
         return data

@@ -1,0 +1,325 @@
+"""The `faults` section: what goes wrong on purpose, when, and for how long."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, WithJsonSchema, model_validator
+
+from emulation.faults.conditions import (
+    ClockJumped,
+    Condition,
+    Corrupted,
+    Cut,
+    Degraded,
+    Down,
+    Kind,
+    LinkChange,
+    Paused,
+    Slowed,
+    Throttled,
+    Way,
+)
+from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
+from emulation.faults.targets import Targets
+from emulation.faults.times import Count, Counter, Moment, Phase, When
+from emulation.scenario.section import Count as Number
+from emulation.scenario.section import Section
+from emulation.scenario.service_time import ServiceTimeField, service_time
+from emulation.scenario.units import BIT_RATE, DURATION, Duration, Share
+from topology import BrokerId
+
+_MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
+_COUNT = re.compile(r"(?P<number>[1-9]\d{0,11})\s+(?P<counter>[a-z]+)", re.ASCII)
+
+
+def _moment(value: object) -> Moment:
+    if isinstance(value, Moment):
+        return value
+    match = _MOMENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return Moment(DURATION.parse(value))
+    if match["phase"] not in [phase.value for phase in Phase]:
+        raise ValueError(f"no phase is called {match['phase']!r}: write 60s, join+5s or run+10s")
+    return Moment(DURATION.parse(match["offset"]) if match["offset"] else 0.0, Phase(match["phase"]))
+
+
+def _count(value: object) -> Count:
+    if isinstance(value, Count):
+        return value
+    match = _COUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    counters = [counter.value for counter in Counter]
+    if match is None or match["counter"] not in counters:
+        raise ValueError(f"expected a count of {' or '.join(counters)}, such as 1000 notifications; got {value!r}")
+    return Count(int(match["number"]), Counter(match["counter"]))
+
+
+def _list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _form(value: Any) -> str:
+    return "one way" if isinstance(value, Mapping | OneWay) else "groups"
+
+
+def _shown(title: str, *examples: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "title": title, "examples": list(examples)})
+
+
+Time = Annotated[
+    Moment,
+    BeforeValidator(_moment),
+    PlainSerializer(lambda moment: f"{moment.phase.value}+{DURATION.format(moment.seconds)}"),
+    _shown("time", "60s", "run+10s"),
+]
+Counted = Annotated[
+    Count,
+    BeforeValidator(_count),
+    PlainSerializer(lambda count: f"{count.number} {count.counter.value}"),
+    _shown("count", "1000 notifications", "500 publications"),
+]
+BitRate = Annotated[
+    float, BeforeValidator(BIT_RATE.parse), PlainSerializer(BIT_RATE.format), _shown("bandwidth", "1mbit")
+]
+_Texts = Annotated[
+    tuple[Annotated[str, Field(strict=True, min_length=1)], ...], BeforeValidator(_list), Field(min_length=1)
+]
+BrokerTexts = Annotated[_Texts, _shown("brokers", "B7", "[B1, B2]", "hub", "random(3)")]
+LinkTexts = Annotated[_Texts, _shown("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
+Groups = Annotated[
+    tuple[_Texts, ...], Field(min_length=2), _shown("groups of brokers", "[[B1, B2], rest]", "[hub, random(2), rest]")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """Which further fields go with a verb."""
+
+    needed: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    some_of: tuple[str, ...] = ()
+    free: tuple[str, ...] = ("lasts",)
+
+    def check(self, item: FaultItem, verb: str) -> None:
+        """Raises `ValueError` for a field too many or too few."""
+        given = [name for name in _ANY_SETTING if getattr(item, name) is not None]
+        known = {*self.needed, *self.one_of, *self.some_of, *self.free}
+        if strange := [name for name in given if name not in known]:
+            raise ValueError(f"`{_written(strange[0])}` does not go with {verb}")
+        if missing := [name for name in self.needed if name not in given]:
+            raise ValueError(f"{verb} needs {' and '.join(f'`{name}`' for name in missing)}")
+        if self.one_of and len([name for name in self.one_of if name in given]) != 1:
+            raise ValueError(f"{verb} needs exactly one of {', '.join(self.one_of)}")
+        if self.some_of and not any(name in given for name in self.some_of):
+            raise ValueError(f"{verb} needs at least one of {', '.join(self.some_of)}")
+
+
+_SETTINGS: Mapping[str, _Settings] = {
+    "kill": _Settings(),
+    "stop": _Settings(),
+    "restart": _Settings(free=()),
+    "pause": _Settings(),
+    "resume": _Settings(free=()),
+    "slow": _Settings(one_of=("cpu", "service_time")),
+    "clock_jump": _Settings(needed=("by",), free=()),
+    "partition": _Settings(),
+    "link_down": _Settings(),
+    "link_up": _Settings(free=()),
+    "flap": _Settings(needed=("down", "up"), free=("lasts", "times")),
+    "degrade": _Settings(some_of=("delay", "jitter", "loss", "bandwidth")),
+    "corrupt": _Settings(needed=("share",)),
+    "heal": _Settings(free=()),
+}
+"""The verbs, and what goes with each."""
+_LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
+_OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt"})
+_ANY_SETTING = (
+    "lasts",
+    "cpu",
+    "service_time",
+    "by",
+    "down",
+    "up",
+    "times",
+    "delay",
+    "jitter",
+    "loss",
+    "bandwidth",
+    "share",
+)
+
+
+def _written(name: str) -> str:
+    """A field as it is called in the file."""
+    return FaultItem.model_fields[name].alias or name
+
+
+class OneWay(Section):
+    """A partition in one direction: what some brokers send does not reach the others; the reverse does."""
+
+    source: BrokerTexts = Field(alias="from")
+    """Those that are not heard."""
+    target: BrokerTexts = Field(alias="to")
+    """Those that do not hear them. One of the two may be `rest`."""
+
+
+Partition = Annotated[
+    Annotated[Groups, Tag("groups")] | Annotated[OneWay, Tag("one way")],
+    Discriminator(_form),
+]
+
+
+class FaultItem(Section):
+    """One fault, or the end of one. Exactly one verb says what; `at` or `after` says when."""
+
+    at: Time | None = None
+    """From the begin of the join phase, or of the phase named: `60s`, `run+10s`."""
+    after: Counted | None = None
+    """As soon as so much has been counted, over all clients: `1000 notifications`."""
+    lasts: Duration | None = Field(default=None, alias="for")
+    """How long it lasts; without it, until a later entry ends it. Whatever lasts is healed before the drain phase."""
+
+    kill: BrokerTexts | None = None
+    """Ends brokers as a crash does (SIGKILL); `for` restarts them."""
+    stop: BrokerTexts | None = None
+    """Ends brokers in order (SIGTERM); `for` restarts them."""
+    restart: BrokerTexts | None = None
+    """Starts brokers that were killed or stopped, with empty tables."""
+    pause: BrokerTexts | None = None
+    """Freezes brokers; their connections stay open."""
+    resume: BrokerTexts | None = None
+    """Ends a pause."""
+    slow: BrokerTexts | None = None
+    """Makes brokers slow: give `cpu` or `service_time`."""
+    clock_jump: BrokerTexts | None = None
+    """Lets brokers' clocks leap ahead `by` a time."""
+    partition: Partition | None = None
+    """Cuts every link between groups of brokers, one of which may be `rest`; `{from: B1, to: rest}` cuts one way."""
+    link_down: LinkTexts | None = None
+    """Links that carry nothing; `B1->B2` cuts one way."""
+    link_up: LinkTexts | None = None
+    """Ends what cut these links, a partition too."""
+    flap: LinkTexts | None = None
+    """Links that are `down` and `up` in turn, for a time or so many `times`."""
+    degrade: LinkTexts | None = None
+    """Links that get another `delay`, `jitter`, `loss` or `bandwidth`."""
+    corrupt: LinkTexts | None = None
+    """Links that damage a `share` of the frames, which TCP sends again."""
+    heal: Literal["all"] | None = None
+    """`all`: ends everything that lasts."""
+
+    cpu: Annotated[float, Field(gt=0)] | None = None
+    """For `slow`: cores that the broker may use, as a quota."""
+    service_time: ServiceTimeField | None = None
+    """For `slow`: work added to each message, instead of `brokers.service_time`."""
+    by: Duration | None = None
+    """For `clock_jump`."""
+    down: Duration | None = None
+    """For `flap`."""
+    up: Duration | None = None
+    """For `flap`."""
+    times: Number | None = None
+    """For `flap`: how often it goes down."""
+    delay: Duration | None = None
+    """For `degrade`: one way."""
+    jitter: Duration | None = None
+    """For `degrade`."""
+    loss: Share | None = None
+    """For `degrade`."""
+    bandwidth: BitRate | None = None
+    """For `degrade`."""
+    share: Share | None = None
+    """For `corrupt`."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> FaultItem:
+        verbs = [verb for verb in _SETTINGS if getattr(self, verb) is not None]
+        if len(verbs) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(_SETTINGS)}; got {', '.join(verbs) or 'none'}")
+        if (self.at is None) == (self.after is None):
+            raise ValueError("needs `at` or `after`, and not both")
+        verb = verbs[0]
+        _SETTINGS[verb].check(self, verb)
+        return self
+
+    @model_validator(mode="after")
+    def _flaps_in_time(self) -> FaultItem:
+        if self.times is not None and self.lasts is not None:
+            raise ValueError("give `for` or `times`, and not both")
+        if self.flap is not None and not (self.down and self.up):
+            raise ValueError("`down` and `up` must be more than 0")
+        return self
+
+    @property
+    def verb(self) -> str:
+        return next(verb for verb in _SETTINGS if getattr(self, verb) is not None)
+
+    @property
+    def when(self) -> When:
+        when = self.at or self.after
+        assert when is not None
+        return when
+
+    def program(self, targets: Targets) -> Program:
+        """What is to happen, on these targets. Raises `TargetError`."""
+        if self.verb in _LIFTING:
+            return self._lift(targets)
+        conditions = tuple(self._conditions(targets))
+        if self.flap is not None:
+            return Repeat(Sequence((Hold(conditions, self.down), Wait(self.up or 0.0))), self._times())
+        return Hold(conditions, 0.0 if self.clock_jump is not None else self.lasts)
+
+    def _lift(self, targets: Targets) -> Lift:
+        named = getattr(self, self.verb)
+        match self.verb:
+            case "link_up":
+                return Lift(Cut, frozenset(targets.ways(named)))
+            case "heal":
+                return Lift()
+        return Lift(Down if self.restart is not None else Paused, frozenset(targets.brokers(named)))
+
+    def _conditions(self, targets: Targets) -> Iterable[Condition]:
+        if self.partition is not None:
+            return map(Cut, self._parted(targets, self.partition))
+        named = getattr(self, self.verb)
+        if self.verb in _OF_LINKS:
+            return map(self._link_condition, targets.ways(named))
+        return map(self._broker_condition, targets.brokers(named))
+
+    def _times(self) -> int | None:
+        """How often a link goes down: as often as that begins within `for`."""
+        if self.lasts is None:
+            return self.times
+        return max(1, math.ceil(self.lasts / ((self.down or 0.0) + (self.up or 0.0))))
+
+    def _parted(self, targets: Targets, partition: OneWay | tuple[tuple[str, ...], ...]) -> tuple[Way, ...]:
+        if isinstance(partition, OneWay):
+            return targets.one_way(partition.source, partition.target)
+        return targets.partition(partition)
+
+    def _broker_condition(self, broker: BrokerId) -> Condition:
+        match self.verb:
+            case "kill":
+                return Down(broker, Kind.KILL)
+            case "stop":
+                return Down(broker, Kind.STOP)
+            case "pause":
+                return Paused(broker)
+            case "clock_jump":
+                return ClockJumped(broker, self.by or 0.0)
+        if self.cpu is not None:
+            return Throttled(broker, self.cpu)
+        assert self.service_time is not None
+        return Slowed(broker, service_time(self.service_time))
+
+    def _link_condition(self, way: Way) -> Condition:
+        match self.verb:
+            case "degrade":
+                return Degraded(way, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth))
+            case "corrupt":
+                return Corrupted(way, self.share or 0.0)
+        return Cut(way)

@@ -1,0 +1,105 @@
+"""From actions to deeds and log records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_service.service_time import ServiceTime
+from broker_service.trace import Event, Recorder, TraceRecord
+from emulation.faults import Action, Kind, Way, perform
+from topology import LinkProperties
+
+AB, BA, BC = Way("B1", "B2"), Way("B2", "B1"), Way("B2", "B3")
+SLOWER = LinkProperties(delay=0.5)
+SERVICE = ServiceTime(mean=0.01)
+
+
+class Deeds:
+    """Notes every call; each takes a second."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, ...]] = []
+        self.now = 0
+        self.records: list[TraceRecord] = []
+        self.node, self.variant = "emulator", "base"
+
+    def clock(self) -> int:
+        return self.now
+
+    def write(self, record: TraceRecord) -> None:
+        self.records.append(record)
+
+    def __getattr__(self, name: str) -> Any:
+        def deed(*arguments: Any) -> None:
+            self.now += 1_000_000_000
+            self.done.append((name, *arguments))
+
+        return deed
+
+    def told(self) -> list[tuple[str, str | None, str | None]]:
+        return [(record.event.value, record.text, record.peer) for record in self.records]
+
+
+def done(*actions: Action) -> Deeds:
+    deeds = Deeds()
+    assert list(perform(actions, deeds, Recorder(deeds, deeds.clock), deeds.clock)) == list(actions)
+    return deeds
+
+
+@pytest.mark.parametrize(
+    ("action", "deed"),
+    [
+        (Action(Kind.KILL, False, "B1"), ("kill", "B1")),
+        (Action(Kind.STOP, False, "B1"), ("stop", "B1")),
+        (Action(Kind.RESTART, True, "B1"), ("restart", "B1")),
+        (Action(Kind.PAUSE, False, "B1"), ("pause", "B1")),
+        (Action(Kind.RESUME, True, "B1"), ("resume", "B1")),
+        (Action(Kind.THROTTLE, False, "B1", 0.5), ("throttle", "B1", 0.5)),
+        (Action(Kind.UNTHROTTLE, True, "B1"), ("throttle", "B1", None)),
+        (Action(Kind.SLOW, False, "B1", SERVICE), ("slow", "B1", SERVICE)),
+        (Action(Kind.FULL_SPEED, True, "B1"), ("slow", "B1", None)),
+        (Action(Kind.CLOCK_JUMP, False, "B1", 60.0), ("jump_clock", "B1", 60.0)),
+        (Action(Kind.LINK_DOWN, False, AB), ("cut", AB)),
+        (Action(Kind.LINK_UP, True, AB), ("restore", AB)),
+        (Action(Kind.DEGRADE, False, AB, SLOWER), ("change", AB, SLOWER)),
+        (Action(Kind.RECOVER, True, AB, SLOWER), ("change", AB, SLOWER)),
+        (Action(Kind.CORRUPT, False, AB, 0.1), ("corrupt", AB, 0.1)),
+        (Action(Kind.CLEAN, True, AB, SLOWER), ("corrupt", AB, 0.0)),
+    ],
+)
+def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any, ...]) -> None:
+    deeds = done(action)
+    assert deeds.done == [deed]
+    event = "healed" if action.heals else "fault"
+    assert deeds.told() == [(event, action.kind.value, str(action.target))]
+    assert (deeds.records[0].time, deeds.records[0].duration) == (1_000_000_000, 1_000_000_000)
+
+
+def test_a_clock_that_goes_evenly_needs_no_deed() -> None:
+    deeds = done(Action(Kind.CLOCK_STEADY, True, "B1"))
+    assert deeds.done == []
+    assert deeds.told() == [("healed", "clock_steady", "B1")]
+
+
+def test_both_directions_of_a_link_are_one_record() -> None:
+    cut = [Action(Kind.LINK_DOWN, False, way) for way in (AB, BA, BC)]
+    deeds = done(*cut, Action(Kind.LINK_UP, True, AB), Action(Kind.RECOVER, True, BA, SLOWER))
+    assert deeds.told() == [
+        ("fault", "link_down", "B1-B2"), ("fault", "link_down", "B2->B3"),
+        ("healed", "link_up", "B1->B2"), ("healed", "recover", "B2->B1"),
+    ]  # fmt: skip
+    assert deeds.records[0].duration == 2_000_000_000
+
+
+def test_what_fails_is_not_written_down() -> None:
+    deeds = Deeds()
+    with pytest.raises(ValueError, match="throttle of a broker, with None"):
+        list(perform([Action(Kind.THROTTLE, False, "B1")], deeds, Recorder(deeds, deeds.clock), deeds.clock))
+    assert deeds.records == []
+
+
+def test_records_are_faults_of_the_node_that_injects() -> None:
+    record = done(Action(Kind.KILL, False, "B7")).records[0]
+    assert (record.event, record.node, record.variant) == (Event.FAULT, "emulator", "base")

@@ -1,0 +1,222 @@
+"""The injector in virtual time: which actions come out when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.service_time import ServiceTime
+from emulation.faults import Action, Count, Counter, Counts, FaultInjector, Kind, Way
+from emulation.faults.conditions import (
+    ClockJumped,
+    Condition,
+    Corrupted,
+    Cut,
+    Degraded,
+    Down,
+    LinkChange,
+    Paused,
+    Slowed,
+    Throttled,
+)
+from emulation.faults.planning import Entry, Schedule
+from emulation.faults.programs import Hold, Lift, Program, Repeat, Wait
+from emulation.faults.programs import Sequence as Then
+from tests.emulation.faults.overlays import overlay_of
+from topology import LinkProperties
+
+SECOND = 1_000_000_000
+OVERLAY = overlay_of(("B1", "B2"), ("B2", "B3"), ("B3", "B1"), delay=0.01, rate=1e6)
+OWN = LinkProperties(delay=0.01, rate=1e6)
+AB, BA = Way("B1", "B2"), Way("B2", "B1")
+KILL, STOP = Down("B1", Kind.KILL), Down("B1", Kind.STOP)
+
+
+def injector(*entries: tuple[float | Count, Program]) -> FaultInjector:
+    """Faults that start so many seconds after the begin, or at a count."""
+    made = [
+        Entry(start if isinstance(start, Count) else round(start * SECOND), program, "fault")
+        for start, program in entries
+    ]
+    return FaultInjector(Schedule(tuple(made)), OVERLAY)
+
+
+def played(faults: FaultInjector, until: float) -> list[tuple[float, str]]:
+    """All actions up to a time, each at the very moment it is due, and the final heal."""
+    done = []
+    while (time := faults.next_time) is not None and time <= until * SECOND:
+        done += [(time / SECOND, str(action)) for action in faults.advance(time)]
+    return done + [(until, str(action)) for action in faults.heal()]
+
+
+def test_a_kill_and_its_restart() -> None:
+    faults = injector((2, Hold((KILL,), 5)))
+    assert faults.advance(2 * SECOND - 1) == []
+    assert not faults.in_effect
+    assert faults.advance(2 * SECOND) == [Action(Kind.KILL, False, "B1")]
+    assert faults.in_effect
+    assert faults.next_time == 7 * SECOND
+    assert faults.advance(7 * SECOND) == [Action(Kind.RESTART, True, "B1")]
+    assert not faults.in_effect
+    assert faults.next_time is None
+
+
+def test_what_lasts_is_healed_at_the_end_and_nothing_comes_after() -> None:
+    faults = injector((1, Hold((KILL, Cut(AB), Cut(BA)))), (9, Hold((Paused("B2"),))))
+    faults.advance(SECOND)
+    assert [str(action) for action in faults.heal()] == ["restart B1", "link_up B1->B2", "link_up B2->B1"]
+    assert faults.next_time is None
+    assert faults.advance(99 * SECOND) == []
+
+
+def test_a_broker_that_is_down_goes_down_no_further() -> None:
+    faults = injector((1, Hold((STOP,), 10)), (2, Hold((KILL,), 20)), (30, Hold((KILL,), 1)))
+    assert played(faults, 40) == [(1, "stop B1"), (22, "restart B1"), (30, "kill B1"), (31, "restart B1")]
+
+
+def test_a_restart_ends_a_kill_early_and_its_end_does_not_end_a_later_one() -> None:
+    faults = injector((1, Hold((KILL,), 10)), (3, Lift(Down, frozenset({"B1"}))), (5, Hold((KILL,), 60)))
+    assert played(faults, 50) == [(1, "kill B1"), (3, "restart B1"), (5, "kill B1"), (50, "restart B1")]
+
+
+def test_a_lift_leaves_other_brokers_and_other_conditions_alone() -> None:
+    both = Hold((KILL, Down("B2", Kind.KILL), Paused("B3")))
+    faults = injector((1, both), (2, Lift(Down, frozenset({"B2", "B3"}))))
+    assert played(faults, 9) == [
+        (1, "kill B1"), (1, "kill B2"), (1, "pause B3"), (2, "restart B2"), (9, "restart B1"), (9, "resume B3"),
+    ]  # fmt: skip
+
+
+def test_two_cuts_of_one_link_end_with_the_last() -> None:
+    faults = injector((1, Hold((Cut(AB), Cut(BA)), 10)), (5, Hold((Cut(AB),), 10)))
+    assert played(faults, 40) == [
+        (1, "link_down B1->B2"), (1, "link_down B2->B1"), (11, "link_up B2->B1"), (15, "link_up B1->B2"),
+    ]  # fmt: skip
+
+
+def test_degradations_add_up_and_come_off_one_by_one() -> None:
+    slower, lossy = Degraded(AB, LinkChange(delay=0.05)), Degraded(AB, LinkChange(loss=0.1, rate=1e5))
+    faults = injector((1, Hold((slower,), 10)), (2, Hold((lossy,), 3)))
+    assert faults.advance(SECOND) == [Action(Kind.DEGRADE, False, AB, LinkProperties(delay=0.05, rate=1e6))]
+    assert faults.advance(2 * SECOND) == [
+        Action(Kind.DEGRADE, False, AB, LinkProperties(delay=0.05, loss=0.1, rate=1e5))
+    ]
+    assert faults.advance(5 * SECOND) == [Action(Kind.DEGRADE, False, AB, LinkProperties(delay=0.05, rate=1e6))]
+    assert faults.advance(11 * SECOND) == [Action(Kind.RECOVER, True, AB, OWN)]
+
+
+def test_the_later_setting_counts() -> None:
+    faults = injector((1, Hold((Throttled("B1", 0.5),), 10)), (2, Hold((Throttled("B1", 0.1),), 3)))
+    settings = [action.setting for time in (1, 2, 5, 11) for action in faults.advance(time * SECOND)]
+    assert settings == [0.5, 0.1, 0.5, None]
+
+
+def test_a_broker_that_is_down_is_nothing_else() -> None:
+    slow = Slowed("B1", ServiceTime(mean=0.005))
+    faults = injector((1, Hold((Paused("B1"), slow), 30)), (2, Hold((KILL,), 5)), (3, Hold((Throttled("B1", 0.5),))))
+    assert played(faults, 40) == [
+        (1, "pause B1"), (1, "slow B1"),
+        (2, "kill B1"), (2, "resume B1"), (2, "full_speed B1"),
+        (7, "restart B1"), (7, "pause B1"), (7, "throttle B1"), (7, "slow B1"),
+        (31, "resume B1"), (31, "full_speed B1"),
+        (40, "unthrottle B1"),
+    ]  # fmt: skip
+
+
+def test_a_clock_that_jumps_twice() -> None:
+    jump = Hold((ClockJumped("B1", 60.0),), 0.0)
+    faults = injector((1, jump), (2, jump))
+    assert [time for time, action in played(faults, 9) if action == "clock_jump B1"] == [1, 2]
+
+
+def test_counts() -> None:
+    at = Count(1000, Counter.NOTIFICATIONS)
+    faults = injector((at, Hold((KILL,), 5)), (Count(3, Counter.PUBLICATIONS), Hold((Paused("B2"),))))
+    assert (faults.next_count(Counter.NOTIFICATIONS), faults.next_count(Counter.PUBLICATIONS)) == (1000, 3)
+    assert faults.advance(SECOND, Counts(999, 2)) == []
+    assert [str(action) for action in faults.advance(2 * SECOND, Counts(1017, 2))] == ["kill B1"]
+    assert faults.next_count(Counter.NOTIFICATIONS) is None
+    assert faults.advance(3 * SECOND, Counts(2000, 2)) == [], "once only"
+    assert [str(action) for action in faults.advance(7 * SECOND, Counts(3000, 3))] == ["restart B1", "pause B2"]
+
+
+def test_a_late_look_leaves_nothing_out() -> None:
+    flapping = Repeat(Then((Hold((Cut(AB),), 0.1), Wait(0.1))), 3)
+    late = injector((1, flapping)).advance(60 * SECOND)
+    assert [str(action) for action in late] == ["link_down B1->B2", "link_up B1->B2"] * 3
+
+
+def test_equal_times_keep_the_order_of_the_scenario() -> None:
+    faults = injector((1, Hold((Paused("B3"),))), (1, Hold((Paused("B1"),))), (1, Hold((Paused("B2"),))))
+    assert [str(action) for action in faults.advance(SECOND)] == ["pause B3", "pause B1", "pause B2"]
+
+
+BROKERS = st.sampled_from(["B1", "B2", "B3"])
+WAYS = st.sampled_from([Way(link.a, link.b) for link in OVERLAY.links])
+CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
+    st.builds(Down, BROKERS, st.sampled_from([Kind.KILL, Kind.STOP])),
+    st.builds(Paused, BROKERS),
+    st.builds(Throttled, BROKERS, st.sampled_from([0.1, 0.5])),
+    st.builds(Cut, WAYS),
+    st.builds(Degraded, WAYS, st.builds(LinkChange, st.none() | st.just(0.5), loss=st.none() | st.just(0.1))),
+    st.builds(Corrupted, WAYS, st.sampled_from([0.01, 0.1])),
+)
+HOLDS = st.builds(Hold, st.lists(CONDITIONS, min_size=1, max_size=3).map(tuple), st.none() | st.integers(1, 9))
+
+
+CONDITION_OF = {
+    Kind.KILL: Down, Kind.STOP: Down, Kind.RESTART: Down,
+    Kind.PAUSE: Paused, Kind.RESUME: Paused,
+    Kind.THROTTLE: Throttled, Kind.UNTHROTTLE: Throttled,
+    Kind.LINK_DOWN: Cut, Kind.LINK_UP: Cut,
+    Kind.DEGRADE: Degraded, Kind.RECOVER: Degraded,
+    Kind.CORRUPT: Corrupted, Kind.CLEAN: Corrupted,
+}  # fmt: skip
+
+
+def naive(holds: Sequence[tuple[int, Hold]], now: int) -> dict[tuple[type, Any], Any]:
+    """What is in effect at a time, from first principles: everything that holds then, in the order of its begin."""
+    here: dict[tuple[type, Any], Any] = {}
+    holding = [c for start, hold in sorted(holds, key=lambda one: one[0]) for c in hold.conditions
+               if start <= now and (hold.seconds is None or now < start + hold.seconds)]  # fmt: skip
+    down = {condition.target for condition in holding if isinstance(condition, Down)}
+    for condition in holding:
+        key = (type(condition), condition.target)
+        match condition:
+            case Down():
+                here[key] = None
+            case _ if condition.target in down:
+                continue
+            case Degraded(_, change):
+                here[key] = change.applied(here.get(key, OWN))
+            case Throttled(_, setting) | Corrupted(_, setting):
+                here[key] = setting
+            case _:
+                here[key] = None
+    return here
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), HOLDS), max_size=8))
+def test_actions_bring_about_what_holds(holds: list[tuple[int, Hold]]) -> None:
+    faults = injector(*holds)
+    actual: dict[tuple[type, Any], Any] = {}
+
+    def apply(actions: list[Action]) -> None:
+        for action in actions:
+            key = (CONDITION_OF[action.kind], action.target)
+            if action.heals:
+                assert key in actual, f"{action} heals what is not wrong"
+                del actual[key]
+            else:
+                assert key not in actual or actual[key] != action.setting, f"{action} changes nothing"
+                actual[key] = action.setting
+
+    for now in range(25):
+        apply(faults.advance(now * SECOND))
+        assert actual == naive(holds, now)
+    apply(faults.heal())
+    assert actual == {}
+    assert faults.next_time is None
