@@ -36,6 +36,8 @@ class CaseLink(Section):
     between: tuple[_NAME, _NAME]
     delay: Duration = 0.0
     """One-way, in both directions alike."""
+    jitter: Duration = 0.0
+    """How far the delay varies, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
 
 
 class _Step(Section):
@@ -106,7 +108,7 @@ class Case(Section):
         """Raises `OverlayError`."""
         links = []
         for link in self.links:
-            properties = LinkProperties(delay=link.delay)
+            properties = LinkProperties(delay=link.delay, jitter=link.jitter)
             links.append(Link(*link.between, properties, properties))
         return Overlay(self.id, tuple(map(Broker, self.brokers)), tuple(links))
 
