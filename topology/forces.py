@@ -22,7 +22,7 @@ _NEAREST = 0.01
 def settled(begin: NDArray[np.float64], links: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """Positions (a row of x and y for each node) after the forces have acted on the positions to begin with."""
     nodes = len(begin)
-    steps = _STEPS if nodes <= _SMALL else max(_STEPS_LEAST, _STEPS * _SMALL // nodes)
+    steps = _STEPS if nodes <= _SMALL else max(_STEPS_LEAST, _STEPS * _SMALL**2 // nodes**2)
     ends = np.array(links, dtype=np.int64).reshape(-1, 2)
     extent = float(np.ptp(begin, axis=0).max())
     spacing = extent / 2 / np.sqrt(nodes)
