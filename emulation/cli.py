@@ -29,13 +29,17 @@ app.add_typer(topology_app)
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 
+SparkOption = Annotated[
+    bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python: it needs no Java.")
+]
+
 _EMULATE_EXAMPLES = """
 [bold]Examples[/bold]
 
   brokerlab emulate scenarios/quickstart.yaml\n
   brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s\n
   brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7\n
-  brokerlab emulate scenarios/quickstart.yaml --runtime simulated
+  brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark
 """
 
 
@@ -60,14 +64,17 @@ def emulate(
             metavar="FILE", help="What simulated brokers' own work costs (`brokerlab calibrate`); shipped by default."
         ),
     ] = None,
+    spark: SparkOption = True,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
+    from emulation.commands.engines import BackgroundSpark, NoPreparation
     from emulation.commands.run import Request, run_scenario
 
     overrides = _overrides(set_ or [])
     if seed is not None:
         overrides["seed"] = str(seed)
-    raise typer.Exit(run_scenario(Request(scenario, overrides, runtime, links, out, report, calibration)))
+    engine = BackgroundSpark() if spark else NoPreparation()
+    raise typer.Exit(run_scenario(Request(scenario, overrides, runtime, links, out, report, calibration, engine)))
 
 
 @app.command()
@@ -76,11 +83,15 @@ def analyze(
     master: Annotated[
         str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
     ] = None,
+    spark: SparkOption = True,
 ) -> None:
     """Repeat the analysis of a run from its logs, and print its verdicts."""
+    from analysis.engines import PlainEngine, SparkEngine
     from emulation.commands.results import analyze_run
 
-    raise typer.Exit(analyze_run(run, master))
+    if master is not None and not spark:
+        raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
+    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine()))
 
 
 @app.command()
@@ -89,6 +100,36 @@ def report(run: RunArgument) -> None:
     from emulation.commands.results import report_run
 
     raise typer.Exit(report_run(run))
+
+
+_COMPARE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab compare runs/20260131T120000Z-quickstart-1a2b runs/20260131T130000Z-quickstart-3c4d\n
+  brokerlab compare RUN RUN --within delay=15%,messages=2%\n
+  brokerlab compare RUN RUN --json
+"""
+
+
+@app.command(epilog=_COMPARE_EXAMPLES)
+def compare(
+    first: RunArgument,
+    second: RunArgument,
+    *,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=SHARE,...",
+            help="Exit with 1 when a variant differs by more, or the winners differ: "
+            "delay (the mean), p50, p95, p99, messages, matching.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Set two analysed runs side by side: delays, messages, matching, deliveries, and which variant is fastest."""
+    from emulation.commands.compare import compare as compare_and_print
+
+    raise typer.Exit(compare_and_print(first, second, within, json))
 
 
 _CALIBRATE_EXAMPLES = """
@@ -155,6 +196,56 @@ def conformance(
 
     request = Request(files, runtime or [SIMULATED], protocol or [], case or [], junit)
     raise typer.Exit(run_conformance(request))
+
+
+_REPRODUCE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab reproduce tid-5a\n
+  brokerlab reproduce tid --seeds 10 --json > claims.json\n
+  brokerlab reproduce tid-5c --runtime container --seeds 2\n
+  brokerlab reproduce --list
+
+Exit codes: 0 all was measured, whatever the verdicts on claims; 1 a property was refuted or a delivery violated.
+"""
+
+
+@app.command(epilog=_REPRODUCE_EXAMPLES)
+def reproduce(
+    claims: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CLAIM", help="Claims, or what their names begin with, such as tid; all of them by default."
+        ),
+    ] = None,
+    *,
+    list_: Annotated[bool, typer.Option("--list", help="Show the claims instead of running them.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each scenario; by default each claim's own.", show_default=False)
+    ] = None,
+    runtime: Annotated[
+        str, typer.Option(help="What hosts the brokers: simulated, container or process; the last two in real time.")
+    ] = "simulated",
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Simulations side by side; as many as CPUs by default.", show_default=False),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where what was measured is kept.")] = Path("runs/reproduce"),
+    resume: Annotated[bool, typer.Option("--resume", help="Use again what an earlier run of this measured.")] = False,
+    keep_runs: Annotated[
+        bool, typer.Option("--keep-runs", help="Keep all run directories: logs of some 100 MB each.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Measure what the papers claim: published, measured over several seeds, verdict."""
+    import os
+
+    from emulation.commands.reproduce import Request, list_claims, reproduce_claims, show_json, show_table
+
+    if list_:
+        raise typer.Exit(list_claims())
+    request = Request(tuple(claims or ()), seeds, runtime, jobs or len(os.sched_getaffinity(0)), out, resume, keep_runs)
+    raise typer.Exit(reproduce_claims(request, show_json if json else show_table))
 
 
 @app.command()

@@ -1,0 +1,134 @@
+"""A run as measures see it: its variants with their tables, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from analysis.claims.model import ClaimsError
+from analysis.results import read_table
+from analysis.summary import VariantSummary, read_summary
+from analysis.tables import BrokerMessages, Notification, PhaseTimes
+from broker_service.trace import TraceRecord
+from topology import BrokerId, Overlay
+from topology.files import load
+
+RUN_PHASE = "run"
+_PUBLICATIONS = "routing.publications"
+
+
+class _Variant(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    settings: dict[str, Any] = {}
+    topology: str = "topology.json"
+
+
+class _Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    variants: list[_Variant]
+
+
+_Row = TypeVar("_Row", Notification, BrokerMessages, PhaseTimes)
+
+
+@dataclass(frozen=True)
+class MeasuredVariant:
+    """One variant of an analysed run."""
+
+    name: str
+    settings: Mapping[str, Any]
+    overlay: Overlay
+    summary: VariantSummary
+    run_seconds: float
+    """How long publishers published."""
+    notifications: tuple[Notification, ...]
+    """First notifications whose delay is known."""
+    messages: tuple[BrokerMessages, ...]
+
+    @property
+    def others(self) -> frozenset[tuple[str, str]]:
+        """The settings besides fixed or dynamic publication routing: two variants that agree in them are a pair."""
+        return frozenset((path, repr(value)) for path, value in self.settings.items() if path != _PUBLICATIONS)
+
+    def between(self, begin: float, end: float) -> tuple[Notification, ...]:
+        """Notifications of publications that were meant for this time, in seconds of the run phase."""
+        return tuple(row for row in self.notifications if row.second is not None and begin <= row.second < end)
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """An analysed run directory."""
+
+    directory: Path
+    variants: tuple[MeasuredVariant, ...]
+
+    @cached_property
+    def _by_routing(self) -> Mapping[str, tuple[MeasuredVariant, ...]]:
+        names = {str(variant.settings.get(_PUBLICATIONS, variant.name)) for variant in self.variants}
+        return {
+            name: tuple(one for one in self.variants if str(one.settings.get(_PUBLICATIONS, one.name)) == name)
+            for name in names
+        }
+
+    def of(self, routing: str) -> MeasuredVariant:
+        """The one variant with this publication routing. Raises `ClaimsError` when there is not exactly one."""
+        found = self._by_routing.get(routing, ())
+        if len(found) != 1:
+            raise ClaimsError(f"{self.directory}: {len(found)} variants with {routing} routing; one is needed")
+        return found[0]
+
+    def pairs(self) -> Iterator[tuple[MeasuredVariant, MeasuredVariant]]:
+        """Variants with fixed and with dynamic publication routing that agree in all else."""
+        dynamic = {variant.others: variant for variant in self._by_routing.get("dynamic", ())}
+        for fixed in self._by_routing.get("fixed", ()):
+            if fixed.others in dynamic:
+                yield fixed, dynamic[fixed.others]
+
+    def records(self, broker: BrokerId) -> Iterator[TraceRecord]:
+        """A broker's log, all variants; a torn last line is left out."""
+        decoder = msgspec.json.Decoder(TraceRecord)
+        with (self.directory / "logs" / f"{broker}.jsonl").open("rb") as file:
+            for line in file:
+                try:
+                    yield decoder.decode(line)
+                except msgspec.DecodeError:
+                    continue
+
+
+def open_measured(directory: Path) -> MeasuredRun:
+    """Reads an analysed run. Raises `AnalysisError` when it was not analysed."""
+    manifest = msgspec.json.decode((directory / "manifest.json").read_bytes(), type=_Manifest)
+    summaries = {summary.name: summary for summary in read_summary(directory).variants}
+    notifications = _by_variant(read_table(directory / "results", Notification))
+    messages = _by_variant(read_table(directory / "results", BrokerMessages))
+    phases = _by_variant(read_table(directory / "results", PhaseTimes))
+    return MeasuredRun(
+        directory,
+        tuple(
+            MeasuredVariant(
+                name=variant.name,
+                settings=variant.settings,
+                overlay=load(directory / variant.topology),
+                summary=summaries[variant.name],
+                run_seconds=sum(one.end_s - one.start_s for one in phases[variant.name] if one.phase == RUN_PHASE),
+                notifications=tuple(
+                    row
+                    for row in notifications.get(variant.name, ())
+                    if row.repeat == 0 and row.delay_ms is not None and row.second is not None
+                ),
+                messages=tuple(messages.get(variant.name, ())),
+            )
+            for variant in manifest.variants
+        ),
+    )
+
+
+def _by_variant(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    grouped: dict[str, list[_Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.variant, []).append(row)
+    return grouped

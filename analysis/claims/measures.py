@@ -1,0 +1,247 @@
+"""How claims are measured: one function a measure, from one seed's run to a number for each part of the claim.
+
+What words of the papers mean here is settled once:
+
+- **steady state** is the second half of the phase `run`: queues have had the first half to find their length.
+- A **mean delay** is that of first notifications, from the time a publication was meant to be published; a comparison
+  of two variants takes only pairs of publication and client that both delivered.
+- A margin (of claims of kind `order`) is positive where the statement holds, and relative, so that margins of
+  different statements can be read alike.
+
+`MEASURES` names them; a claim's recipe in `analysis/claims.yaml` chooses one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from statistics import fmean
+
+import networkx as nx
+
+from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.model import Recipe
+from analysis.claims.verdict import Measurement
+from analysis.tables import Notification
+from broker_service.trace import Event
+
+Measure = Callable[[MeasuredRun, Recipe], Measurement]
+
+STEADY_FROM = 0.5
+"""Share of the phase `run` after which it is steady."""
+GROWTH = 0.25
+"""Delays that rise by more from the middle fifth of a run to its last fifth grow without bound: had they only been
+settling, the rise would have ended; in a queue that grows at a constant rate it is 0.8."""
+SETTLED_FROM = 0.75
+"""Share of the phase `run` after which a disturbed overlay has settled again."""
+RECOVERED = 1.2
+"""A delay within this factor of the settled one has recovered,"""
+RECOVERED_SECONDS = 3
+"""once it stays there for so long."""
+
+
+def relative_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Mean delay in steady state, dynamic over fixed, minus 1 (Fig. 5(a), (b), (d) and the fully connected overlay)."""
+    fixed, dynamic = run.of("fixed"), run.of("dynamic")
+    return Measurement(values=(_relative(_steady(fixed), _steady(dynamic)),))
+
+
+def relative_delay_by_distance(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """The same for each distance in `arguments`: the fewest links between the two clients' brokers (Table 3).
+
+    Table 3 has one publisher and one subscriber at each distance; here all pairs of clients at that distance count.
+    """
+    fixed, dynamic = run.of("fixed"), run.of("dynamic")
+    far = _distances(fixed)
+
+    def at(rows: Iterable[Notification], distance: float) -> list[Notification]:
+        return [row for row in rows if row.path and far[row.path[0]][row.path[-1]] == distance]
+
+    steady_fixed, steady_dynamic = _steady(fixed), _steady(dynamic)
+    return Measurement(
+        values=tuple(_relative(at(steady_fixed, one), at(steady_dynamic, one)) for one in recipe.arguments)
+    )
+
+
+def queueing_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Share of the delay that notifications spent in the output queues of the most overloaded broker (on Fig. 5(a)).
+
+    Overloaded most is the broker in whose output queues publications waited longest in all; notifications count that
+    came through it, in steady state, with fixed routing.
+    """
+    fixed = run.of("fixed")
+    rows = [row for row in _steady(fixed) if row.path is not None]
+    waits = {broker.id: _waits(run, fixed, broker.id) for broker in fixed.overlay.brokers}
+    if not any(waits.values()):
+        return Measurement(values=(0.0 if rows else None,))
+    broker = max(waits, key=lambda name: sum(waits[name].values()))
+    waited = delayed = 0.0
+    for row in rows:
+        path = row.path or []
+        if broker in path[:-1]:
+            following = path[path.index(broker) + 1]
+            waited += waits[broker][row.publication, following]
+            delayed += row.delay_ms or 0.0
+    return Measurement(values=(waited / delayed if delayed else None,))
+
+
+def matching_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Comparisons of content over publication messages that brokers received, with dynamic routing ("Faster matching").
+
+    One comparison a message is what every broker would need that matches content anew.
+    """
+    return Measurement(values=(run.of("dynamic").summary.matching.share,))
+
+
+def redundant_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Share of advertisement messages between brokers that told the receiver nothing new (introduction).
+
+    Every broker but the first needs one message for each advertisement; the rest is redundant.
+    """
+    (variant,) = run.variants
+    rows = [row for row in variant.messages if row.kind == Event.ADVERTISE]
+    received, made = sum(row.received for row in rows), sum(row.from_clients for row in rows)
+    needed = made * (len(variant.overlay.brokers) - 1)
+    return Measurement(values=(1 - needed / received if received else None,))
+
+
+def overload(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Two margins (Fig. 5(c)): fixed routing's delays grow without bound; dynamic routing's do not.
+
+    An open-loop delay grows with the queues it waits in. Its growth, from the middle fifth of the run to the last, is
+    compared with `GROWTH`.
+    """
+    growth = {name: _growth(run.of(name)) for name in ("fixed", "dynamic")}
+    fixed, dynamic = growth["fixed"], growth["dynamic"]
+    return Measurement(
+        values=(None if fixed is None else fixed - GROWTH, None if dynamic is None else GROWTH - dynamic)
+    )
+
+
+def burst(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Three margins (Fig. 5(e)): dynamic routing's delay is smaller during the burst, recovers first, settles lower.
+
+    `arguments` are begin and end of the burst in seconds of the run phase. Recovery takes until the mean delay of a
+    second is within `RECOVERED` of the settled one and stays there.
+    """
+    begin, end = recipe.arguments
+    fixed, dynamic = run.of("fixed"), run.of("dynamic")
+    during = _relative(fixed.between(begin, end), dynamic.between(begin, end))
+    settled = _relative(_settled(fixed), _settled(dynamic))
+    slow, fast = _recovery(fixed, end), _recovery(dynamic, end)
+    sooner = None if slow is None or fast is None else (slow - fast) / max(slow, fast, 1.0)
+    return Measurement(
+        values=(None if during is None else -during, sooner, None if settled is None else -settled),
+    )
+
+
+def received_twice(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Publications that a broker got more than once from its neighbours, in any broker's log (Property 1)."""
+    violations = checked = 0
+    example = ""
+    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+        arrivals = Counter(
+            (record.variant, record.id)
+            for record in run.records(broker)
+            if record.event is Event.RECEIVED and record.kind == Event.PUBLISH and record.peer is not None
+        )
+        checked += len(arrivals)
+        for (variant, publication), times in arrivals.items():
+            if times > 1:
+                violations += 1
+                example = example or f"{variant}: {broker} received {publication} {times} times"
+    return Measurement(values=(float(violations),), checked=checked, example=example)
+
+
+def same_notified(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Pairs of publication and client notified with fixed or with dynamic routing, and not with both (Property 2).
+
+    Only where dynamic routing took another way than fixed routing has a publication surely changed its tree; so many
+    notifications count as checked.
+    """
+    violations = checked = 0
+    example = ""
+    for fixed, dynamic in run.pairs():
+        ways = {(row.publication, row.client): row.path for row in fixed.notifications}
+        others = {(row.publication, row.client): row.path for row in dynamic.notifications}
+        differing = ways.keys() ^ others.keys()
+        violations += len(differing)
+        checked += sum(others.get(pair) != way for pair, way in ways.items())
+        if differing and not example:
+            publication, client = min(differing)
+            only = fixed if (publication, client) in ways else dynamic
+            example = f"{client} got {publication} in variant {only.name} only"
+    return Measurement(values=(float(violations),), checked=checked, example=example)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "relative delay": relative_delay,
+    "relative delay by distance": relative_delay_by_distance,
+    "queueing share": queueing_share,
+    "matching share": matching_share,
+    "redundant advertisements": redundant_advertisements,
+    "overload": overload,
+    "burst": burst,
+    "received twice": received_twice,
+    "same notified": same_notified,
+}
+"""Every measure by the name that recipes use."""
+
+
+def _steady(variant: MeasuredVariant) -> tuple[Notification, ...]:
+    return variant.between(STEADY_FROM * variant.run_seconds, variant.run_seconds)
+
+
+def _settled(variant: MeasuredVariant) -> tuple[Notification, ...]:
+    return variant.between(SETTLED_FROM * variant.run_seconds, variant.run_seconds)
+
+
+def _relative(reference: Iterable[Notification], variant: Iterable[Notification]) -> float | None:
+    """Mean delay of the variant over the reference's, minus 1, over the pairs that both have."""
+    delays = {(row.publication, row.client): row.delay_ms or 0.0 for row in reference}
+    pairs = [
+        (delays[row.publication, row.client], row.delay_ms or 0.0)
+        for row in variant
+        if (row.publication, row.client) in delays
+    ]
+    total = sum(before for before, _ in pairs)
+    return sum(after for _, after in pairs) / total - 1 if total else None
+
+
+def _mean(rows: Iterable[Notification]) -> float | None:
+    delays = [row.delay_ms or 0.0 for row in rows]
+    return fmean(delays) if delays else None
+
+
+def _growth(variant: MeasuredVariant) -> float | None:
+    """Mean delay of what was meant for the last fifth of the run over that of the middle fifth, minus 1."""
+    fifth = variant.run_seconds / 5
+    middle, last = _mean(variant.between(2 * fifth, 3 * fifth)), _mean(variant.between(4 * fifth, 5 * fifth))
+    return last / middle - 1 if middle and last is not None else None
+
+
+def _recovery(variant: MeasuredVariant, end: float) -> float | None:
+    """Seconds from the end of the burst to the first of `RECOVERED_SECONDS` good ones; to the run's end without any."""
+    settled = _mean(_settled(variant))
+    if settled is None:
+        return None
+    good = 0
+    for second in range(int(end), int(variant.run_seconds)):
+        mean = _mean(variant.between(second, second + 1))
+        good = good + 1 if mean is None or mean <= RECOVERED * settled else 0
+        if good == RECOVERED_SECONDS:
+            return second + 1 - RECOVERED_SECONDS - end
+    return variant.run_seconds - end
+
+
+def _distances(variant: MeasuredVariant) -> Mapping[str, Mapping[str, int]]:
+    return dict(nx.all_pairs_shortest_path_length(variant.overlay.to_networkx()))
+
+
+def _waits(run: MeasuredRun, variant: MeasuredVariant, broker: str) -> Mapping[tuple[str, str], float]:
+    """Milliseconds that each publication waited in a broker's output queue to each neighbour."""
+    waits: dict[tuple[str, str], float] = defaultdict(float)
+    for record in run.records(broker):
+        if record.event is Event.SENT and record.kind == Event.PUBLISH and record.variant == variant.name:
+            waits[record.id or "", record.peer or ""] += (record.duration or 0) / 1e6
+    return waits

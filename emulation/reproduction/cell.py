@@ -1,0 +1,79 @@
+"""One cell: a scenario with one seed is run, analysed and measured; its run directory goes unless it is to stay."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.claims import Claim, Measurement
+from analysis.claims.measured_run import open_measured
+from analysis.claims.measures import MEASURES
+from analysis.run import analyze
+from emulation.plan import Plan, make_plan
+from emulation.reproduction.plan import Cell
+from emulation.reproduction.results import CellResult, Store
+from emulation.run.directory import Outcome
+from emulation.scenario import load
+from emulation.simulation.run import simulate
+
+
+@dataclass(frozen=True, slots=True)
+class CellWork:
+    """A cell, where its result goes, and whether its run directory stays."""
+
+    cell: Cell
+    store: Store
+    keep_runs: bool
+
+    def __str__(self) -> str:
+        return f"{self.cell.experiment.name}, seed {self.cell.seed}"
+
+    @property
+    def directory(self) -> Path:
+        """Where its run directory is made."""
+        return self.store.runs / self.cell.name
+
+    def tidy(self) -> None:
+        """Removes its run directory, if it is not to stay."""
+        if not self.keep_runs:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def simulate_cell(work: CellWork) -> None:
+    """Runs a cell on the simulator. Silent, so that a worker process may call it."""
+    measure_cell(work, simulate)
+
+
+def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
+    """Runs a cell with `run`, which is given a plan and where to make the run directory, and writes its result."""
+    cell, store = work.cell, work.store
+    began = time.monotonic()
+    try:
+        work.directory.mkdir(parents=True, exist_ok=True)
+        outcome = run(make_plan(load(cell.experiment.file, {"seed": str(cell.seed)})), work.directory)
+        summary = analyze(outcome.directory, "plain")
+        result = CellResult(
+            scenario=cell.experiment.name,
+            seed=cell.seed,
+            runtime=store.runtime,
+            fingerprint=cell.experiment.fingerprint,
+            measurements=_measure(outcome.directory, cell.experiment.claims),
+            delivery=summary.delivery,
+            fidelity=summary.fidelity,
+            seconds=time.monotonic() - began,
+        )
+        store.write(cell, result)
+    finally:
+        work.tidy()
+
+
+def _measure(directory: Path, claims: tuple[Claim, ...]) -> dict[str, Measurement]:
+    run = open_measured(directory)
+    measurements = {}
+    for claim in claims:
+        assert claim.measured_by is not None
+        measurements[claim.id] = MEASURES[claim.measured_by.measure](run, claim.measured_by)
+    return measurements

@@ -1,0 +1,71 @@
+"""Runs pieces of work in processes of their own, so many at a time. Nothing is left behind, however it ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerProcess
+from typing import Generic, TypeVar
+
+Work = TypeVar("Work")
+
+
+class WorkFailedError(Exception):
+    """A process ended otherwise than by having done its work."""
+
+    def __init__(self, work: object, exit_code: int) -> None:
+        how = f"killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
+        super().__init__(f"{work}: its process was {how}")
+
+
+class WorkerProcesses(Generic[Work]):
+    """Each piece of work has one process, forked from a server that has already imported `preload`."""
+
+    def __init__(self, do: Callable[[Work], None], jobs: int, preload: Iterable[str] = ()) -> None:
+        """`do` is a function of a module; it leaves its results on disk."""
+        self._do = do
+        self._jobs = jobs
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(list(preload))
+        self._running: dict[int, tuple[Work, ForkServerProcess]] = {}
+
+    def run(self, work: Iterable[Work]) -> Generator[Work, None, None]:
+        """Yields each piece as it is done. Raises `WorkFailedError`; ends all processes when left early."""
+        waiting = iter(work)
+        try:
+            self._start(waiting)
+            while self._running:
+                for sentinel in wait(list(self._running)):
+                    assert isinstance(sentinel, int)
+                    piece, process = self._running.pop(sentinel)
+                    process.join()
+                    if process.exitcode:
+                        raise WorkFailedError(piece, process.exitcode)
+                    self._start(waiting)
+                    yield piece
+        finally:
+            self._end()
+
+    def _start(self, waiting: Iterator[Work]) -> None:
+        while len(self._running) < self._jobs:
+            piece = next(waiting, None)
+            if piece is None:
+                return
+            process = self._context.Process(target=_work, args=(self._do, piece), daemon=True)
+            process.start()
+            self._running[process.sentinel] = (piece, process)
+
+    def _end(self) -> None:
+        for _, process in self._running.values():
+            process.terminate()
+        for _, process in self._running.values():
+            process.join()
+        self._running.clear()
+
+
+def _work(do: Callable[[Work], None], piece: Work) -> None:
+    """Ctrl-C is for the parent to hear; it then ends this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    do(piece)
