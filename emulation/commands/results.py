@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.engines import SparkEngine
+from analysis.engines import Engine
 from analysis.errors import AnalysisError, AnalysisHostError
 from analysis.report import build_report
 from analysis.run import analyze
@@ -25,11 +25,11 @@ _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _REASONS_SHOWN = 4
 
 
-def analyze_run(run: Path, master: str | None) -> ExitCode:
+def analyze_run(run: Path, engine: Engine) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
     console = Console(highlight=False)
     with analysis_errors_translated(), telling(console) as tell:
-        summary = analyze(run, SparkEngine(master), tell)
+        summary = analyze(run, engine, tell)
     judged = fidelity.read(run) if (run / "fidelity.json").exists() else None
     print_verdicts(console, summary, judged)
     return exit_code(summary, judged)
@@ -52,7 +52,7 @@ def telling(console: Console) -> Iterator[Callable[[str], None]]:
         console.print("analysing the logs")
         yield lambda _: None
         return
-    with console.status("analysing: starting Spark") as status:
+    with console.status("analysing") as status:
         yield lambda what: status.update(f"analysing: {what}")
 
 

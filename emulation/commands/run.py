@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from analysis.engines import RunningSpark
 from analysis.report import build_report
 from analysis.run import analyze
-from analysis.session import check_java
 from emulation.clean import clean
-from emulation.commands.background_spark import BackgroundSpark
+from emulation.commands.engines import RunEngine
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling
 from emulation.errors import BadInputError, HostError
@@ -45,6 +43,7 @@ class Request:
     report: bool
     calibration: Path | None
     """What simulated brokers cost; the shipped file by default."""
+    engine: RunEngine
 
 
 def run_scenario(request: Request) -> ExitCode:
@@ -54,15 +53,16 @@ def run_scenario(request: Request) -> ExitCode:
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if rungs.runtime.name != "container" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
         raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
-    with analysis_errors_translated():
-        check_java()  # before the run rather than after it
-    plan = make_plan(scenario)
-    with BackgroundSpark() as spark:
+    if request.calibration is not None and not isinstance(rungs, Simulated):
+        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
+    with request.engine as engine:
+        engine.check()
+        plan = make_plan(scenario)
         try:
             if isinstance(rungs, Simulated):
                 outcome = _simulate(plan, rungs, request, console)
             else:
-                outcome = _emulate(plan, rungs, request, console, spark.begin)
+                outcome = _emulate(plan, rungs, request, console)
         except QuickStop:
             console.print("stopped at once; nothing is left running, and nothing was analysed")
             return ExitCode.INTERRUPTED
@@ -71,7 +71,7 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
         try:
             with analysis_errors_translated():
-                return _analyse(outcome, spark, console, request)
+                return _analyse(outcome, console, request)
         except KeyboardInterrupt:
             again = f"brokerlab analyze {outcome.directory}"
             console.print(
@@ -80,19 +80,18 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _emulate(plan: Plan, rungs: Rungs, request: Request, console: Console, when_over: Callable[[], None]) -> Outcome:
+def _emulate(plan: Plan, rungs: Rungs, request: Request, console: Console) -> Outcome:
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.runs:
         console.print(str(cleaned), markup=False)
-    if request.calibration is not None:
-        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
     _announce(console, plan, rungs.runtime, rungs.links)
-    return emulate(plan, rungs, request.out, console, when_over)
+    return emulate(plan, rungs, request.out, console, request.engine.begin)
 
 
 def _simulate(plan: Plan, rungs: Simulated, request: Request, console: Console) -> Outcome:
     calibration = load_calibration(request.calibration)
     _announce(console, plan, rungs.runtime, MODELLED)
+    request.engine.begin()
     with Interrupt() as interrupt:
         show = partial(display, console=console)
         return simulate(
@@ -117,10 +116,10 @@ def _short(reason: str) -> str:
     return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` tells more)")
 
 
-def _analyse(outcome: Outcome, spark: BackgroundSpark, console: Console, request: Request) -> ExitCode:
+def _analyse(outcome: Outcome, console: Console, request: Request) -> ExitCode:
     page: Path | None = None
     with telling(console) as tell:
-        summary = analyze(outcome.directory, RunningSpark(spark.session()), tell)
+        summary = analyze(outcome.directory, request.engine, tell)
         if request.report:
             tell("drawing the report")
             page = build_report(outcome.directory)
