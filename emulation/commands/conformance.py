@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Request:
 def run_conformance(request: Request) -> ExitCode:
     """Runs what was asked for, and prints as it goes. Raises `UserError`s."""
     console = Console(highlight=False)
+    # Sessions break because cases kill brokers, which is no news.
+    logging.getLogger("broker_service.client_session").setLevel(logging.ERROR)
     runtimes = _runtimes(request.runtimes)
     selection = select(read_all(request.files), request.cases, request.protocols)
     total = len(selection.relations) + len(runtimes) * (len(selection.trials) + len(selection.unknown))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -18,6 +19,8 @@ from emulation.conformance.result import Difference, Result, TablesOnTheWay, Ver
 
 RELATION = "relation"
 """Stands where a relation has no protocol."""
+
+_FAILURES_EXPLAINED = 20
 
 _MARKS = {Verdict.PASSED: ("pass", "green"), Verdict.FAILED: ("FAIL", "bold red"), Verdict.SKIPPED: ("skip", "yellow")}
 
@@ -105,11 +108,13 @@ def print_report(console: Console, results: Sequence[Result]) -> None:
     """The table, where a person reads it; the failures; and the sums."""
     if console.is_terminal and any(result.protocol for result in results):
         console.print(_table(results))
-    for result in results:
-        if result.verdict is Verdict.FAILED:
-            console.print(f"\n{line(result)}", markup=False, soft_wrap=True, style="bold")
-            for text in explanation(result):
-                console.print(f"  {text}", markup=False, soft_wrap=True)
+    failed = [result for result in results if result.verdict is Verdict.FAILED]
+    for result in failed[:_FAILURES_EXPLAINED]:
+        console.print(f"\n{line(result)}", markup=False, soft_wrap=True, style="bold")
+        for text in explanation(result):
+            console.print(f"  {text}", markup=False, soft_wrap=True)
+    if more := failed[_FAILURES_EXPLAINED:]:
+        console.print(f"\nand {len(more)} failures more: {', '.join(dict.fromkeys(each.case for each in more))}")
     console.print()
     for text in sums(results):
         console.print(text, markup=False, soft_wrap=True)
@@ -134,7 +139,7 @@ def explanation(result: Result) -> Iterator[str]:
     if result.refused:
         yield "brokers rejected:"
         yield from (f"  {reason}" for reason in result.refused)
-    for way in result.on_the_way:
+    for way in _merged(result.on_the_way):
         yield from _way(way)
     if result.protocol:
         yield f"again: --case {result.case} --protocol {result.protocol} --runtime {result.runtime}"
@@ -157,8 +162,23 @@ def _listed(notifications: Iterable[Notification]) -> str:
     return ", ".join(words) or "nothing"
 
 
+def _merged(ways: Iterable[TablesOnTheWay]) -> list[TablesOnTheWay]:
+    """Publications that met the same tables, together."""
+    merged: list[TablesOnTheWay] = []
+    for way in ways:
+        for index, former in enumerate(merged):
+            together = replace(former, publications=(*former.publications, *way.publications))
+            if together == replace(way, publications=together.publications):
+                merged[index] = together
+                break
+        else:
+            merged.append(way)
+    return merged
+
+
 def _way(way: TablesOnTheWay) -> Iterator[str]:
-    yield f"routing tables when {way.publication} had been published at {way.publisher}, to {way.subscriber}:"
+    published = ", ".join(way.publications)
+    yield f"routing tables from {way.publisher} to {way.subscriber}, when {published} had been published:"
     for broker, tables in way.tables.items():
         for name, rows in tables.items():
             yield f"  {broker}  {name.replace('_', ' ')}: {json.dumps(rows, ensure_ascii=False)}"

@@ -44,9 +44,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class TablesOnTheWay:
-    """The routing tables that a publication met, when it had been published."""
+    """The routing tables that publications met, when they had been published."""
 
-    publication: str
+    publications: tuple[str, ...]
     publisher: BrokerId
     subscriber: BrokerId
     tables: Mapping[BrokerId, Mapping[str, object]]

@@ -93,7 +93,7 @@ class _Course:
             subscriber = published.places[client]
             between = brokers_between(overlay, published.publisher, subscriber)
             tables = {broker: rows for broker, rows in published.tables.items() if broker in between}
-            yield TablesOnTheWay(id, published.publisher, subscriber, tables)
+            yield TablesOnTheWay((id,), published.publisher, subscriber, tables)
 
 
 def brokers_between(overlay: Overlay, one: BrokerId, other: BrokerId) -> frozenset[BrokerId]:
