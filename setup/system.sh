@@ -47,9 +47,17 @@ for requirement in "${REQUIREMENTS[@]}"; do
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 
-have apt-get || fail "this is not a Debian system; install by its own means what these Debian packages hold:" \
-    "${reasons[@]/#/  }"
-require_root "Installing system packages (${missing[*]})"
+# Simulated runs need Python and nothing else of the system's, so a user who cannot install anything has those.
+go_on_simulated() {
+    have_python || fail "$@"
+    printf 'set-up: %s\n' "$@" "going on without: simulated runs need none of these (see \`make doctor\`)" >&2
+    have_java || printf 'set-up: %s\n' "there is no Java for Spark: add ARGS=--no-spark to \`make emulate\`" >&2
+    exit 0
+}
+have apt-get || go_on_simulated \
+    "this is not a Debian system; install by its own means what these Debian packages hold:" "${reasons[@]/#/  }"
+[ "$(id -u)" -eq 0 ] || go_on_simulated \
+    "Installing system packages needs root: run the same command as root, or with sudo, to have" "${reasons[@]/#/  }"
 use_ca_bundle
 apt=(apt-get -q -o DPkg::Lock::Timeout=300 ${CA_BUNDLE:+-o "Acquire::https::CaInfo=$CA_BUNDLE"})
 
