@@ -6,17 +6,20 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from analysis.claims import Claim, Measurement
 from analysis.claims.measured_run import open_measured
 from analysis.claims.measures import MEASURES
+from analysis.engines import PlainEngine
 from analysis.run import analyze
 from emulation.plan import Plan, make_plan
 from emulation.reproduction.plan import Cell
 from emulation.reproduction.results import CellResult, Store
 from emulation.run.directory import Outcome
 from emulation.scenario import load
+from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 
 
@@ -43,8 +46,12 @@ class CellWork:
 
 
 def simulate_cell(work: CellWork) -> None:
-    """Runs a cell on the simulator. Silent, so that a worker process may call it."""
-    measure_cell(work, simulate)
+    """Runs a cell on the simulator. Silent, so that a worker process may call it.
+
+    A broker's work is the service time that the scenario gives it, and nothing else: what this project's own brokers
+    cost on some host has no part in reproducing a paper.
+    """
+    measure_cell(work, partial(simulate, calibration=Calibration.free()))
 
 
 def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
@@ -54,7 +61,7 @@ def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
     try:
         work.directory.mkdir(parents=True, exist_ok=True)
         outcome = run(make_plan(load(cell.experiment.file, {"seed": str(cell.seed)})), work.directory)
-        summary = analyze(outcome.directory, "plain")
+        summary = analyze(outcome.directory, PlainEngine())
         result = CellResult(
             scenario=cell.experiment.name,
             seed=cell.seed,
