@@ -127,9 +127,10 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Set two analysed runs side by side: delays, messages, matching, deliveries, and which variant is fastest."""
-    from emulation.commands.compare import compare as compare_and_print
+    from emulation.commands import compare as commands
 
-    raise typer.Exit(compare_and_print(first, second, within, json))
+    show = commands.as_json if json else commands.as_tables
+    raise typer.Exit(commands.compare(first, second, within, show))
 
 
 _CALIBRATE_EXAMPLES = """

@@ -1,0 +1,59 @@
+"""Counts of two runs: messages by kind and broker, matching, deliveries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from analysis.compare.model import Count, MessageComparison, count
+from analysis.summary import VariantSummary
+from analysis.tables import BrokerMessages
+
+WORST_BROKERS = 5
+_DELIVERY = ("published", "expected", "delivered", "optional", "lost", "duplicate", "spurious", "reordered")
+
+
+def compare_messages(first: Sequence[BrokerMessages], second: Sequence[BrokerMessages]) -> MessageComparison:
+    """What brokers received, from clients and neighbours, of each kind and each of them."""
+    kinds = [_sum_by_kind(rows) for rows in (first, second)]
+    brokers = [_sum_by_broker(rows) for rows in (first, second)]
+    cells = [_sum_by_cell(rows) for rows in (first, second)]
+    total = count("all", kinds[0].total(), kinds[1].total())
+    differing = [count(name, brokers[0][name], brokers[1][name]) for name in sorted(brokers[0] | brokers[1])]
+    differing.sort(key=lambda one: -abs(one.second - one.first))
+    misplaced = sum(abs(cells[0][cell] - cells[1][cell]) for cell in cells[0] | cells[1])
+    return MessageComparison(
+        total=total,
+        kinds=[count(kind, kinds[0][kind], kinds[1][kind]) for kind in sorted(kinds[0] | kinds[1])],
+        worst_brokers=[one for one in differing[:WORST_BROKERS] if one.first != one.second],
+        misplaced=misplaced / (total.first + total.second) if total.first + total.second else 0.0,
+    )
+
+
+def compare_matching(first: VariantSummary, second: VariantSummary) -> Count:
+    return count("matching operations", first.matching.operations, second.matching.operations)
+
+
+def compare_delivery(first: VariantSummary, second: VariantSummary) -> list[Count]:
+    return [count(name, getattr(first.delivery, name), getattr(second.delivery, name)) for name in _DELIVERY]
+
+
+def _sum_by_kind(rows: Sequence[BrokerMessages]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums[row.kind] += row.from_clients + row.received
+    return sums
+
+
+def _sum_by_broker(rows: Sequence[BrokerMessages]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums[row.broker] += row.from_clients + row.received
+    return sums
+
+
+def _sum_by_cell(rows: Sequence[BrokerMessages]) -> Counter[tuple[str, str]]:
+    sums: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        sums[row.broker, row.kind] += row.from_clients + row.received
+    return sums

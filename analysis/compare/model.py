@@ -1,0 +1,139 @@
+"""What a comparison says; written as JSON just as it is here.
+
+`first` and `second` are the two runs in the order they were given. A relative difference is second / first - 1: 0.1
+says that the second is a tenth more. It is null where the first is zero and the second is not. Intervals hold the true
+value with a confidence of 95%; they are null where a run is too short to give one.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two runs."""
+
+    directory: str
+    run_id: str
+    scenario: str
+    seed: int
+    runtime: str
+    """With the link driver, as `container, userspace`."""
+    fidelity: str
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A number from a sample."""
+
+    value: float
+    interval: tuple[float, float] | None = None
+
+
+class Statistic(msgspec.Struct, frozen=True, kw_only=True):
+    """One statistic of the delay, milliseconds."""
+
+    name: str
+    """mean, p50, p95 or p99."""
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+    """Relative."""
+
+
+class QuantileDistance(msgspec.Struct, frozen=True, kw_only=True):
+    """How far apart two distributions of delay are, over the quantiles from 1% to 99%; milliseconds."""
+
+    mean: float
+    """Mean absolute distance of equal quantiles."""
+    greatest: float
+    at: float
+    """The quantile with the greatest distance, as a share."""
+
+
+class DelayComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Delays of first notifications."""
+
+    notifications: tuple[int, int]
+    statistics: list[Statistic]
+    quantiles: QuantileDistance
+
+    def of(self, name: str) -> Statistic:
+        """The statistic of this name."""
+        return next(statistic for statistic in self.statistics if statistic.name == name)
+
+
+class Count(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of something there were in each run."""
+
+    name: str
+    first: int
+    second: int
+    difference: float | None
+    """Relative."""
+
+
+class MessageComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages that brokers received, from clients and from neighbours."""
+
+    total: Count
+    kinds: list[Count]
+    worst_brokers: list[Count]
+    """Those whose counts differ most, in messages."""
+    misplaced: float
+    """Share of all messages that would have to be at other brokers, or not at all, for the runs to be equal."""
+
+
+class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A variant that both runs have."""
+
+    name: str
+    delay: DelayComparison | None
+    """Null when a run delivered nothing."""
+    messages: MessageComparison
+    matching: Count
+    """Comparisons of one publication's content with the subscriptions of a broker."""
+    delivery: list[Count]
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """The variants of one run by their mean delay."""
+
+    by_delay: list[str]
+    """The fastest first."""
+    lead: Estimate
+    """Relative difference of the second fastest to the fastest, over the notifications that both delivered."""
+    winner: str | None
+    """The fastest, if its lead is above zero with confidence; null when no difference is shown."""
+
+
+class OrderComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the runs agree on which variant is fastest."""
+
+    first: Order
+    second: Order
+    verdict: str
+    """same winner, no difference shown (in either), shown in one run only, or different winners."""
+
+
+class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs."""
+
+    first: Side
+    second: Side
+    variants: list[VariantComparison]
+    only_first: list[str]
+    """Variants that the second run does not have."""
+    only_second: list[str]
+    order: OrderComparison | None
+    """Null with fewer than two variants in common."""
+
+
+def relative(first: float, second: float) -> float | None:
+    """second / first - 1; 0 for two zeros, None where the first alone is zero."""
+    if first == second:
+        return 0.0
+    return second / first - 1 if first else None
+
+
+def count(name: str, first: int, second: int) -> Count:
+    return Count(name=name, first=first, second=second, difference=relative(first, second))

@@ -1,0 +1,56 @@
+"""The comparison of two run directories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.compare.counts import compare_delivery, compare_matching, compare_messages
+from analysis.compare.delays import compare_delays, order, verdict
+from analysis.compare.model import OrderComparison, RunComparison, VariantComparison
+from analysis.compare.runs import AnalysedRun, Delays, read_run
+from analysis.errors import RunDirectoryError
+
+
+def compare_runs(first: Path, second: Path) -> RunComparison:
+    """Sets two analysed runs side by side, variant by variant. The same runs give the same numbers, intervals too.
+
+    Raises `RunDirectoryError` when one was not analysed, or they have no variant in common.
+    """
+    one, other = read_run(first), read_run(second)
+    common = [name for name in one.variants if name in other.variants]
+    if not common:
+        raise RunDirectoryError(
+            f"{first} and {second} have no variant in common: {', '.join(one.variants)} here, "
+            f"{', '.join(other.variants)} there; only variants of the same name can be compared"
+        )
+    return RunComparison(
+        first=one.side,
+        second=other.side,
+        variants=[_compare_variant(name, one, other) for name in common],
+        only_first=[name for name in one.variants if name not in common],
+        only_second=[name for name in other.variants if name not in common],
+        order=_compare_order(common, one, other),
+    )
+
+
+def _compare_variant(name: str, one: AnalysedRun, other: AnalysedRun) -> VariantComparison:
+    first, second = one.variants[name], other.variants[name]
+    both = [run.delays.get(name) for run in (one, other)]
+    delays = [found for found in both if found is not None]
+    return VariantComparison(
+        name=name,
+        delay=compare_delays(delays[0], delays[1], one.side.seed) if len(delays) == 2 else None,
+        messages=compare_messages(first.broker_messages, second.broker_messages),
+        matching=compare_matching(first, second),
+        delivery=compare_delivery(first, second),
+    )
+
+
+def _compare_order(common: list[str], one: AnalysedRun, other: AnalysedRun) -> OrderComparison | None:
+    delays: list[dict[str, Delays]] = [
+        {name: run.delays[name] for name in common if name in run.delays} for run in (one, other)
+    ]
+    if any(len(found) < 2 for found in delays):
+        return None
+    first, second = (order(found, one.side.seed) for found in delays)
+    return OrderComparison(first=first, second=second, verdict=verdict(first, second))

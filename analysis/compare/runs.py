@@ -1,0 +1,111 @@
+"""An analysed run, as far as a comparison needs it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from analysis.compare.model import Side
+from analysis.errors import RunDirectoryError
+from analysis.results import read_table
+from analysis.summary import Summary, VariantSummary, read_summary
+from analysis.tables import Notification
+
+BLOCK_SECONDS = 5
+"""Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""
+
+Pair = tuple[str, str]
+"""A publication and the client that was notified of it."""
+
+
+@dataclass(frozen=True)
+class Delays:
+    """First notifications of one variant, of publications that somebody made."""
+
+    pairs: list[Pair]
+    milliseconds: np.ndarray
+    blocks: np.ndarray
+    """The block of the run's time that each publication was intended in."""
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+@dataclass(frozen=True)
+class AnalysedRun:
+    """See the module."""
+
+    side: Side
+    summary: Summary
+    delays: Mapping[str, Delays]
+    """By variant."""
+
+    @property
+    def variants(self) -> dict[str, VariantSummary]:
+        """By name, in the run's order."""
+        return {variant.name: variant for variant in self.summary.variants}
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = "unknown"
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    run_id: str
+    scenario: _Named = _Named()
+    seed: int = 0
+    runtime: _Named = _Named()
+    links: _Named = _Named()
+
+
+def read_run(directory: Path) -> AnalysedRun:
+    """Raises `RunDirectoryError` when there is no such run, or it was not analysed, with the command that does it."""
+    if not directory.is_dir():
+        raise RunDirectoryError(f"{directory}: no such run directory; `brokerlab emulate` prints the path of its own")
+    file = directory / "manifest.json"
+    try:
+        manifest = msgspec.json.decode(file.read_bytes(), type=_Manifest)
+    except FileNotFoundError:
+        raise RunDirectoryError(f"{directory}: not a run directory, it has no {file.name}") from None
+    except msgspec.DecodeError as error:
+        raise RunDirectoryError(f"{file}: {error}") from error
+    summary = _summary(directory)
+    side = Side(
+        directory=str(directory),
+        run_id=manifest.run_id,
+        scenario=manifest.scenario.name,
+        seed=manifest.seed,
+        runtime=f"{manifest.runtime.name}, {manifest.links.name}",
+        fidelity=summary.fidelity,
+    )
+    return AnalysedRun(side, summary, _delays(directory))
+
+
+def _summary(directory: Path) -> Summary:
+    try:
+        return read_summary(directory)
+    except RunDirectoryError as error:
+        if "brokerlab analyze" in str(error):
+            raise
+        remedy = f"if an earlier version wrote it, `brokerlab analyze {directory}` writes it anew"
+        raise RunDirectoryError(f"{error}; {remedy}") from error
+
+
+def _delays(directory: Path) -> dict[str, Delays]:
+    rows: dict[str, list[Notification]] = defaultdict(list)
+    for row in read_table(directory / "results", Notification):
+        if row.repeat == 0 and row.delay_ms is not None:
+            rows[row.variant].append(row)
+    return {
+        variant: Delays(
+            [(row.publication, row.client) for row in found],
+            np.array([row.delay_ms for row in found], dtype=float),
+            np.array([(row.second or 0) // BLOCK_SECONDS for row in found], dtype=int),
+        )
+        for variant, found in rows.items()
+    }

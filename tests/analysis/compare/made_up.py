@@ -1,0 +1,84 @@
+"""Run directories as an analysis leaves them, with made-up numbers."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from analysis.results import write_table
+from analysis.summary import Delivery, Matching, Summary, VariantSummary, write_summary
+from analysis.tables import BrokerMessages, Notification
+
+Struct = TypeVar("Struct", bound=msgspec.Struct)
+
+
+def neutral(struct: type[Struct], **given: Any) -> Struct:
+    """A struct of zeros and empty values, but for what is given."""
+    hints = typing.get_type_hints(struct)
+    return struct(**{field.name: _neutral_value(hints[field.name]) for field in msgspec.structs.fields(struct)} | given)
+
+
+def _neutral_value(kind: Any) -> Any:
+    origin = typing.get_origin(kind)
+    if origin in (types.UnionType, typing.Union):
+        return None
+    if origin is not None:
+        return origin()
+    return neutral(kind) if issubclass(kind, msgspec.Struct) else kind()
+
+
+def messages(broker: str, kind: str = "publish", *, received: int, from_clients: int = 0) -> BrokerMessages:
+    return neutral(BrokerMessages, broker=broker, kind=kind, received=received, from_clients=from_clients)
+
+
+def notifications(variant: str, delays: Sequence[float], *, spacing: float = 0.5) -> list[Notification]:
+    """One publication each `spacing` seconds, delivered to S1 with these delays, in milliseconds."""
+    return [
+        neutral(
+            Notification,
+            variant=variant,
+            publication=f"P1:{number}",
+            client="S1",
+            delay_ms=delay,
+            second=int(number * spacing),
+        )
+        for number, delay in enumerate(delays)
+    ]
+
+
+def variant(name: str, *, rows: Sequence[BrokerMessages] = (), operations: int = 0, **delivery: int) -> VariantSummary:
+    return neutral(
+        VariantSummary,
+        name=name,
+        delivery=neutral(Delivery, **delivery),
+        matching=neutral(Matching, operations=operations),
+        broker_messages=list(rows),
+    )
+
+
+def make_run(
+    directory: Path,
+    variants: Sequence[VariantSummary],
+    delays: Mapping[str, Sequence[float]],
+    runtime: str = "simulated",
+) -> Path:
+    """Writes the run; returns its directory."""
+    directory.mkdir()
+    (directory / "results").mkdir()
+    manifest = {
+        "run_id": directory.name,
+        "scenario": {"name": "trial"},
+        "seed": 3,
+        "runtime": {"name": runtime, "reason": ""},
+        "links": {"name": "modelled", "reason": ""},
+    }
+    (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    write_summary(neutral(Summary, run_id=directory.name, fidelity="VALID", variants=list(variants)), directory)
+    rows = [row for name, values in delays.items() for row in notifications(name, values)]
+    write_table(rows, directory / "results", Notification)
+    return directory
