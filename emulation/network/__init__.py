@@ -6,7 +6,7 @@
     network.pid(broker)                  # a process in the broker's network namespace
     network.probe()                      # [LinkProbe, ...], one a direction, while links are idle
     network.probe_under_load(links)      # the same, a few packets each, while they are not
-    network.change(a, b, properties)     # of what a sends to b from now on; cut(a, b) and restore(a, b) likewise
+    network.change(a, b, properties)     # of what a sends to b from now on; cut, restore, corrupt likewise
     network.relay_statistics()           # RelayStatistics, or None without a relay
     network.check()                      # NetworkError once the relay is gone
     network.stop()

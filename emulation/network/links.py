@@ -11,7 +11,7 @@ from mininet.link import Link as MininetLink
 
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import Node, NodeInterface
-from emulation.network.relay_messages import AddLink, ChangeDirection, DirectionCounters, SetUp
+from emulation.network.relay_messages import AddLink, ChangeDirection, Corrupt, DirectionCounters, SetUp
 from emulation.network.relay_process import RelayProcess
 from topology.model import LinkProperties
 
@@ -74,6 +74,10 @@ class PlainLink(MininetLink):  # type: ignore[misc]
         """Undo `cut`."""
         raise NetworkError(f"{self.names} is a plain one: it was never cut")
 
+    def corrupt(self, side: int, share: float) -> None:
+        """Damage this share of the frames that enter at a side from now on; 0 ends that."""
+        raise NetworkError(f"{self.names} is a plain one: it cannot damage frames")
+
 
 class UserspaceLink(PlainLink):
     """A pair of TAP interfaces, made in the nodes' namespaces by the relay, which carries frames between them."""
@@ -101,6 +105,9 @@ class UserspaceLink(PlainLink):
 
     def restore(self, side: int) -> None:
         self._relay.carry_out(SetUp(self._index, side, True))
+
+    def corrupt(self, side: int, share: float) -> None:
+        self._relay.carry_out(Corrupt(self._index, side, share))
 
     def counters(self) -> tuple[DirectionCounters, DirectionCounters]:
         """What the relay has counted since the link was made: from end a to b, and from b to a."""

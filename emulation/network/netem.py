@@ -82,6 +82,7 @@ class NetemLink(PlainLink):
         self._nodes = nodes
         self._properties = [names.link.forward, names.link.backward]
         self._cut = [False, False]
+        self._corruption = [0.0, 0.0]
         super().__init__(nodes, names, NetemInterface, [{"properties": properties} for properties in self._properties])
 
     def change(self, side: int, properties: LinkProperties) -> None:
@@ -99,16 +100,21 @@ class NetemLink(PlainLink):
         self._cut[side] = False
         self._apply(side)
 
+    def corrupt(self, side: int, share: float) -> None:
+        self._corruption[side] = share
+        self._apply(side)
+
     def verify(self) -> None:
         for side in (0, 1):
             self._verify(side)
 
     def _apply(self, side: int) -> None:
         properties, name = self._properties[side], self.names.interfaces[side]
-        loss = ["loss 100"] if self._cut[side] else []
+        # What is left out keeps its value, all but the loss.
+        faults = [f"corrupt {self._corruption[side] * 100:.5f}", *(["loss 100"] if self._cut[side] else [])]
         commands = [
             f"class change dev {name} parent 5:0 classid 5:1 htb {_htb_arguments(_rate(properties))}",
-            " ".join([f"qdisc change dev {name} parent 5:1 handle 10: netem {netem_arguments(properties)}", *loss]),
+            " ".join([f"qdisc change dev {name} parent 5:1 handle 10: netem {netem_arguments(properties)}", *faults]),
         ]
         done = run_in_namespace(self._nodes[side].pid, ["tc", "-batch", "-"], "\n".join([*commands, ""]))
         if done.returncode or done.stderr:
@@ -120,7 +126,7 @@ class NetemLink(PlainLink):
         disciplines = run_in_namespace(pid, ["tc", "-json", "qdisc", "show", "dev", name])
         classes = run_in_namespace(pid, ["tc", "class", "show", "dev", name])
         found = read_shaping(disciplines.stdout, classes.stdout)
-        asked = Shaping.of(self._properties[side])
+        asked = replace(Shaping.of(self._properties[side]), corruption=self._corruption[side])
         if self._cut[side]:
             asked = replace(asked, loss=1.0)
         if found is None:
@@ -142,6 +148,8 @@ class Shaping:
     """Bits per second."""
     limit: int
     """Frames."""
+    corruption: float = 0.0
+    """Share, 0 to 1."""
 
     @classmethod
     def of(cls, properties: LinkProperties) -> Shaping:
@@ -173,6 +181,7 @@ def read_shaping(disciplines: str, classes: str) -> Shaping | None:
         loss.get("loss", 0.0),
         read_rate(words[words.index("rate") + 1]),
         options["limit"],
+        options.get("corrupt", {}).get("corrupt", 0.0),
     )
 
 

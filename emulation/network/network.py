@@ -143,6 +143,14 @@ class EmulatedNetwork:
         link, side = self._direction(source, target)
         link.restore(side)
 
+    def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None:
+        """Damage this share of the frames that `source` sends to `target` from now on; 0 ends that.
+
+        The receiver's checksums find the damage out, and TCP sends again: a corrupted frame is a lost one that arrives.
+        """
+        link, side = self._direction(source, target)
+        link.corrupt(side, share)
+
     def probe(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
         """Measure delay, jitter, rate and loss of links that carry nothing else: one probe a direction.
 

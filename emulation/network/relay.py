@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import gc
 import heapq
 import os
+import random
 import resource
 import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 
 import msgspec
 
@@ -37,6 +40,7 @@ from emulation.network.relay_messages import (
     AddLink,
     AskStatistics,
     ChangeDirection,
+    Corrupt,
     DirectionCounters,
     Done,
     LinkCounters,
@@ -45,7 +49,7 @@ from emulation.network.relay_messages import (
     Request,
     SetUp,
 )
-from emulation.network.tap import HEADER_SIZE, expect_frames, expect_segments, open_tap
+from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
 from emulation.shaping import Drop, Shaper, needs_single_frames
 from topology.model import LinkProperties
 
@@ -68,12 +72,16 @@ class Direction:
 
     __slots__ = (
         "broken",
+        "corruption",
+        "damaged",
+        "generator",
         "greatest",
         "lateness",
         "octets",
         "output",
         "read",
         "shaper",
+        "single_frames",
         "source",
         "tallies",
         "turn",
@@ -87,22 +95,42 @@ class Direction:
         self.tallies = dict.fromkeys(map(int, Drop), 0)
         self.octets = 0
         self.undeliverable = 0
+        self.damaged = 0
         self.lateness = [0] * LATENESS_BUCKETS
         self.greatest = 0
         self.broken = False
         self.turn = 0
-        self.offload(properties)
+        self.corruption = 0.0
+        self.generator = random.Random(f"{seed}/corruption")
+        self.single_frames = needs_single_frames(properties)
+        self.read: Callable[[], bytes]
+        self.offload()
 
-    def offload(self, properties: LinkProperties) -> None:
+    def offload(self) -> None:
         """Take stretches of a TCP stream as one frame where nothing notices: that makes unlimited links fast."""
-        if needs_single_frames(properties):
+        if self.corruption:
+            self.read = functools.partial(self._read_and_damage, expect_frames(self.source))
+        elif self.single_frames:
             self.read = expect_frames(self.source)
         else:
             self.read = expect_segments(self.source)
 
     def change(self, properties: LinkProperties) -> None:
         self.shaper.change(properties)
-        self.offload(properties)
+        self.single_frames = needs_single_frames(properties)
+        self.offload()
+
+    def corrupt(self, share: float) -> None:
+        """Damage this share of the frames that come in from now on."""
+        self.corruption = share
+        self.offload()
+
+    def _read_and_damage(self, read: Callable[[], bytes]) -> bytes:
+        frame = read()
+        if self.generator.random() >= self.corruption:
+            return frame
+        self.damaged += 1
+        return damaged(frame, self.generator.getrandbits(16))
 
     def counters(self) -> DirectionCounters:
         """A copy of the counts so far."""
@@ -115,6 +143,7 @@ class Direction:
             queue_full=self.tallies[Drop.QUEUE],
             down=self.tallies[Drop.DOWN],
             undeliverable=self.undeliverable,
+            damaged=self.damaged,
             lateness=lateness,
             greatest_lateness=self.greatest,
             broken=self.broken,
@@ -231,6 +260,8 @@ class Relay:
                 self._links[index][side].change(properties)
             case SetUp(index, side, up):
                 self._links[index][side].shaper.up = up
+            case Corrupt(index, side, share):
+                self._links[index][side].corrupt(share)
             case AskStatistics(index):
                 first, second = self._links[index]
                 return LinkCounters((first.counters(), second.counters()))

@@ -38,6 +38,14 @@ class SetUp(msgspec.Struct, tag=True, frozen=True):
     up: bool
 
 
+class Corrupt(msgspec.Struct, tag=True, frozen=True):
+    """Damage a share of what enters a link at one end (0: a, 1: b). Reply: `Done`."""
+
+    index: int
+    side: int
+    share: float
+
+
 class AskStatistics(msgspec.Struct, tag=True, frozen=True):
     """Ask for a link's counters. Reply: `LinkCounters`."""
 
@@ -56,6 +64,7 @@ class DirectionCounters(msgspec.Struct, frozen=True):
     down: int
     undeliverable: int
     """Refused by the receiving interface (it was down), or more than the relay may hold in flight."""
+    damaged: int
     lateness: dict[int, int]
     """Frames by how late they left the relay: the key is in units of `LATENESS_UNIT` nanoseconds, rounded down."""
     greatest_lateness: int
@@ -82,7 +91,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     reason: str
 
 
-Request = AddLink | ChangeDirection | SetUp | AskStatistics
+Request = AddLink | ChangeDirection | SetUp | Corrupt | AskStatistics
 Reply = LinkCounters | Done | Refused
 
 LATENESS_UNIT = 10_000

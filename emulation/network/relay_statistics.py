@@ -32,6 +32,8 @@ class DirectionStatistics:
     """While the link was cut."""
     undeliverable: int
     """Refused by the receiving interface, or beyond what the relay may hold."""
+    damaged: int
+    """Delivered so, as asked for."""
     unread: int
     """Dropped by the kernel because the relay did not read them in time: a fault of the emulation."""
     lateness_99: float
@@ -105,6 +107,7 @@ def _direction(source: BrokerId, target: BrokerId, counted: DirectionCounters, u
         queue_full=counted.queue_full,
         down=counted.down,
         undeliverable=counted.undeliverable,
+        damaged=counted.damaged,
         unread=unread,
         lateness_99=lateness_percentile(counted.lateness, 0.99),
         lateness_greatest=counted.greatest_lateness / _SECOND,

@@ -14,6 +14,7 @@ HEADER_SIZE = 10
 
 Passed on untouched, it lets the far end accept a frame whose checksum nobody computed, as between virtual machines."""
 
+_ETHERNET_HEADER = 14
 _FRAME_READ, _SEGMENTS_READ = 2_048, HEADER_SIZE + 18 + 65_535
 
 _SET_INTERFACE = 0x400454CA  # TUNSETIFF
@@ -41,6 +42,19 @@ def expect_frames(descriptor: int) -> Callable[[], bytes]:
     """Have the kernel hand out frames of at most the MTU, 1500 bytes of content; returns what reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM)
     return functools.partial(os.read, descriptor, _FRAME_READ)
+
+
+def damaged(frame: bytes, bit: int) -> bytes:
+    """The frame, as `expect_frames` reads it, with one bit of its content turned.
+
+    Its header no longer says that the checksum may be filled in later, so that whoever receives it checks, and finds
+    the damage: the transport drops the frame as it does on a real wire.
+    """
+    turned = bytearray(frame)
+    turned[:HEADER_SIZE] = bytes(HEADER_SIZE)
+    place = HEADER_SIZE + _ETHERNET_HEADER + bit // 8 % (len(frame) - HEADER_SIZE - _ETHERNET_HEADER)
+    turned[place] ^= 1 << bit % 8
+    return bytes(turned)
 
 
 def expect_segments(descriptor: int) -> Callable[[], bytes]:

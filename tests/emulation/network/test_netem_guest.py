@@ -120,6 +120,12 @@ def test_a_cut_is_one_way_and_can_be_undone(found: Findings) -> None:
     assert faults(found.restored) == []
 
 
+def test_damaged_frames_do_not_get_through(found: Findings) -> None:
+    assert [number for number in found.undamaged if number >= 100] == list(range(100, 200))
+    # The kernel damages the Ethernet header too, whose source address nobody checks.
+    assert len(found.undamaged) < 110
+
+
 def test_jitter_does_not_reorder(found: Findings) -> None:
     assert found.order == list(range(100))
 

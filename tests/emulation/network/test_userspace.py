@@ -149,29 +149,61 @@ def test_a_cut_is_one_way_and_can_be_undone(run_id: str, ports: Ports) -> None:
         assert statistics.directions[0].down == 1
 
 
+def test_a_damaged_frame_is_found_out_one_way_only(run_id: str, ports: Ports) -> None:
+    with single(run_id, LinkProperties(delay=0.001)) as network:
+        there, receiver = ports.pair(network, "A", "B")
+        back, way_back = ports.pair(network, "B", "A")
+        network.corrupt("A", "B", 1.0)
+        for _ in range(20):
+            there.send(b"damaged")
+        back.send(b"other way")
+        assert way_back.recv(10) == b"other way"
+        network.corrupt("A", "B", 0.0)
+        there.send(b"clean")
+        assert receiver.recv(10) == b"clean"
+        statistics = network.relay_statistics()
+        assert statistics is not None
+        assert [direction.damaged for direction in statistics.directions] == [20, 0]
+        assert statistics.directions[0].lost == 0
+
+
+def test_tcp_overcomes_damage(run_id: str, ports: Ports) -> None:
+    with single(run_id, LinkProperties(delay=0.001)) as network:
+        network.corrupt("A", "B", 0.02)
+        assert_a_stream_arrives_whole(network, ports, 300_000)
+        statistics = network.relay_statistics()
+        assert statistics is not None
+        assert statistics.directions[0].damaged > 0
+
+
 @pytest.mark.parametrize("properties", [LinkProperties(), LinkProperties(delay=0.002, rate=50e6)])
 def test_tcp_streams_arrive_whole(run_id: str, ports: Ports, properties: LinkProperties) -> None:
-    content = random.Random(1).randbytes(3_000_000)
     with single(run_id, properties) as network:
-        listener = ports.open(network, "B", socket.SOCK_STREAM)
-        listener.listen()
-        sender = ports.open(network, "A", socket.SOCK_STREAM)
-        sender.connect(listener.getsockname())
-
-        def send() -> None:
-            sender.sendall(content)
-            sender.shutdown(socket.SHUT_WR)
-
-        thread = threading.Thread(target=send)
-        thread.start()
-        received = hashlib.sha256()
-        connection, _ = listener.accept()
-        with connection:
-            while chunk := connection.recv(1 << 20):
-                received.update(chunk)
-        thread.join()
-        assert received.digest() == hashlib.sha256(content).digest()
+        assert_a_stream_arrives_whole(network, ports, 3_000_000)
         assert_frames_fit(network, properties)
+
+
+def assert_a_stream_arrives_whole(network: EmulatedNetwork, ports: Ports, length: int) -> None:
+    """From A to B."""
+    content = random.Random(1).randbytes(length)
+    listener = ports.open(network, "B", socket.SOCK_STREAM)
+    listener.listen()
+    sender = ports.open(network, "A", socket.SOCK_STREAM)
+    sender.connect(listener.getsockname())
+
+    def send() -> None:
+        sender.sendall(content)
+        sender.shutdown(socket.SHUT_WR)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    received = hashlib.sha256()
+    connection, _ = listener.accept()
+    with connection:
+        while chunk := connection.recv(1 << 20):
+            received.update(chunk)
+    thread.join()
+    assert received.digest() == hashlib.sha256(content).digest()
 
 
 def assert_frames_fit(network: EmulatedNetwork, properties: LinkProperties) -> None:

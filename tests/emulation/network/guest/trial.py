@@ -6,7 +6,8 @@ import ctypes
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class Findings(msgspec.Struct):
     changed: list[LinkProbe]
     cut: list[LinkProbe]
     restored: list[LinkProbe]
+    undamaged: list[int]
+    """Packets that arrived: those from 0 to 99 were damaged, those from 100 to 199 were not."""
     order: list[int]
     """Packets in the order they arrived over a link whose jitter is far above the time between them."""
     tampered: str
@@ -73,8 +76,9 @@ def complaint_after(network: EmulatedNetwork, tc: str) -> str:
     return ""
 
 
-def order_of_arrival(network: EmulatedNetwork, packets: int) -> list[int]:
-    """Packets sent one right after the other from B to A."""
+@contextmanager
+def from_b_to_a(network: EmulatedNetwork) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A socket at B that is connected to one at A."""
     a, b = network.ends("A")[0], network.ends("B")[0]
     receiver, sender = (
         in_namespace(network.pid(broker), lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for broker in "AB"
@@ -83,9 +87,31 @@ def order_of_arrival(network: EmulatedNetwork, packets: int) -> list[int]:
         receiver.bind((a.local_address, 0))
         receiver.settimeout(20)
         sender.bind((b.local_address, 0))
+        sender.connect(receiver.getsockname())
+        yield sender, receiver
+
+
+def order_of_arrival(network: EmulatedNetwork, packets: int) -> list[int]:
+    """Packets sent one right after the other from B to A."""
+    with from_b_to_a(network) as (sender, receiver):
         for number in range(packets):
-            sender.sendto(number.to_bytes(2, "big"), receiver.getsockname())
+            sender.send(number.to_bytes(2, "big"))
         return [int.from_bytes(receiver.recv(2), "big") for _ in range(packets)]
+
+
+def arrivals_under_damage(network: EmulatedNetwork, packets: int) -> list[int]:
+    """Of so many packets from B to A, all of them damaged, those that arrived; and then of as many that were not."""
+    with from_b_to_a(network) as (sender, receiver):
+        network.corrupt("B", "A", 1.0)
+        for number in range(packets):
+            sender.send(number.to_bytes(2, "big") + bytes(1000))
+        network.corrupt("B", "A", 0.0)
+        for number in range(packets, 2 * packets):
+            sender.send(number.to_bytes(2, "big") + bytes(1000))
+        arrived = [int.from_bytes(receiver.recv(2), "big")]
+        while arrived[-1] < 2 * packets - 1:
+            arrived.append(int.from_bytes(receiver.recv(2), "big"))
+        return arrived
 
 
 def findings(missing_module: str) -> Findings:
@@ -98,13 +124,14 @@ def findings(missing_module: str) -> Findings:
         cut = network.probe_under_load([LINKS[1]])
         network.restore("C", "B")
         restored = network.probe_under_load([LINKS[1]])
+        undamaged = arrivals_under_damage(network, 100)
         network.change("B", "A", replace(LINKS[0].backward, jitter=0.010))
         order = order_of_arrival(network, 100)
         network.change("B", "A", LINKS[0].backward)
         delay = "qdisc change dev {} parent 5:1 handle 10: netem delay 10ms limit 1000000 rate 100gbit"
         tampered = complaint_after(network, delay)
         removed = complaint_after(network, "qdisc del dev {} root")
-    return Findings(drivers, missing_module, idle, changed, cut, restored, order, tampered, removed)
+    return Findings(drivers, missing_module, idle, changed, cut, restored, undamaged, order, tampered, removed)
 
 
 def main() -> None:
