@@ -22,7 +22,7 @@ from rich.text import Text
 
 from emulation.docker_host import docker_client, find_image
 from emulation.errors import HostError
-from emulation.manifest import Choice
+from emulation.manifest import MODELLED, Choice
 
 SETUP = "make setup"
 _TRIAL_PATIENCE = 10.0
@@ -56,29 +56,23 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All findings, and the rungs that `auto` would take; None where no rung works."""
+    """All findings, and the rungs that `auto` would take."""
 
     findings: tuple[Finding, ...]
-    runtime: Choice | None
-    links: Choice | None
+    runtime: Choice
+    links: Choice
 
 
 def report(console: Console) -> int:
-    """Examines the host and prints the result. Returns 0 when it can run an emulation and analyse it, 4 otherwise."""
+    """Examines the host and prints the result. Returns 0: simulated runs, at least, can be made anywhere."""
     examination = examine()
     console.print(_table(examination.findings))
     for finding in examination.findings:
         if finding.standing is not Standing.GOOD:
             _advise(console, finding)
     console.print()
-    if examination.runtime is None or examination.links is None:
-        console.print(Text("This host cannot run an emulation; what it lacks is above.", style="bold red"))
-        return HostError.exit_code
     for rung, choice in (("runtime", examination.runtime), ("links", examination.links)):
         console.print(Text.assemble(f"auto takes {rung} ", (choice.name, "bold"), f": {choice.reason}"))
-    if _lacks(examination.findings, "Java"):
-        console.print(Text("Runs can be made here, but not analysed.", style="bold red"))
-        return HostError.exit_code
     return 0
 
 
@@ -98,7 +92,8 @@ def examine() -> Examination:
         _pressure(),
         *_size(),
     )
-    return Examination(findings, _runtime(findings), _links(findings))
+    links = _links(findings)
+    return Examination(findings, _runtime(findings, links), links)
 
 
 # --- what runs stand on
@@ -106,10 +101,10 @@ def examine() -> Examination:
 
 def _privileges() -> Finding:
     if os.geteuid() != 0:
-        cost = "no network namespaces, so neither runtime"
+        cost = "no network namespaces, so simulated runs only"
         return Finding("privileges", Standing.MISSING, f"user {os.geteuid()}", cost, "run it as root, or with sudo")
     if obstacle := _obstacle(["unshare", "-n", "ip", "link", "set", "lo", "up"]):
-        cost = "no network namespaces, so neither runtime"
+        cost = "no network namespaces, so simulated runs only"
         remedy = "give this container CAP_SYS_ADMIN and CAP_NET_ADMIN, or leave it"
         return Finding("privileges", Standing.MISSING, obstacle, cost, remedy)
     return Finding("privileges", Standing.GOOD, "root, with network namespaces")
@@ -208,7 +203,7 @@ def _docker() -> tuple[Finding, Finding]:
 
 
 def _mininet() -> Finding:
-    cost = "no emulated nodes, so neither runtime"
+    cost = "no emulated nodes, so simulated runs only"
     if shutil.which("mnexec") is None:
         return Finding("Mininet", Standing.MISSING, "no mnexec", cost, f"apt-get install mininet, or {SETUP}")
     try:
@@ -219,18 +214,18 @@ def _mininet() -> Finding:
 
 
 def _java() -> Finding:
-    cost = "no analysis, so no verdict on delivery and no report"
+    cost = "no Spark, so analysis in plain Python only (--no-spark)"
     remedy = f"apt-get install default-jre-headless, or {SETUP}"
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else "java"
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
-        return Finding("Java", Standing.MISSING, f"{java}: {error.strerror}", cost, remedy)
+        return Finding("Java", Standing.LIMITED, f"{java}: {error.strerror}", cost, remedy)
     version = re.search(r'version "((\d+)[^"]*)"', said)
     if version is None or int(version[2]) < _OLDEST_JAVA:
         found = version[1] if version else said.strip().partition("\n")[0]
-        return Finding("Java", Standing.MISSING, f"{found}, older than {_OLDEST_JAVA}", cost, remedy)
+        return Finding("Java", Standing.LIMITED, f"{found}, older than {_OLDEST_JAVA}", cost, remedy)
     return Finding("Java", Standing.GOOD, version[1])
 
 
@@ -302,24 +297,26 @@ def _enough(subject: str, there: int, wanted: int, found: str, cost: str) -> Fin
 # --- the rungs
 
 
-def _runtime(findings: tuple[Finding, ...]) -> Choice | None:
-    if _lacks(findings, "privileges") or _lacks(findings, "Mininet"):
-        return None
+def _runtime(findings: tuple[Finding, ...], links: Choice) -> Choice:
+    if links == MODELLED:
+        lacking = ", ".join(finding.subject for finding in findings if finding.standing is Standing.MISSING)
+        obstacle = f"this host lacks {lacking}" if lacking else "no link driver works here"
+        return Choice("simulated", f"neither the container nor the process runtime works here: {obstacle}")
     docker = next(finding for finding in findings if finding.subject == "Docker")
     if docker.standing is Standing.GOOD:
         return Choice("container", "the highest rung, and it works here")
     return Choice("process", f"the container runtime does not work here: {docker.found}")
 
 
-def _links(findings: tuple[Finding, ...]) -> Choice | None:
+def _links(findings: tuple[Finding, ...]) -> Choice:
     if _lacks(findings, "privileges") or _lacks(findings, "Mininet"):
-        return None
+        return MODELLED
     from emulation.runtimes.ladder import choose_links  # noqa: PLC0415 - loads Mininet, which may be what is missing
 
     try:
         return choose_links()
     except HostError:
-        return None
+        return MODELLED
 
 
 def _lacks(findings: tuple[Finding, ...], subject: str) -> bool:

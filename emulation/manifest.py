@@ -41,6 +41,9 @@ class Choice(msgspec.Struct, frozen=True):
     reason: str
 
 
+MODELLED = Choice("modelled", "simulated brokers have simulated links")
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that ran it."""
 

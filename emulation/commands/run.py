@@ -17,7 +17,7 @@ from emulation.commands.engines import RunEngine
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling
 from emulation.errors import BadInputError, HostError
-from emulation.manifest import Choice
+from emulation.manifest import MODELLED, Choice
 from emulation.plan import Plan, make_plan
 from emulation.progress import display
 from emulation.run import Outcome, emulate
@@ -25,7 +25,7 @@ from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.runtimes.ladder import Rungs, Simulated, choose
 from emulation.scenario import load
 from emulation.simulation.calibration import load_calibration
-from emulation.simulation.run import MODELLED, simulate
+from emulation.simulation.run import simulate
 
 _REASON_SHOWN = 110
 """Characters of a rung's reason."""

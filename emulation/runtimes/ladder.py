@@ -84,7 +84,7 @@ def choose(runtime: str, links: str, say: Say) -> Rungs | Simulated:
 def _choose_real(runtime: str, links: str, say: Say) -> Rungs:
     """The rungs in real time. Raises `HostError` when none works, or not the one that was asked for."""
     if os.geteuid() != 0:
-        raise HostError("network namespaces need root: run this as root, or with sudo; or use --runtime simulated")
+        raise HostError("network namespaces need root: run this as root, or with sudo")
     for tool, package in (("mnexec", "mininet"), ("setpriv", "util-linux"), ("nsenter", "util-linux")):
         if shutil.which(tool) is None:
             raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")

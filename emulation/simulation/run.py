@@ -8,7 +8,7 @@ from pathlib import Path
 
 from emulation import manifest
 from emulation.fidelity import Measurements, judge_modelled
-from emulation.manifest import Choice
+from emulation.manifest import MODELLED, Choice
 from emulation.place import RunPlace
 from emulation.plan import Plan
 from emulation.progress import Display, NoDisplay, Snapshot
@@ -22,7 +22,6 @@ from emulation.simulation.variant import SimulatedVariant
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
 ASKED_FOR = Choice("simulated", "asked for")
-MODELLED = Choice("modelled", "simulated brokers have simulated links")
 
 
 def simulate(

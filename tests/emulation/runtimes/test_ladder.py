@@ -103,7 +103,7 @@ def test_without_root_or_tools_the_remedy_is_named(host: pytest.MonkeyPatch) -> 
     with pytest.raises(HostError, match="install the package mininet"):
         choose(runtime="container")
     host.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(HostError, match=r"sudo.*--runtime simulated"):
+    with pytest.raises(HostError, match="sudo"):
         choose(runtime="process")
 
 
