@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -177,3 +178,24 @@ def test_the_failure_experiment_of_gryphon_stands_two_crashes() -> None:
     graph.remove_nodes_from(["ib1", "ib2"])
     assert nx.has_path(graph, "pb", "sb1")
     assert nx.has_path(graph, "pb", "sb2")
+
+
+DOCUMENT = Path("docs/topologies.md").read_text(encoding="utf-8")
+DOCUMENTED = re.findall(r"```yaml\ntopology: \{(.*?)\}\n```", DOCUMENT)
+
+
+def test_the_documentation_has_every_kind_and_every_paper_topology() -> None:
+    headings = set(re.findall(r"^### (.*)$", DOCUMENT, re.MULTILINE))
+    assert headings == set(KINDS)
+    for name, entry in PAPERS.items():
+        assert f"| `{name}` | {entry.source} | {entry.assumption or 'nothing'} |" in DOCUMENT
+
+
+@pytest.mark.parametrize("topology", DOCUMENTED)
+def test_documented_examples_make_overlays(tmp_path: Path, topology: str) -> None:
+    assert len(scenario(tmp_path, topology).overlay().brokers) > 1
+
+
+def test_documented_examples_are_found() -> None:
+    kinds = {re.match(r"kind: ([\w-]+)", example)[1] for example in DOCUMENTED}  # type: ignore[index]
+    assert kinds == set(KINDS) - {"file", "latencies"}
