@@ -79,7 +79,12 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     judged, found = judgements(experiments, store), results(experiments, store)
     show(judged, found)
     took = duration(time.monotonic() - began)
-    console.print(f"{len(needed)} runs in {took}; what each measured is in {store.cells}", markup=False, soft_wrap=True)
+    cpu = duration(sum(one.cpu_seconds for one in found))
+    console.print(
+        f"{len(needed)} runs in {took} (processor time of all {len(found)}: {cpu}); what each measured: {store.cells}",
+        markup=False,
+        soft_wrap=True,
+    )
     return ExitCode.VIOLATED if violated(judged, found) else ExitCode.CORRECT
 
 

@@ -57,7 +57,7 @@ def simulate_cell(work: CellWork) -> None:
 def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
     """Runs a cell with `run`, which is given a plan and where to make the run directory, and writes its result."""
     cell, store = work.cell, work.store
-    began = time.monotonic()
+    began, worked = time.monotonic(), time.process_time()
     try:
         work.directory.mkdir(parents=True, exist_ok=True)
         outcome = run(make_plan(load(cell.experiment.file, {"seed": str(cell.seed)})), work.directory)
@@ -71,6 +71,7 @@ def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
             delivery=summary.delivery,
             fidelity=summary.fidelity,
             seconds=time.monotonic() - began,
+            cpu_seconds=time.process_time() - worked,
         )
         store.write(cell, result)
     finally:

@@ -26,6 +26,8 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     fidelity: str
     seconds: float
     """What it took, wall-clock."""
+    cpu_seconds: float
+    """And of processor time of its own process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from rich.table import Table
@@ -18,6 +18,9 @@ STYLES = {
     Verdict.DIFFERS: "red",
     Verdict.NOT_MEASURED: "dim",
 }
+
+_SHOWN = 4
+"""Runs named in one line at most."""
 
 
 class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,12 +109,14 @@ def closing_lines(judgements: Sequence[Judgement], results: Sequence[CellResult]
     """How many claims came out how, and runs that should not be relied on."""
     counted = Counter(judgement.verdict for judgement in judgements)
     yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
-    violated = sorted({f"{one.scenario} ({', '.join(one.delivery)})" for one in results if not _delivered(one)})
-    if violated:
-        yield f"delivery was violated in {', '.join(violated)}"
-    invalid = sorted({one.scenario for one in results if one.fidelity == "INVALID"})
-    if invalid:
-        yield f"the emulation broke its promises in {', '.join(invalid)}: those measurements describe this host"
+    undelivered = {
+        f"{one.scenario}, seed {one.seed} ({', '.join(one.delivery)})" for one in results if not _delivered(one)
+    }
+    if undelivered:
+        yield f"delivery was violated: {_some(undelivered)}"
+    doubtful = {f"{one.scenario}, seed {one.seed} ({one.fidelity})" for one in results if one.fidelity != "VALID"}
+    if doubtful:
+        yield f"not everything was as the scenario asks, so these runs may mislead: {_some(doubtful)}"
 
 
 def violated(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> bool:
@@ -124,6 +129,12 @@ def violated(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> 
 
 def _delivered(result: CellResult) -> bool:
     return set(result.delivery) <= {"correct", "unjudged"}
+
+
+def _some(found: Iterable[str]) -> str:
+    names = sorted(found)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return "; ".join(names[:_SHOWN]) + more
 
 
 def _numbers(kind: Kind, part: JudgedPart) -> tuple[str, str]:
