@@ -23,7 +23,8 @@ An outage lasts from the record `fault` to the record `healed` of the same broke
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
 `SETTLE_SECONDS` more. A fault that is never healed lasts to the end. The same goes for the session of a driver with a
 broker, from `link_down` to `link_up`, as far as clients of that session are concerned. Operations that an outage meets
-in flight settle when it is over.
+in flight settle when it is over. Faults that only slow brokers down (slow, throttle, clock_jump) delay operations, too,
+but excuse no loss.
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is
 counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID
@@ -77,6 +78,9 @@ class History:
     cut_short: int | None = None
     """The run was interrupted, and what was published after this time may not have been delivered."""
     outages: Stretches = NONE
+    """In which publications may be lost."""
+    unsettled: Stretches = NONE
+    """In which operations may take longer to settle: outages and slowdowns."""
     session_outages: Mapping[tuple[str, str | None], Stretches] = field(default_factory=dict)
     """By driver and broker."""
 
@@ -236,9 +240,9 @@ def _life(lifetime: Lifetime, history: History) -> _Life:
         settled = confirmed + SETTLE
         if history.run_start is not None and confirmed <= history.run_start:
             settled = min(settled, history.run_start)
-        settled = history.outages.settled(confirmed, settled)
+        settled = history.unsettled.settled(confirmed, settled)
     if lifetime.gone is not None:
-        gone = history.outages.settled(lifetime.gone, lifetime.gone + SETTLE)
+        gone = history.unsettled.settled(lifetime.gone, lifetime.gone + SETTLE)
     return _Life(
         client=lifetime.client,
         issued=lifetime.issued,

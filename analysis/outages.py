@@ -1,19 +1,34 @@
 """When the overlay was not itself: from a fault until some time after it is healed.
 
-What counts as an outage, and how long its traces last, is the delivery oracle's business (`analysis.oracle`); here are
-only stretches of time.
+What an outage excuses is the delivery oracle's business (`analysis.oracle`); here are only stretches of time.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from analysis.reading import Outage
 
 FOREVER = 1 << 62
 """Later than any time in a log."""
+
+_HEALED_BY = {
+    "kill": "restart",
+    "stop": "restart",
+    "pause": "resume",
+    "link_down": "link_up",
+    "degrade": "recover",
+    "corrupt": "clean",
+    "slow": "full_speed",
+    "throttle": "unthrottle",
+    "clock_jump": "clock_steady",
+}
+"""What ends a fault of a kind, where several may strike the same broker or link at a time."""
+SLOWDOWNS = frozenset({"slow", "throttle", "clock_jump"})
+"""Faults under which nothing may be lost, though all takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +54,7 @@ class Stretches:
         return self._last(end) >= start
 
     def settled(self, since: int, until: int) -> int:
-        """When that is over which takes from `since` to `until` where nothing is broken: where something is, its end
-        is waited for."""
+        """When that is over which takes from `since` to `until` where nothing is broken: an outage is waited for."""
         return max(until, self._last(until)) if self.meets(since, until) else until
 
     def _last(self, time: int) -> int:
@@ -52,19 +66,27 @@ class Stretches:
 NONE = Stretches()
 
 
-def stretches(outages: Iterable[Outage], lingering: int) -> Stretches:
-    """From each break to the repair of the same thing and so many nanoseconds on; for ever where it never is."""
-    broken: dict[str, int] = {}
+def stretches(outages: Iterable[Outage], lingering: int, brokers: Container[str] = ()) -> Stretches:
+    """From each break to the repair of the same thing and so many nanoseconds on; for ever where it never is.
+
+    `brokers` tells the name of a broker from that of a link.
+    """
+    broken: dict[tuple[str, str], int] = {}
     found: list[tuple[int, int]] = []
     for outage in sorted(outages):
-        name = _same_either_way(outage.what)
-        if outage.broken:
-            broken.setdefault(name, outage.at.time)
-        elif name in broken:
-            found.append((broken.pop(name), outage.at.time + lingering))
+        for thing in _things(outage.what, brokers):
+            if outage.broken:
+                broken.setdefault((thing, _HEALED_BY.get(outage.kind, "")), outage.at.time)
+            else:
+                healed = [key for key in broken if key[0] == thing and key[1] in (outage.kind, "")]
+                found += [(broken.pop(key), outage.at.time + lingering) for key in healed]
     return Stretches.of([*found, *((start, FOREVER) for start in broken.values())])
 
 
-def _same_either_way(what: str) -> str:
-    """A link is the same whichever end is named first."""
-    return "-".join(sorted(what.split("-")))
+def _things(what: str, brokers: Container[str]) -> list[str]:
+    """What breaks and is repaired by itself: a broker, or one direction of a link (`A->B`; `A-B` is both)."""
+    for dash in re.finditer("-(?!>)", what):
+        a, b = what[: dash.start()], what[dash.end() :]
+        if a in brokers and b in brokers and what not in brokers:
+            return [f"{a}->{b}", f"{b}->{a}"]
+    return [what]

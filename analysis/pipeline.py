@@ -23,7 +23,7 @@ from analysis.lifetimes import Lifetime, lifetimes
 from analysis.logs import divide
 from analysis.oracle import SETTLE, History, cut_short
 from analysis.ordering import Ordering, OrderingTally, VariantOrder
-from analysis.outages import FOREVER, stretches
+from analysis.outages import FOREVER, SLOWDOWNS, stretches
 from analysis.phases import SECOND, run_start
 from analysis.reading import Outage, Reading, ReadTally
 from analysis.results import join_parts
@@ -79,7 +79,10 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     if not read.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
     lives = lifetimes(read.declared)
-    histories = [_history(number, variant, lives, read.outages) for number, variant in enumerate(variants)]
+    histories = [
+        _history(number, variant, lives, read.outages, frozenset(run.brokers))
+        for number, variant in enumerate(variants)
+    ]
     tell(f"judging deliveries, from {read.records:,} records")
     judged = reads.then(Judging(histories, buckets), buckets)
     judging = _merged(judged.tallies(), JudgingTally())
@@ -109,11 +112,14 @@ def _counted(tallies: Iterator[ReadTally], shares: int, tell: Progress) -> Itera
         yield tally
 
 
-def _history(number: int, variant: Variant, lives: Iterable[Lifetime], outages: Iterable[Outage]) -> History:
+def _history(
+    number: int, variant: Variant, lives: Iterable[Lifetime], outages: Iterable[Outage], brokers: frozenset[str]
+) -> History:
     """What the oracle knows of a variant."""
     lingering = round(variant.recovery * SECOND) + SETTLE
     end = FOREVER if variant.end is None else variant.end  # from then on all is taken down, sessions first
     mine = [outage for outage in outages if outage.variant == number and outage.at.time < end]
+    faults = [outage for outage in mine if not outage.node]
     sessions: dict[tuple[str, str | None], list[Outage]] = {}
     for outage in mine:
         if outage.node:
@@ -122,7 +128,8 @@ def _history(number: int, variant: Variant, lives: Iterable[Lifetime], outages: 
         lifetimes=[life for life in lives if life.variant == number],
         run_start=run_start(variant),
         cut_short=cut_short(variant.end, variant.interrupted),
-        outages=stretches((outage for outage in mine if not outage.node), lingering),
+        outages=stretches((fault for fault in faults if fault.kind not in SLOWDOWNS), lingering, brokers),
+        unsettled=stretches(faults, lingering, brokers),
         session_outages={session: stretches(found, lingering) for session, found in sessions.items()},
     )
 

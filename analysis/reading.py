@@ -64,7 +64,9 @@ class Outage(NamedTuple):
     variant: int
     node: str
     what: str
-    """The broker, or `A-B`."""
+    """The broker, or `A-B` for a link, or `A->B` for one direction of it."""
+    kind: str
+    """Of the fault, or of what healed it; empty for sessions."""
     broken: bool
 
 
@@ -168,9 +170,9 @@ class Reading:
         if variant is None or record.peer is None:
             return
         if event in _OUTAGES:
-            tally.outages.append(Outage(at, variant, "", record.peer, event is Event.FAULT))
+            tally.outages.append(Outage(at, variant, "", record.peer, record.text or "", event is Event.FAULT))
         elif record.node not in self.brokers:
-            tally.outages.append(Outage(at, variant, record.node, record.peer, event is Event.LINK_DOWN))
+            tally.outages.append(Outage(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
 
 
 def _sighting(variant: int, id: str, event: Event, record: TraceRecord) -> Sighting | None:

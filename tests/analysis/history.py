@@ -16,6 +16,8 @@ from topology.model import Broker, Link, Overlay
 SECOND = 1_000_000_000
 RUN_START, RUN_END, DRAIN_END = 100.0, 160.0, 170.0
 DRIVER = "driver"
+RECOVERY = 4.0
+"""Seconds, as the manifest has it; with the time to settle, an outage lingers for 6."""
 OVERLAY = Overlay("three", (Broker("B1"), Broker("B2"), Broker("B3")), (Link("B1", "B2"), Link("B2", "B3")))
 
 
@@ -33,9 +35,10 @@ EXPENSIVE = [STOCK, predicate("price", ">", 80)]
 class History:
     """One variant. Times are in seconds of the run's clock; the phase `run` begins at 100."""
 
-    def __init__(self, variant: str, *, interrupted: bool = False) -> None:
+    def __init__(self, variant: str, *, interrupted: bool = False, keeps_order: bool = False) -> None:
         self.variant = variant
         self.interrupted = interrupted
+        self.keeps_order = keeps_order
         self.records: list[TraceRecord] = []
 
     def add(self, node: str, event: Event, at: float, **fields: Any) -> History:
@@ -49,11 +52,29 @@ class History:
             self.add(DRIVER, answer, at + 0.01, client=client, id=id, kind=event.value, text="no")
         return self
 
-    def advertise(self, client: str = "P", at: float = 90, answer: Event | None = Event.CONFIRMED) -> History:
-        return self.operate(Event.ADVERTISE, client, "a1", at, answer, predicates=ADVERTISED)
+    def advertise(
+        self,
+        client: str = "P",
+        at: float = 90,
+        answer: Event | None = Event.CONFIRMED,
+        predicates: list[PredicateRecord] = ADVERTISED,
+        id: str = "a1",
+    ) -> History:
+        return self.operate(Event.ADVERTISE, client, id, at, answer, predicates=predicates)
 
     def unadvertise(self, at: float) -> History:
         return self.operate(Event.UNADVERTISE, "P", "a1", at, Event.CONFIRMED)
+
+    def fault(self, at: float, kind: str = "kill", peer: str = "B2") -> History:
+        return self.add("emulator", Event.FAULT, at, peer=peer, text=kind)
+
+    def heal(self, at: float, kind: str = "restart", peer: str = "B2") -> History:
+        return self.add("emulator", Event.HEALED, at, peer=peer, text=kind)
+
+    def session(self, down: float, up: float | None = None, node: str = DRIVER, broker: str = "B1") -> History:
+        """The session of a driver with a broker breaks, and is there again."""
+        self.add(node, Event.LINK_DOWN, down, peer=broker)
+        return self if up is None else self.add(node, Event.LINK_UP, up, peer=broker)
 
     def subscribe(
         self,
@@ -65,8 +86,8 @@ class History:
     ) -> History:
         return self.operate(Event.SUBSCRIBE, client, id, at, answer, predicates=predicates)
 
-    def unsubscribe(self, at: float, id: str = "s1") -> History:
-        return self.operate(Event.UNSUBSCRIBE, "S", id, at, Event.CONFIRMED)
+    def unsubscribe(self, at: float, id: str = "s1", answer: Event | None = Event.CONFIRMED) -> History:
+        return self.operate(Event.UNSUBSCRIBE, "S", id, at, answer)
 
     def publish(self, id: str = "P:1", at: float = 110, price: float = 100, **numbers: float) -> History:
         content = {"numbers": {"price": price, **numbers}, "strings": {"class": "STOCK"}}
@@ -84,7 +105,13 @@ class History:
     def manifest(self) -> dict[str, Any]:
         times = [("join", 80.0, RUN_START), ("run", RUN_START, RUN_END), ("drain", RUN_END, DRAIN_END)]
         phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
-        return {"name": self.variant, "phases": phases, "interrupted": self.interrupted}
+        return {
+            "name": self.variant,
+            "phases": phases,
+            "interrupted": self.interrupted,
+            "keeps_order": self.keeps_order,
+            "recovery": RECOVERY,
+        }
 
 
 def joined(variant: str, **options: Any) -> History:

@@ -11,9 +11,14 @@ from analysis.engines import PlainEngine
 from analysis.run import analyze
 from analysis.summary import Delivery, Summary
 from broker_service.trace import Event
-from tests.analysis.history import EXPENSIVE, STOCK, History, joined, predicate, write_run
+from tests.analysis.history import ADVERTISED, EXPENSIVE, STOCK, History, joined, predicate, write_run
 
 CHEAP = [STOCK, predicate("price", "<", 10)]
+
+
+def sent(at: float) -> tuple[str, Event, float]:
+    """Something that a broker did with P:1."""
+    return "B1", Event.SENT, at
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,166 @@ CASES = [
         {"published": 2, "overtaken": 1},
     ),
     Case(joined("nothing published"), ["unjudged"], 0, 0, {"published": 0}),
+    # What breaks
+    Case(joined("during a fault").fault(105).publish(at=110), ["correct"], 0, 0),
+    Case(joined("during a fault, delivered").fault(105).publish().notify(), ["correct"], 0, 1, {"optional": 1}),
+    Case(
+        joined("during a fault, twice").fault(105).publish().notify("P:1", "P:1"),
+        ["duplicated"],
+        0,
+        2,
+        {"optional": 1, "duplicate": 1},
+    ),
+    Case(
+        joined("during a fault, to one that does not match").fault(105).publish(price=50).notify(),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"no subscription matches": 1}},
+    ),
+    Case(joined("never healed").fault(105).publish(at=159), ["correct"], 0, 0),
+    Case(joined("recovering").fault(105).heal(110).publish(at=115.9), ["correct"], 0, 0),
+    Case(joined("recovered").fault(105).heal(110).publish(at=116.1), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("long before a fault").publish(at=105).fault(110), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("under way when it broke").publish(at=109).fault(110), ["correct"], 0, 0),
+    Case(
+        joined("in a queue when it broke")
+        .publish(at=105)
+        .add(*sent(109.5), id="P:1", kind="publish", peer="B2")
+        .fault(110),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(joined("healed by something else").fault(105).heal(110, "resume").publish(at=120), ["correct"], 0, 0),
+    Case(joined("slow, not broken").fault(105, "slow").publish(), ["lost"], 1, 0, {"lost": 1}),
+    Case(
+        joined("unsubscribed during a fault").fault(105).unsubscribe(106).heal(110).publish(at=115).notify(at=115.1),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1},
+    ),
+    Case(
+        joined("unsubscribed while slow").fault(105, "slow").unsubscribe(106).publish(at=115).notify(at=115.1),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1},
+    ),
+    Case(
+        joined("unsubscribed during a fault, long ago")
+        .fault(105)
+        .unsubscribe(106)
+        .heal(110)
+        .publish(at=120)
+        .notify(at=120.1),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"subscription withdrawn": 1}},
+    ),
+    Case(joined("its session down").session(105).publish(), ["correct"], 0, 0),
+    Case(joined("its session up again").session(101, 103).publish(), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("another broker's session down").session(105, broker="B3").publish(), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("another driver's session down").session(105, node="d2").publish(), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("sessions closed in the end").publish(at=169).session(170), ["lost"], 1, 0, {"lost": 1}),
+    # What is slow
+    Case(
+        joined("unsubscribed while it was in a queue")
+        .publish(at=105)
+        .add(*sent(109.5), id="P:1", kind="publish", peer="B2")
+        .unsubscribe(110),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        History("subscribed while it waited for service")
+        .advertise()
+        .publish(at=105)
+        .subscribe(at=110)
+        .add("B1", Event.MATCHED, 112, id="P:1", kind="publish", count=1)
+        .notify(at=112.1),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1},
+    ),
+    Case(
+        joined("unsubscription never confirmed").unsubscribe(110, answer=None).publish(at=130).notify(at=130.1),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1},
+    ),
+    # Order
+    Case(
+        joined("swapped", keeps_order=True).publish("P:1", 110).publish("P:2", 110.01).notify("P:2", "P:1"),
+        ["reordered"],
+        2,
+        2,
+        {"published": 2, "reordered": 1, "overtaken": 1},
+    ),
+    Case(
+        joined("in order", keeps_order=True).publish("P:1", 110).publish("P:2", 110.01).notify("P:1", "P:2"),
+        ["correct"],
+        2,
+        2,
+        {"published": 2},
+    ),
+    Case(
+        joined("at the same moment", keeps_order=True).publish("P:1").publish("P:2").notify("P:2", "P:1"),
+        ["correct"],
+        2,
+        2,
+        {"published": 2},
+    ),
+    Case(
+        joined("on two trees", keeps_order=True)
+        .advertise(id="a2", predicates=[*ADVERTISED, predicate("volume", ">", 0)])
+        .publish("P:1", 110, volume=1)
+        .publish("P:2", 110.01)
+        .notify("P:2", "P:1"),
+        ["correct"],
+        2,
+        2,
+        {"published": 2, "overtaken": 1},
+    ),
+    Case(
+        joined("swapped during a fault", keeps_order=True)
+        .fault(105)
+        .publish("P:1", 110)
+        .publish("P:2", 110.01)
+        .notify("P:2", "P:1"),
+        ["correct"],
+        0,
+        2,
+        {"published": 2, "overtaken": 1, "optional": 2},
+    ),
+    Case(
+        joined("for two clients", keeps_order=True)
+        .subscribe("T")
+        .publish("P:1", 110)
+        .publish("P:2", 110.01)
+        .notify("P:2", at=110.1)
+        .notify("P:1", "P:2", client="T", at=110.1)
+        .notify("P:1", at=110.2),
+        ["reordered"],
+        4,
+        4,
+        {"published": 2, "reordered": 1, "overtaken": 1},
+    ),
+    Case(
+        joined("late and twice", keeps_order=True)
+        .publish("P:1", 110)
+        .publish("P:2", 110.01)
+        .notify("P:1", "P:2", "P:1"),
+        ["duplicated"],
+        2,
+        3,
+        {"published": 2, "duplicate": 1},
+    ),
 ]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "overtaken", "unconfirmed")
@@ -208,7 +373,7 @@ def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None
 
 
 def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
-    assert judged.delivery == ["lost", "duplicated", "spurious"]
+    assert judged.delivery == ["lost", "duplicated", "spurious", "reordered"]
     assert not judged.correct
     assert [variant.name for variant in judged.variants] == list(BY_NAME)
 

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.outages import FOREVER, Stretches, stretches
+from analysis.reading import Outage, Place
+
+times = st.integers(0, 30)
+pairs = st.lists(st.tuples(times, times).map(lambda pair: (min(pair), max(pair))), max_size=6)
+BROKERS = frozenset({"B1", "B2", "B-3"})
+
+
+@given(pairs, times, times)
+def test_stretches_meet_what_any_of_them_meets(given_: list[tuple[int, int]], one: int, other: int) -> None:
+    start, end = min(one, other), max(one, other)
+    naive = any(begin <= end and start <= last for begin, last in given_)
+    assert Stretches.of(given_).meets(start, end) is naive
+
+
+@given(pairs, times, times)
+def test_what_an_outage_meets_waits_for_its_end(given_: list[tuple[int, int]], one: int, other: int) -> None:
+    since, until = min(one, other), max(one, other)
+    settled = Stretches.of(given_).settled(since, until)
+    assert settled >= until
+    assert settled == until or any(end == settled for _, end in given_)
+    assert not any(begin <= until and since <= end > settled for begin, end in given_), "one that it met still lasts"
+
+
+def outage(at: int, what: str, kind: str, broken: bool) -> Outage:
+    return Outage(Place(at, "emulator", 0, 0), 0, "", what, kind, broken)
+
+
+def test_a_fault_lasts_until_it_is_healed_and_some_time_more() -> None:
+    found = stretches([outage(10, "B1", "kill", True), outage(20, "B1", "restart", False)], 5, BROKERS)
+    assert found == Stretches.of([(10, 25)])
+
+
+def test_a_fault_that_is_never_healed_lasts_for_ever() -> None:
+    assert stretches([outage(10, "B1", "kill", True)], 5, BROKERS).ends == (FOREVER,)
+
+
+def test_only_what_mends_a_fault_ends_it() -> None:
+    events = [
+        outage(10, "B1", "slow", True),
+        outage(12, "B1", "kill", True),
+        outage(14, "B2", "restart", False),
+        outage(20, "B1", "restart", False),
+    ]
+    assert stretches(events, 5, BROKERS).ends == (FOREVER,), "it is still slow"
+    assert stretches([*events, outage(30, "B1", "full_speed", False)], 5, BROKERS) == Stretches.of([(10, 35)])
+
+
+def test_a_link_is_whole_when_both_directions_are() -> None:
+    cut = outage(10, "B1-B-3", "link_down", True)
+    there, back = outage(20, "B1->B-3", "link_up", False), outage(30, "B-3->B1", "link_up", False)
+    assert stretches([cut, there, back], 1, BROKERS) == Stretches.of([(10, 31)])
+    assert stretches([cut, outage(15, "B-3-B1", "link_up", False)], 1, BROKERS) == Stretches.of([(10, 16)])
+
+
+def test_a_fault_of_an_unknown_kind_is_ended_by_any_repair_of_the_same_thing() -> None:
+    events = [outage(10, "B2", "meteorite", True), outage(20, "B2", "rebuilt", False)]
+    assert stretches(events, 5, BROKERS) == Stretches.of([(10, 25)])
