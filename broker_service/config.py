@@ -70,9 +70,13 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Work added to each message, to emulate slower hardware on purpose."""
     limits: Limits = Limits()
 
-    def service_times(self) -> Callable[[], int]:
-        """Draws this broker's service times in nanoseconds, from a stream of its own: the same on every runtime."""
-        return self.service_time.sampler(random.Random(f"{self.seed}:{self.id}:{self.incarnation}:service"))
+    def service_times(self, service_time: ServiceTime | None = None) -> Callable[[], int]:
+        """Draws this broker's service times in nanoseconds, from a stream of its own: the same on every runtime.
+
+        `service_time` stands in for the broker's own.
+        """
+        source = random.Random(f"{self.seed}:{self.id}:{self.incarnation}:service")
+        return (self.service_time if service_time is None else service_time).sampler(source)
 
 
 def load(path: Path) -> BrokerConfig:

@@ -1,25 +1,34 @@
-"""The control service: what a broker says of itself when asked."""
+"""The control service: what a broker says of itself when asked, and the one thing it can be told: how fast to work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 import msgspec
 
 from broker_service.broker import Broker
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.links import OverlayLink
+from broker_service.service_time import Distribution, ServiceTime
 
 
 class Control(broker_pb2_grpc.BrokerControlServicer):
-    """Answers from the broker's own counters. `malformed` and `log_lost` are the shell's."""
+    """Answers from the broker's own counters. `malformed`, `log_lost` and `pace` are the shell's."""
 
-    def __init__(self, broker: Broker, malformed: Callable[[], int], log_lost: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        malformed: Callable[[], int],
+        log_lost: Callable[[], int],
+        pace: Callable[[ServiceTime], None],
+    ) -> None:
         self._broker = broker
         self._malformed = malformed
         self._log_lost = log_lost
+        self._pace = pace
 
     async def Status(self, request: pb.StatusRequest, _context: Any) -> pb.StatusReply:  # noqa: N802 (gRPC's name)
         """A snapshot."""
@@ -37,6 +46,20 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             malformed=self._malformed(),
             log_lost=self._log_lost(),
         )
+
+    async def Pace(self, request: pb.PaceRequest, context: Any) -> pb.PaceReply:  # noqa: N802 (gRPC's name)
+        """Changes the service time."""
+        try:
+            self._pace(
+                ServiceTime(
+                    mean=request.mean,
+                    distribution=Distribution(request.distribution or Distribution.CONSTANT),
+                    deviation=request.deviation,
+                )
+            )
+        except ValueError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        return pb.PaceReply()
 
 
 def _link_state(link: OverlayLink) -> pb.LinkState:

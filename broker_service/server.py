@@ -36,6 +36,7 @@ from broker_service.link_port import LinkPort, RefusedError, largest_link_frame
 from broker_service.link_stream import MISSED_HEARTBEATS
 from broker_service.listening import CannotListenError, listen
 from broker_service.service import make_service
+from broker_service.service_time import ServiceTime
 from broker_service.session_stream import SessionStream
 from broker_service.trace import Event, Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
@@ -139,7 +140,7 @@ class BrokerServer:
     def _client_server(self) -> grpc.aio.Server:
         server = rpc.server(self.config.limits.message_bytes)
         rpc.serve(server, rpc.SESSION, self._serve_session)
-        control = Control(self.broker, self._count_malformed, lambda: self._trace.lost)
+        control = Control(self.broker, self._count_malformed, lambda: self._trace.lost, self._set_pace)
         broker_pb2_grpc.add_BrokerControlServicer_to_server(control, server)  # type: ignore[no-untyped-call]
         health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)  # type: ignore[attr-defined]
         return server
@@ -222,6 +223,9 @@ class BrokerServer:
 
     def _count_malformed(self) -> int:
         return self.malformed + sum(port.malformed for port in self._ports.values())
+
+    def _set_pace(self, service_time: ServiceTime) -> None:
+        self._service.change(self.config.service_times(service_time) if service_time else None)
 
 
 async def serve_until_told(config: BrokerConfig) -> None:

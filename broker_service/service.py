@@ -46,10 +46,11 @@ class ImmediateService:
 class PacedService:
     """One server with a queue in front: each message occupies it for a time, and is handled when that is over.
 
-    The time passes without work, so many brokers emulated on one machine do not slow each other down.
+    The time passes without work, so many brokers emulated on one machine do not slow each other down. Without service
+    times everything is handled at once.
     """
 
-    def __init__(self, service_times: Callable[[], int], clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, service_times: Callable[[], int] | None, clock: Callable[[], int] = time.monotonic_ns) -> None:
         """`service_times` draws the time of each message, in nanoseconds."""
         self._service_times = service_times
         self._clock = clock
@@ -67,13 +68,23 @@ class PacedService:
         longest, self._longest = self._longest, 0
         return longest
 
+    def change(self, service_times: Callable[[], int] | None) -> None:
+        """What comes in from now on takes other times; what waits keeps its own, and its place."""
+        self._service_times = service_times
+
     def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
-        now = self._clock()
+        draw = self._service_times
         rests = not self._queue
+        if draw is None:
+            if rests:
+                handler(messages)
+                return
+            draw = _no_time
+        now = self._clock()
         for message in messages:
             begin = max(now, self._busy_until)
             self._longest = max(self._longest, begin - now)
-            self._busy_until = begin + self._service_times()
+            self._busy_until = begin + draw()
             self._queue.append((self._busy_until, handler, message))
         if rests and self._queue:
             self._timer.set(self._queue[0][0])
@@ -91,6 +102,10 @@ class PacedService:
             self._timer.set(self._queue[0][0])
 
 
-def make_service(config: BrokerConfig) -> Service:
+def make_service(config: BrokerConfig) -> PacedService:
     """The pace that `BrokerConfig.service_time` asks for."""
-    return PacedService(config.service_times()) if config.service_time else ImmediateService()
+    return PacedService(config.service_times() if config.service_time else None)
+
+
+def _no_time() -> int:
+    return 0

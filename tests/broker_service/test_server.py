@@ -61,6 +61,29 @@ def events(log: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
+async def pace(address: str, request: pb.PaceRequest) -> pb.PaceReply:
+    async with rpc.channel(address, MB) as channel:
+        return await broker_pb2_grpc.BrokerControlStub(channel).Pace(request)
+
+
+async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.line("B1")
+        server, address = overlay.servers["B1"], overlay.address("B1")
+        async with Session(address) as session:
+            client = await session.client("P")
+            await pace(address, pb.PaceRequest(mean=3600))
+            asked = asyncio.ensure_future(client.advertise("a", QUOTES))
+            await until(calls_of(server._service, "submit"), lambda *_: True)
+            assert (server._service.waiting, asked.done()) == (1, False)
+            await pace(address, pb.PaceRequest())
+            asked.cancel()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await pace(address, pb.PaceRequest(mean=-1))
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "a service time is 0 or more seconds" in (refused.value.details() or "")
+
+
 async def test_a_publication_travels_a_line_of_three(tmp_path: Path) -> None:
     async with Loopback(tmp_path) as overlay:
         await overlay.line("B1", "B2", "B3")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from broker_service.config import BrokerConfig
 from broker_service.precise_timer import PreciseTimer
-from broker_service.service import ImmediateService, PacedService, make_service
+from broker_service.service import PacedService, make_service
 from broker_service.service_time import ServiceTime
 from tests.broker_service.loopback import WITHIN
 
@@ -59,17 +59,44 @@ async def test_messages_are_served_one_after_another() -> None:
 async def test_a_broker_with_a_service_time_is_paced() -> None:
     config = BrokerConfig(id="B1", incarnation=1, protocol="tid", service_time=ServiceTime(mean=0.001))
     service = make_service(config)
-    assert isinstance(service, PacedService)
+    handled: list[object] = []
+    service.submit(handled.append, ["a", "b"])
+    assert (handled, service.waiting) == ([], 2)
     service.close()
 
 
 async def test_without_service_time_messages_are_handled_at_once_and_together() -> None:
     service = make_service(BrokerConfig(id="B1", incarnation=1, protocol="tid"))
-    assert isinstance(service, ImmediateService)
     handled: list[object] = []
     service.submit(handled.append, ["a", "b"])
     assert handled == [["a", "b"]]
     service.close()
+
+
+async def test_a_change_of_pace_holds_for_what_comes_and_nothing_overtakes() -> None:
+    clock = Clock()
+    done: asyncio.Queue[object] = asyncio.Queue()
+    service = PacedService(None, clock)
+
+    def handle(messages: Sequence[object]) -> None:
+        for message in messages:
+            done.put_nowait((message, clock.now))
+
+    try:
+        service.submit(handle, ["at once"])
+        assert done.get_nowait() == ("at once", 0)
+        service.change(lambda: 2 * MILLISECOND)
+        service.submit(handle, ["slow", "slow too"])
+        service.change(None)
+        service.submit(handle, ["after those"])
+        assert done.empty()
+        for message, time in (("slow", 2), ("slow too", 4), ("after those", 4)):
+            clock.now = time * MILLISECOND
+            assert await served(done) == (message, clock.now)
+        service.submit(handle, ["at once again"])
+        assert done.get_nowait() == ("at once again", 4 * MILLISECOND)
+    finally:
+        service.close()
 
 
 async def test_a_timer_fires_once_for_the_latest_wish() -> None:
