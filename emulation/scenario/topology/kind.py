@@ -6,6 +6,15 @@ from emulation.scenario.section import Section
 from emulation.scenario.topology.links import LinkSection
 from topology import Mesh, Overlay, mesh_of
 
+MOST_BROKERS = 10_000
+"""As many as `BrokerCount` allows, for kinds whose size is a product."""
+
+
+def check_total(brokers: int, most: int = MOST_BROKERS, what: str = "brokers") -> None:
+    """Raises `ValueError`: a scenario may come from a stranger, and sizes multiply quickly."""
+    if brokers > most:
+        raise ValueError(f"makes up to {brokers:,} {what}; {most:,} is the most")
+
 
 class TopologyKind(Section):
     """A topology of some kind: everything random in it comes from the seed."""

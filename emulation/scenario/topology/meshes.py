@@ -10,7 +10,7 @@ import networkx as nx
 from pydantic import Field, model_validator
 
 from emulation.scenario.section import BrokerCount, Count, FilePath
-from emulation.scenario.topology.kind import TopologyKind
+from emulation.scenario.topology.kind import TopologyKind, check_total
 from emulation.scenario.topology.links import LinkDirection, LinkSection
 from emulation.scenario.units import Duration, DurationRange, Share
 from topology import BrokerId, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
@@ -19,6 +19,7 @@ from topology.transit_stub import LAN_DELAY, TransitStub, routers, server_mesh
 
 _WIDE_AREA = WideArea()
 _TRANSIT_STUB = TransitStub()
+_MOST_ROUTERS = 100_000
 
 
 def refuse_delay(link: LinkSection) -> None:
@@ -106,6 +107,12 @@ class TransitStubTopology(MeshTopology):
     """Delay of links in a stub domain."""
     lan_delay: Duration = LAN_DELAY
     """Delay between a server and its router."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> TransitStubTopology:
+        transit = self.transit_domains * self.transit_routers
+        check_total(transit * (1 + self.stubs * self.stub_routers), _MOST_ROUTERS, "routers")
+        return self
 
     def mesh(self, name: str, seed: int) -> Mesh:
         parameters = TransitStub(

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import networkx as nx
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from emulation.scenario.section import BrokerCount, Count
-from emulation.scenario.topology.kind import TopologyKind
+from emulation.scenario.topology.kind import TopologyKind, check_total
 from topology import BrokerId, LinkTemplates, Overlay, build, shapes
 
 
@@ -86,6 +86,11 @@ class GridTopology(Shaped):
     """How many rows."""
     columns: Count
     """Brokers in a row."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> GridTopology:
+        check_total(self.rows * self.columns)
+        return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.grid(self.rows, self.columns)

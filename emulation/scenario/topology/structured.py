@@ -9,6 +9,7 @@ import networkx as nx
 from pydantic import model_validator
 
 from emulation.scenario.section import BrokerName, Count
+from emulation.scenario.topology.kind import check_total
 from emulation.scenario.topology.shaped import Shaped
 from topology import BrokerId, shapes
 
@@ -16,12 +17,13 @@ TreeKind = Literal["line", "star", "tree", "random-tree"]
 TreeLinks = tuple[tuple[BrokerName, BrokerName], ...]
 
 
-def check_size(tree: TreeKind | TreeLinks, size: int | None, what: str, field: str) -> None:
-    """A tree of some kind needs a size, a listed one has it. Raises `ValueError`."""
+def tree_size(tree: TreeKind | TreeLinks, size: int | None, what: str, field: str) -> int:
+    """Nodes of a tree: one of some kind needs a size, a listed one has it. Raises `ValueError`."""
     if isinstance(tree, str) and size is None:
         raise ValueError(f"{what} of kind {tree!r} needs `{field}`, its number of nodes")
     if not isinstance(tree, str) and size is not None:
         raise ValueError(f"leave `{field}` out: the links of {what} say how many there are")
+    return size if size is not None else len(tree) + 1
 
 
 def tree_graph(tree: TreeKind | TreeLinks, size: int | None, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -52,8 +54,8 @@ class ScotTopology(Shaped):
     """Nodes of the complete factor: brokers in each region."""
 
     @model_validator(mode="after")
-    def _needs_a_size(self) -> ScotTopology:
-        check_size(self.acyclic, self.regions, "an acyclic factor", "regions")
+    def _has_a_bounded_size(self) -> ScotTopology:
+        check_total(tree_size(self.acyclic, self.regions, "an acyclic factor", "regions") * self.clusters)
         return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -72,8 +74,8 @@ class RedundantTreeTopology(Shaped):
     """Brokers in each inner node, all linked to each other and to all brokers of neighbouring nodes."""
 
     @model_validator(mode="after")
-    def _needs_a_size(self) -> RedundantTreeTopology:
-        check_size(self.tree, self.nodes, "a tree", "nodes")
+    def _has_a_bounded_size(self) -> RedundantTreeTopology:
+        check_total(tree_size(self.tree, self.nodes, "a tree", "nodes") * self.replicas)
         return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:

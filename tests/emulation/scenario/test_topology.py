@@ -113,6 +113,10 @@ def test_the_mesh_of_a_kind_without_underlay_is_its_fastest_paths(tmp_path: Path
         ("kind: latencies, path: none.csv", r"none.csv: cannot be read"),
         ("kind: transit-stub, brokers: 5, router_links: 3", "links, not 3"),
         ("kind: grid, rows: 0, columns: 2", "topology.rows"),
+        ("kind: grid, rows: 101, columns: 100", "makes up to 10,100 brokers; 10,000 is the most"),
+        ("kind: scot, acyclic: line, regions: 5001, clusters: 2", "makes up to 10,002 brokers"),
+        ("kind: redundant-tree, tree: [[a, b], [b, c]], replicas: 10000", "makes up to 30,000 brokers"),
+        ("kind: transit-stub, brokers: 5, stubs: 1000", "makes up to 800,100 routers; 100,000 is the most"),
     ],
 )
 def test_mistakes_name_the_file_and_the_field(tmp_path: Path, topology: str, message: str) -> None:
