@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.claims.model import ClaimsError
 from analysis.results import read_table
-from analysis.summary import VariantSummary, read_summary
+from analysis.summary import Matching, read_summary
 from analysis.tables import BrokerMessages, Notification, PhaseTimes
 from broker_service.trace import TraceRecord
 from topology import BrokerId, Overlay
@@ -42,7 +42,7 @@ class MeasuredVariant:
     name: str
     settings: Mapping[str, Any]
     overlay: Overlay
-    summary: VariantSummary
+    matching: Matching
     run_seconds: float
     """How long publishers published."""
     notifications: tuple[Notification, ...]
@@ -113,7 +113,7 @@ def open_measured(directory: Path) -> MeasuredRun:
                 name=variant.name,
                 settings=variant.settings,
                 overlay=load(directory / variant.topology),
-                summary=summaries[variant.name],
+                matching=summaries[variant.name].matching,
                 run_seconds=sum(one.end_s - one.start_s for one in phases[variant.name] if one.phase == RUN_PHASE),
                 notifications=tuple(
                     row

@@ -90,7 +90,7 @@ def matching_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
     One comparison a message is what every broker would need that matches content anew.
     """
-    return Measurement(values=(run.of("dynamic").summary.matching.share,))
+    return Measurement(values=(run.of("dynamic").matching.share,))
 
 
 def redundant_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:

@@ -1,0 +1,220 @@
+"""Every measure on small runs whose answer can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from analysis.claims import ClaimsError, Recipe, load_claims
+from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.measures import MEASURES
+from analysis.claims.verdict import Measurement
+from analysis.summary import Matching
+from analysis.tables import BrokerMessages, Notification
+from broker_service.trace import Event, TraceRecord
+from topology import Broker, Link, Overlay
+
+LINE = Overlay(
+    "line", tuple(Broker(f"B{n}") for n in range(1, 5)), tuple(Link(f"B{n}", f"B{n + 1}") for n in (1, 2, 3))
+)
+RUN = 100.0
+
+
+def notification(publication: str, delay: float, second: int = 60, **fields: Any) -> Notification:
+    given: dict[str, Any] = {"client": "S1", "path": ["B1", "B2"], **fields}
+    return Notification(
+        variant="", publication=publication, repeat=0, publisher="P1", broker="B2", intended_ns=0, published_ns=0,
+        notified_ns=0, delay_ms=delay, hops=1, queueing_ms=0.0, second=second, overtaken=False, **given,
+    )  # fmt: skip
+
+
+def variant(
+    name: str,
+    notifications: Iterable[Notification] = (),
+    settings: Mapping[str, Any] | None = None,
+    messages: Iterable[BrokerMessages] = (),
+    share: float | None = None,
+) -> MeasuredVariant:
+    matching = Matching(
+        operations=0, publication_messages=0, share=share, per_publication=None, most_brokers=1, at_several_brokers=0
+    )
+    return MeasuredVariant(
+        name=name,
+        settings={"routing.publications": name} if settings is None else settings,
+        overlay=LINE,
+        matching=matching,
+        run_seconds=RUN,
+        notifications=tuple(notifications),
+        messages=tuple(messages),
+    )
+
+
+def measure(name: str, *variants: MeasuredVariant, directory: Path = Path(), arguments: tuple[float, ...] = ()) -> Any:
+    recipe = Recipe(scenario="x.yaml", measure=name, arguments=arguments)
+    measured = MEASURES[name](MeasuredRun(directory, variants), recipe)
+    return measured.values if measured == Measurement(values=measured.values) else measured
+
+
+def write_logs(directory: Path, *records: TraceRecord) -> None:
+    (directory / "logs").mkdir()
+    for broker in LINE.brokers:
+        own = [msgspec.json.encode(record) + b"\n" for record in records if record.node == broker.id]
+        (directory / "logs" / f"{broker.id}.jsonl").write_bytes(b"".join(own) + b'{"time":1,"no')
+
+
+def test_relative_delay_of_pairs_in_steady_state() -> None:
+    fixed = variant("fixed", [notification("a", 10), notification("b", 30), notification("c", 99)])
+    dynamic = variant(
+        "dynamic", [notification("a", 5), notification("b", 25), notification("d", 1), notification("e", 1, second=49)]
+    )
+    assert measure("relative delay", fixed, dynamic) == (pytest.approx(30 / 40 - 1),)
+
+
+def test_delays_before_the_steady_state_do_not_count() -> None:
+    early = {"second": 49}
+    fixed = variant("fixed", [notification("a", 10), notification("b", 1000, **early)])
+    dynamic = variant("dynamic", [notification("a", 20), notification("b", 1, **early)])
+    assert measure("relative delay", fixed, dynamic) == (1.0,)
+    assert measure("relative delay", variant("fixed"), variant("dynamic")) == (None,)
+
+
+def test_relative_delay_by_distance_in_the_overlay() -> None:
+    """The distance is the overlay's, not the length of the way a publication took."""
+    detour = ["B1", "B2", "B3", "B2"]
+    near, far = {"path": ["B1", "B2"]}, {"path": ["B1", "B2", "B3", "B4"]}
+    fixed = variant("fixed", [notification("a", 10, **near), notification("b", 100, **far)])
+    dynamic = variant("dynamic", [notification("a", 12, path=detour), notification("b", 50, **far)])
+    values = measure("relative delay by distance", fixed, dynamic, arguments=(1, 2, 3))
+    assert values == (pytest.approx(0.2), None, pytest.approx(-0.5))
+
+
+def test_the_share_of_the_most_overloaded_brokers_queue(tmp_path: Path) -> None:
+    """B2 waits 6 + 2 ms in all, B1 3 ms; of what came through B2, 8 of 40 ms were spent there."""
+
+    def sent(node: str, publication: str, peer: str, milliseconds: int, **fields: Any) -> TraceRecord:
+        given = {"variant": "fixed", "kind": "publish", **fields}
+        return TraceRecord(
+            time=0, node=node, event=Event.SENT, id=publication, peer=peer, duration=milliseconds * 1_000_000, **given
+        )
+
+    write_logs(
+        tmp_path,
+        sent("B1", "a", "B2", 3),
+        sent("B2", "a", "B3", 6),
+        sent("B2", "b", "B3", 2),
+        sent("B1", "a", "B2", 900, variant="dynamic"),
+        sent("B1", "s1", "B2", 900, kind="subscribe"),
+    )
+    through = [notification("a", 10, path=["B1", "B2", "B3"]), notification("b", 30, path=["B2", "B3"])]
+    beside = [notification("c", 500, path=["B1"]), notification("d", 500, path=["B3", "B2"])]
+    fixed = variant("fixed", [*through, *beside])
+    assert measure("queueing share", fixed, variant("dynamic"), directory=tmp_path) == (pytest.approx(8 / 40),)
+
+
+def test_matching_share_is_of_dynamic_routing() -> None:
+    assert measure("matching share", variant("fixed", share=0.5), variant("dynamic", share=0.125)) == (0.125,)
+
+
+def test_redundant_advertisements() -> None:
+    """Two advertisements over four brokers need 6 messages; 10 were received."""
+
+    def row(broker: str, kind: str, received: int, from_clients: int = 0) -> BrokerMessages:
+        return BrokerMessages(
+            variant="base", broker=broker, kind=kind, from_clients=from_clients, received=received, sent=0, delivered=0,
+            received_bytes=0, sent_bytes=0,
+        )  # fmt: skip
+
+    rows = [row("B1", "advertise", 4, 2), row("B2", "advertise", 6), row("B3", "subscribe", 100)]
+    assert measure("redundant advertisements", variant("base", messages=rows)) == (pytest.approx(0.4),)
+    assert measure("redundant advertisements", variant("base")) == (None,)
+
+
+def test_overload_shows_as_growing_delays() -> None:
+    """Growing with time, the mean is 90 in the last fifth and 50 in the middle one: a rise of 0.8."""
+    growing = [notification(f"a{second}", second + 0.5, second=second) for second in range(100)]
+    flat = [notification(f"a{second}", 20, second=second) for second in range(100)]
+    margins = measure("overload", variant("fixed", growing), variant("dynamic", flat))
+    assert margins == (pytest.approx(0.8 - 0.25), pytest.approx(0.25))
+    margins = measure("overload", variant("fixed", flat), variant("dynamic", growing))
+    assert margins == (pytest.approx(-0.25), pytest.approx(0.25 - 0.8))
+    assert measure("overload", variant("fixed"), variant("dynamic", flat))[0] is None
+
+
+def burst_delays(during: float, recovered_at: int, settled: float) -> list[Notification]:
+    return [
+        notification(f"a{second}", during if 30 <= second < recovered_at else settled, second=second)
+        for second in range(100)
+    ]
+
+
+def test_a_burst() -> None:
+    fixed, dynamic = variant("fixed", burst_delays(200, 60, 20)), variant("dynamic", burst_delays(100, 50, 10))
+    smaller, sooner, lower = measure("burst", fixed, dynamic, arguments=(30, 40))
+    assert smaller == pytest.approx(0.5)
+    assert sooner == pytest.approx((20 - 10) / 20)
+    assert lower == pytest.approx(0.5)
+
+
+def test_a_burst_that_changes_nothing() -> None:
+    calm = [variant(name, burst_delays(20, 40, 20)) for name in ("fixed", "dynamic")]
+    assert measure("burst", *calm, arguments=(30, 40)) == (0.0, 0.0, 0.0)
+
+
+def test_one_quiet_second_is_no_recovery() -> None:
+    delays = [200.0 if 30 <= second < 60 and second != 45 else 20.0 for second in range(100)]
+    fixed = variant("fixed", [notification(f"a{second}", delay, second=second) for second, delay in enumerate(delays)])
+    dynamic = variant("dynamic", burst_delays(200, 50, 20))
+    assert measure("burst", fixed, dynamic, arguments=(30, 40))[1] == pytest.approx((20 - 10) / 20)
+
+
+def test_a_publication_received_twice(tmp_path: Path) -> None:
+    def received(publication: str, peer: str | None, variant_: str = "fixed") -> TraceRecord:
+        return TraceRecord(
+            time=0, node="B2", variant=variant_, event=Event.RECEIVED, kind="publish", id=publication, peer=peer
+        )
+
+    arrivals = [received("a", None), received("a", "B1"), received("b", "B1"), received("b", "B1", "other")]
+    write_logs(tmp_path, *arrivals)
+    clean = measure("received twice", variant("fixed"), directory=tmp_path)
+    assert clean == Measurement(values=(0.0,), checked=3)
+    twice = tmp_path / "twice"
+    twice.mkdir()
+    write_logs(twice, *arrivals, received("b", "B3"))
+    found = measure("received twice", variant("fixed"), directory=twice)
+    assert found == Measurement(values=(1.0,), checked=3, example="fixed: B2 received b 2 times")
+
+
+def test_the_same_subscribers_are_notified() -> None:
+    """Only pairs of variants that agree in all but publication routing are compared."""
+
+    def of(routing: str, degree: int, *notifications: Notification) -> MeasuredVariant:
+        return variant(
+            f"{degree}+{routing}", notifications, {"topology.degree": degree, "routing.publications": routing}
+        )
+
+    other_way = ["B1", "B3", "B2"]
+    same = [
+        of("fixed", 2, notification("a", 1), notification("b", 1)),
+        of("dynamic", 2, notification("a", 1, path=other_way), notification("b", 1)),
+        of("fixed", 3, notification("c", 1)),
+        of("dynamic", 3, notification("c", 1)),
+    ]
+    assert measure("same notified", *same) == Measurement(values=(0.0,), checked=1)
+    lost = [*same[:3], of("dynamic", 3)]
+    found = measure("same notified", *lost)
+    assert found.values == (1.0,)
+    assert found.example == "S1 got c in variant 3+fixed only"
+
+
+def test_a_run_without_the_variants_is_refused() -> None:
+    with pytest.raises(ClaimsError, match="0 variants with dynamic routing"):
+        measure("relative delay", variant("fixed"))
+
+
+def test_every_shipped_recipe_names_a_measure() -> None:
+    named = {claim.measured_by.measure for claim in load_claims().claims if claim.measured_by is not None}
+    assert named == set(MEASURES)
