@@ -39,12 +39,22 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
 
 def start_time(pid: int) -> int | None:
     """When a process started, in clock ticks after boot; None when it has ended or is a zombie."""
+    fields = _fields(pid)
+    return None if not fields or fields[0] in {"Z", "X"} else int(fields[_START_TIME_FIELD])
+
+
+def _state(pid: int) -> str:
+    """The letter that stands for what a process does (proc(5)); empty when it has ended."""
+    return next(iter(_fields(pid)), "")
+
+
+def _fields(pid: int) -> list[str]:
+    """What /proc/<pid>/stat says after the command, the state first; nothing when the process has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return None
-    fields = stat[stat.rindex(")") + 2 :].split()
-    return None if fields[0] in {"Z", "X"} else int(fields[_START_TIME_FIELD])
+        return []
+    return stat[stat.rindex(")") + 2 :].split()
 
 
 def identify(pid: int) -> ProcessIdentity | None:
@@ -70,6 +80,12 @@ def processes_of_run(run_id: str) -> Iterator[ProcessIdentity]:
             continue
         if mark in environment.split(b"\0") and (identity := identify(int(entry.name))) is not None:
             yield identity
+
+
+def await_stop(identity: ProcessIdentity) -> None:
+    """Waits until a process that was sent SIGSTOP does nothing any more, or has ended."""
+    while identity.alive and _state(identity.pid) not in {"T", "t"}:
+        time.sleep(0.001)
 
 
 def await_end(identities: list[ProcessIdentity], within: float) -> list[ProcessIdentity]:

@@ -37,6 +37,11 @@ _LAST_LINES = 20
 _SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
 """A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 
+_CPU_PERIOD = 100_000
+"""Microseconds after which a quota is refilled: the kernel's default."""
+_LEAST_QUOTA = 1_000
+"""Microseconds that the kernel takes for a quota at least."""
+
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
@@ -53,6 +58,7 @@ class ContainerRuntime:
         self._journal = journal
         self._sandboxes: dict[BrokerId, str] = {}
         self._processes: dict[BrokerId, ProcessIdentity] = {}
+        self._quotas: dict[BrokerId, int] = {}
         self._pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
 
     def __enter__(self) -> Self:
@@ -101,6 +107,21 @@ class ContainerRuntime:
         with docker_errors(f"kill broker {broker}"):
             self._api.kill(self._name(broker))
 
+    def pause(self, broker: BrokerId) -> None:
+        with docker_errors(f"pause broker {broker}"):
+            self._api.pause(self._name(broker))
+
+    def resume(self, broker: BrokerId) -> None:
+        if broker in self._processes:
+            with docker_errors(f"resume broker {broker}"):
+                self._api.unpause(self._name(broker))
+
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        if broker in self._processes:
+            quota = self._quotas[broker] if cores is None else _quota(cores)
+            with docker_errors(f"throttle broker {broker}"):
+                self._api.update_container(self._name(broker), cpu_period=_CPU_PERIOD, cpu_quota=quota)
+
     def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
         return dict(self._processes)
 
@@ -136,6 +157,7 @@ class ContainerRuntime:
 
     def _start_one(self, launch: Launch) -> None:
         broker, resources = launch.broker, launch.resources
+        self._quotas[broker] = _quota(resources.cpu)
         self._remove(self._name(broker))
         config = self._api.create_host_config(
             network_mode=f"container:{self._sandboxes[broker]}",
@@ -144,7 +166,8 @@ class ContainerRuntime:
             security_opt=["no-new-privileges"],
             pids_limit=resources.processes,
             mem_limit=resources.memory,
-            nano_cpus=None if resources.cpu is None else int(resources.cpu * 1e9),
+            cpu_period=_CPU_PERIOD,
+            cpu_quota=self._quotas[broker],
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
             mounts=[
                 _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
@@ -203,6 +226,11 @@ class ContainerRuntime:
         if failures:
             raise failures[0]
         return [future.result() for future in futures]
+
+
+def _quota(cores: float | None) -> int:
+    """Microseconds of CPU in a period; -1 for no limit."""
+    return -1 if cores is None else max(_LEAST_QUOTA, round(cores * _CPU_PERIOD))
 
 
 def _mount(target: str, source: Path, *, read_only: bool = False) -> Mount:

@@ -108,6 +108,18 @@ class Runtime(Protocol):
     def kill(self, broker: BrokerId) -> None:
         """Ends a broker at once, as a crash would. Its namespace and its links stay."""
 
+    def pause(self, broker: BrokerId) -> None:
+        """Freezes a broker as it is: it does nothing any more, and its sockets stay open."""
+
+    def resume(self, broker: BrokerId) -> None:
+        """Undoes `pause`; does nothing to a broker that has ended since."""
+
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        """Lets a broker use so many cores from now on; None: as many as it was launched with.
+
+        Does nothing to a broker that has ended. Raises `HostError` where the runtime cannot.
+        """
+
     def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
         """The brokers started and not yet stopped or killed through this interface."""
 

@@ -18,11 +18,13 @@ import broker_service
 from emulation.errors import HostError
 from emulation.journal import Journal, Resource
 from emulation.place import BROKER_UID, RunPlace
-from emulation.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify
+from emulation.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
 from emulation.runtimes.interface import Ending, Launch, Paths
 from topology.model import BrokerId
 
 _LAST_LINES = 20
+_PROCESSES_OF_OTHERS = 8192
+"""The kernel counts processes, threads included, by user, and the brokers of all runs on this host are one user."""
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
 
 
@@ -57,12 +59,13 @@ class ProcessRuntime:
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         for launch in launches:
             launch.write_config()
-            self._start_one(launch, namespaces[launch.broker], len(namespaces))
+            self._start_one(launch, namespaces[launch.broker], len(self._running) + len(launches))
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
         stopping = [broker for broker in brokers if broker in self._running]
         for broker in stopping:
             self._identities[broker].kill(signal.SIGTERM)
+            self._identities[broker].kill(signal.SIGCONT)  # a paused one would never hear of it
         await_end([self._identities[broker] for broker in stopping], within)
         for broker in stopping:
             self.kill(broker)
@@ -74,6 +77,18 @@ class ProcessRuntime:
             process.kill()
             process.wait()
             self._journal.removed(Resource.PROCESS, self._name(broker))
+
+    def pause(self, broker: BrokerId) -> None:
+        self._identities[broker].kill(signal.SIGSTOP)
+        await_stop(self._identities[broker])
+
+    def resume(self, broker: BrokerId) -> None:
+        if broker in self._identities:
+            self._identities[broker].kill(signal.SIGCONT)
+
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        if broker in self._identities:
+            raise HostError(f"cannot throttle broker {broker}: a plain process has no CPU quota; use containers")
 
     def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
         return dict(self._identities)
@@ -95,8 +110,7 @@ class ProcessRuntime:
         command = [
             "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
             "prlimit", f"--data={launch.resources.memory}",
-            # The kernel counts processes by user, and all brokers of the host are one user.
-            f"--nproc={launch.resources.processes * max(brokers, 1)}", "--",
+            f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
             *unprivileged(self._place.logs), "--",
             sys.executable, "-m", "broker_service.server", str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip
