@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,6 +44,8 @@ class CellWork:
         """Removes its run directory, if it is not to stay."""
         if not self.keep_runs:
             shutil.rmtree(self.directory, ignore_errors=True)
+            with suppress(OSError):  # other cells have theirs in it
+                self.store.runs.rmdir()
 
 
 def simulate_cell(work: CellWork) -> None:

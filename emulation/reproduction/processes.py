@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
@@ -66,6 +68,14 @@ class WorkerProcesses(Generic[Work]):
 
 
 def _work(do: Callable[[Work], None], piece: Work) -> None:
-    """Ctrl-C is for the parent to hear; it then ends this process."""
+    """Ctrl-C is for the parent to hear; it then ends this process. When the parent is killed, this process ends too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     do(piece)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
