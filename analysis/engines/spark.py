@@ -8,6 +8,7 @@ buckets: asking for them runs the stage, and what the shuffle wrote is still the
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -81,12 +82,12 @@ class _SparkExchange(Generic[Tally]):
         shared = self._shuffled.context.broadcast(stage)
         side = self._buckets
 
-        def work(number: int, pairs: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, Any]]:
+        def work(number: int, pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
             parts = (part for _, part in pairs)
             first = next(parts, None)
-            if number == side or first is None:
-                return ()
-            return _delivered(shared.value(Bucket(number, chain((first,), parts))), buckets)
+            if number != side and first is not None:
+                yield from _delivered(shared.value(Bucket(number, chain((first,), parts))), buckets)
+            deque(parts, maxlen=0)  # Spark ends a worker that has not read all it was given
 
         return _SparkExchange(self._shuffled.mapPartitionsWithIndex(work), buckets)
 
