@@ -144,9 +144,13 @@ _CALIBRATE_EXAMPLES = """
 
 @app.command(epilog=_CALIBRATE_EXAMPLES)
 def calibrate(
+    *,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibration is saved.")] = Path(
         "calibration.json"
     ),
+    runtime: Annotated[
+        str, typer.Option(help="What hosts the brokers meanwhile: auto, container or process.")
+    ] = "auto",
     brokers: Annotated[
         int, typer.Option(min=2, max=100, help="How many brokers share this host while latencies are measured.")
     ] = 30,
@@ -154,7 +158,7 @@ def calibrate(
     """Measure on this host what a real broker's own work costs, for simulated runs."""
     from emulation.commands.calibrate import calibrate_host
 
-    raise typer.Exit(calibrate_host(out, brokers))
+    raise typer.Exit(calibrate_host(out, brokers, runtime))
 
 
 _CONFORMANCE_EXAMPLES = """

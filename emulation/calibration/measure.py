@@ -29,7 +29,7 @@ from emulation.fidelity import Verdict
 from emulation.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
 from emulation.run.interrupt import Interrupted
-from emulation.runtimes.ladder import Rungs, choose
+from emulation.runtimes.ladder import AUTO, Simulated, choose
 from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration, Latency, Origin
 from emulation.workload import OperationKind
@@ -72,30 +72,39 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Latencies:
+    """What an overlay at a low rate showed."""
+
+    intervals: Intervals
+    method: str
+    verdict: Verdict | None
+    """On the emulated links; None for loopback."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """A calibration, and what it was made from."""
+    """A calibration, and what its latencies were made from."""
 
     calibration: Calibration
-    intervals: Intervals
-    verdict: Verdict | None
-    """On the emulated links that latencies were measured over; None for loopback."""
+    latencies: Latencies
 
 
-def calibrate(brokers: int, console: Console, on_progress: Progress) -> Measured:
-    """Measures for about 50 seconds, latencies with so many brokers on this host. Leaves nothing behind.
+def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progress) -> Measured:
+    """Measures for about 50 seconds; latencies with so many brokers, on a rung of the capability ladder or `auto`.
 
-    Raises `Interrupted` when the user ends it, and `UserError`s.
+    Leaves nothing behind. Raises `Interrupted` when the user ends it, and `UserError`s.
     """
     load = os.getloadavg()[0]
     with _directory() as directory:
         work = measure_work(_made(directory / "work"), on_progress)
-        found, method, verdict = _latencies(brokers, directory, console, on_progress)
-    if len(found.notify) < FEWEST:
+        latencies = _latencies(brokers, runtime, directory, console, on_progress)
+    notifications = len(latencies.intervals.notify)
+    if notifications < FEWEST:
         raise HostError(
-            f"only {len(found.notify)} notifications came through, too few to tell; "
+            f"only {notifications} notifications came through, too few to tell; "
             "end what else runs on this host and try again"
         )
-    return Measured(assemble(found, work, _origin(method, load)), found, verdict)
+    return Measured(assemble(latencies.intervals, work, _origin(latencies.method, load)), latencies)
 
 
 def assemble(found: Intervals, work: Work, origin: Origin) -> Calibration:
@@ -111,28 +120,22 @@ def assemble(found: Intervals, work: Work, origin: Origin) -> Calibration:
     )
 
 
-def _latencies(
-    brokers: int, directory: Path, console: Console, on_progress: Progress
-) -> tuple[Intervals, str, Verdict | None]:
-    """The intervals, how they were measured, and how well the links were emulated."""
+def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on_progress: Progress) -> Latencies:
     plan = make_plan(_scenario(brokers))
     pairs = [ends for link in plan.variants[0].overlay.links for ends in ((link.a, link.b), (link.b, link.a))]
-    try:
-        rungs = choose("process", "auto", lambda _: None)
-        assert isinstance(rungs, Rungs)
-    except HostError as error:
+    rungs = choose(runtime, AUTO, on_progress)
+    if isinstance(rungs, Simulated):
         on_progress("latencies over loopback")
-        logs = _over_loopback(plan, _made(directory / "loopback"))
-        found = intervals(read_logs(logs), dict.fromkeys(pairs, 0.0))
-        return found, f"{brokers} broker processes over loopback, because links cannot be emulated here: {error}", None
-    on_progress("latencies over emulated links")
+        found = intervals(read_logs(_over_loopback(plan, _made(directory / "loopback"))), dict.fromkeys(pairs, 0.0))
+        return Latencies(found, f"{brokers} broker processes over loopback, because {rungs.runtime.reason}", None)
+    on_progress(f"latencies, runtime {rungs.runtime.name}, {rungs.links.name} links")
     outcome = emulate(plan, rungs, _made(directory / "runs"), console, _nothing)
     if outcome.interrupted:
         raise Interrupted
     found = intervals(read_logs(outcome.directory / "logs"), dict.fromkeys(pairs, LINK_DELAY))
     verdict = outcome.fidelity.verdict
-    method = f"{brokers} broker processes, {rungs.links.name} links of {LINK_DELAY * 1e3:g} ms, fidelity {verdict}"
-    return found, method, verdict
+    links = f"{rungs.links.name} links of {LINK_DELAY * 1e3:g} ms"
+    return Latencies(found, f"{brokers} brokers, runtime {rungs.runtime.name}, {links}, fidelity {verdict}", verdict)
 
 
 def _over_loopback(plan: Plan, directory: Path) -> Path:

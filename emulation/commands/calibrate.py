@@ -18,12 +18,12 @@ from emulation.simulation.calibration import save_calibration
 _QUANTILES = (0.05, 0.5, 0.95, 0.99)
 
 
-def calibrate_host(out: Path, brokers: int) -> ExitCode:
+def calibrate_host(out: Path, brokers: int, runtime: str) -> ExitCode:
     """Measures, prints and saves. Raises `UserError`s."""
     console = Console(highlight=False)
     console.print("measuring a real broker on this host; about a minute, best with nothing else running")
     try:
-        measured = calibrate(brokers, console, lambda what: console.print(f"  {what}", markup=False))
+        measured = calibrate(brokers, runtime, console, lambda what: console.print(f"  {what}", markup=False))
     except (KeyboardInterrupt, Interrupted, QuickStop):
         console.print("interrupted; nothing is left running, and nothing was saved")
         return ExitCode.INTERRUPTED
@@ -33,7 +33,7 @@ def calibrate_host(out: Path, brokers: int) -> ExitCode:
     console.print(
         f"use it: brokerlab emulate SCENARIO --runtime simulated --calibration {out}", markup=False, soft_wrap=True
     )
-    if measured.verdict is Verdict.INVALID:
+    if measured.latencies.verdict is Verdict.INVALID:
         console.print("this host was too busy for its links: measure again when nothing else runs", style="red")
         return ExitCode.INVALID
     return ExitCode.CORRECT
@@ -45,9 +45,9 @@ def _report(console: Console, measured: Measured) -> None:
     console.print(f"\n{calibration.origin.method}", markup=False, soft_wrap=True)
     latencies = Table("latency, ms", "messages", "mean", "5%", "median", "95%", "99%", box=None, pad_edge=False)
     for name, times in (
-        ("client to broker", measured.intervals.submit),
-        ("between brokers, besides the link", measured.intervals.link),
-        ("broker to client", measured.intervals.notify),
+        ("client to broker", measured.latencies.intervals.submit),
+        ("between brokers, besides the link", measured.latencies.intervals.link),
+        ("broker to client", measured.latencies.intervals.notify),
     ):
         values = np.array(times) / 1e6
         quantiles = (f"{value:.3f}" for value in np.quantile(values, _QUANTILES))

@@ -22,9 +22,9 @@ from emulation.simulation.calibration import Calibration
 from emulation.simulation.links import NANOSECONDS, Direction
 from emulation.simulation.server import make_server
 
-FRAME_BYTES = 24
-"""Bytes of a frame's own: HTTP/2 and gRPC headers, the acknowledgement."""
-MESSAGE_BYTES = 14
+FRAME_BYTES = 16
+"""Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
+MESSAGE_BYTES = 13
 """Bytes of a message in a frame, besides its id, body and header."""
 GAUGE_INTERVAL = NANOSECONDS
 
