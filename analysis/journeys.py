@@ -56,7 +56,7 @@ class Journey:
         for one in sightings:
             journey._add(one)
         journey.arrivals.sort(key=_arrival_order)
-        journey.notified.sort(key=lambda one: (one.client, one.time, one.broker or "", _hops(one.hops)))
+        journey.notified.sort(key=lambda one: (one.client, one.time, one.place, one.broker or "", _hops(one.hops)))
         return journey
 
     def _add(self, one: Sighting) -> None:

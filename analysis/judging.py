@@ -23,6 +23,8 @@ class Receipt(msgspec.Struct, array_like=True, gc=False):
 
     broker: str | None
     notified: int
+    place: int
+    """In the log of the client's node."""
     hops: int | None
     waited: int | None
     """In output queues; null when the log does not hold the whole way."""
@@ -47,6 +49,8 @@ class Judged(msgspec.Struct, array_like=True):
     publisher: str | None
     intended: int | None
     published: int | None
+    place: int
+    """In the log of the publisher's node; 0 when nobody published it."""
     rejected: bool
     reached: tuple[str, ...]
     """The brokers it arrived at, in the order of links travelled."""
@@ -163,6 +167,7 @@ def _judged(variant: int, publication: str, journey: Journey, verdict: Verdict) 
         publisher=None if published is None else published.client,
         intended=None if published is None else published.intended,
         published=None if published is None else published.time,
+        place=0 if published is None else published.place,
         rejected=journey.rejected,
         reached=journey.reached,
         tree=verdict.tree,
@@ -180,9 +185,9 @@ def _outcome(judgement: Judgement, got: Iterable[Notified], ways: list[Way]) -> 
 
 def _receipt(notified: Notified, way: Way | None) -> Receipt:
     if way is None:
-        return Receipt(notified.broker, notified.time, notified.hops, None, None)
+        return Receipt(notified.broker, notified.time, notified.place, notified.hops, None, None)
     hops = way.hops if notified.hops is None else notified.hops
-    return Receipt(notified.broker, notified.time, hops, way.waited, way.path)
+    return Receipt(notified.broker, notified.time, notified.place, hops, way.waited, way.path)
 
 
 def _whole(ways: Iterable[Way]) -> list[tuple[str, ...]]:

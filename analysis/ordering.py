@@ -116,57 +116,50 @@ class Ordering:
         return Output(tally, samples.parts(self.buckets))
 
 
+_Moment = tuple[int, int]
+"""A time, and a place in the log that tells the order of what happened then."""
+_NEVER: _Moment = FOREVER, 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Order:
     """Whether a client's first notification of a publication was overtaken."""
 
-    later_arrived: int
-    """When the first of its publisher's later publications reached the client; `FOREVER` when none did."""
+    later_arrived: _Moment
+    """When the first of its publisher's later publications reached the client."""
     overtaken: bool
     reordered: bool
     """Overtaken by one on the same tree, though the client must get both."""
 
 
 def _in_order(of_publisher: Iterable[Judged]) -> Iterator[tuple[Judged, Outcome, _Order]]:
-    """A publisher's publications, the latest first: what is overtaken came after the first arrival of a later one.
-
-    Publications made in the very same moment do not overtake each other.
-    """
-    first_of_any: dict[str, int] = {}
-    first_on_tree: dict[tuple[str, int], int] = {}
-    for _, simultaneous in groupby(of_publisher, lambda one: one.published):
-        arrived: list[tuple[Judged, Outcome]] = []
-        for one in simultaneous:
-            for outcome in one.outcomes:
-                yield one, outcome, _order(one, outcome, first_of_any, first_on_tree)
-                arrived.append((one, outcome))
-        for one, outcome in arrived:
-            if outcome.receipts and one.published is not None:
-                client, first = outcome.client, outcome.receipts[0].notified
-                first_of_any[client] = min(first, first_of_any.get(client, FOREVER))
-                if one.tree is not None and outcome.right is Right.MUST:
-                    on_tree = client, one.tree
-                    first_on_tree[on_tree] = min(first, first_on_tree.get(on_tree, FOREVER))
-
-
-def _order(
-    one: Judged, outcome: Outcome, first_of_any: dict[str, int], first_on_tree: dict[tuple[str, int], int]
-) -> _Order:
-    later = first_of_any.get(outcome.client, FOREVER)
-    if not outcome.receipts or one.published is None:
-        return _Order(later, False, False)
-    arrived = outcome.receipts[0].notified
-    judged = one.tree is not None and outcome.right is Right.MUST
-    return _Order(
-        later_arrived=later,
-        overtaken=later < arrived,
-        reordered=judged and first_on_tree.get((outcome.client, one.tree or 0), FOREVER) < arrived,
-    )
+    """A publisher's publications, the latest first: what is overtaken came after the first arrival of a later one."""
+    first_of_any: dict[str, _Moment] = {}
+    first_on_tree: dict[tuple[str, int], _Moment] = {}
+    for one in of_publisher:
+        for outcome in one.outcomes:
+            later = first_of_any.get(outcome.client, _NEVER)
+            if not outcome.receipts or one.published is None:
+                yield one, outcome, _Order(later, False, False)
+                continue
+            arrived = _moment(outcome.receipts[0])
+            reordered = False
+            if one.tree is not None and outcome.right is Right.MUST:
+                on_tree = outcome.client, one.tree
+                later_on_tree = first_on_tree.get(on_tree, _NEVER)
+                reordered = later_on_tree < arrived
+                first_on_tree[on_tree] = min(arrived, later_on_tree)
+            first_of_any[outcome.client] = min(arrived, later)
+            yield one, outcome, _Order(later, later < arrived, reordered)
 
 
-def _by_publisher(one: Judged) -> tuple[int, str, int, str]:
+def _moment(receipt: Receipt) -> _Moment:
+    return receipt.notified, receipt.place
+
+
+def _by_publisher(one: Judged) -> tuple[int, str, int, int, str]:
     """The latest first."""
-    return one.variant, one.publisher or "", -(one.published or 0), one.publication
+    return one.variant, one.publisher or "", -(one.published or 0), -one.place, one.publication
 
 
 def _defect(outcome: Outcome, reordered: bool) -> Defect | None:
@@ -211,7 +204,7 @@ def _notifications(variant: VariantOrder, one: Judged, outcome: Outcome, order: 
             queueing_ms=None if receipt.waited is None else receipt.waited / MILLISECOND,
             path=None if receipt.path is None else list(receipt.path),
             second=second_of(one.intended, variant.run_start),
-            overtaken=one.published is not None and order.later_arrived < receipt.notified,
+            overtaken=one.published is not None and order.later_arrived < _moment(receipt),
         )
 
 

@@ -112,14 +112,16 @@ class Reading:
                 tally.records += len(block.records)
                 tally.torn += block.torn
                 tally.malformed += block.malformed
-                self._read(block.records, tally, buckets)
+                self._read(block.records, block.offset, tally, buckets)
                 self._read_declared(block.records, piece.file, block.offset, tally)
         return Output(tally, {number: encode(seen) for number, seen in enumerate(buckets) if seen})
 
-    def _read(self, records: Sequence[TraceRecord], tally: ReadTally, buckets: list[list[Sighting]]) -> None:
+    def _read(
+        self, records: Sequence[TraceRecord], offset: int, tally: ReadTally, buckets: list[list[Sighting]]
+    ) -> None:
         """What there is most of."""
         variants, traffic, several = self.variants, tally.traffic, self.buckets
-        for record in records:
+        for place, record in enumerate(records, offset):
             variant = variants.get(record.variant)
             if variant is None:
                 continue
@@ -131,7 +133,7 @@ class Reading:
                 continue
             id = record.id
             if id is not None and (record.kind is None or record.kind == _PUBLISH):
-                sighting = _sighting(variant, id, event, record)
+                sighting = _sighting(variant, id, event, record, place)
                 if sighting is not None:
                     buckets[bucket_of(id, several)].append(sighting)
 
@@ -175,27 +177,27 @@ class Reading:
             tally.outages.append(Outage(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
 
 
-def _sighting(variant: int, id: str, event: Event, record: TraceRecord) -> Sighting | None:
-    """What there is most of comes first."""
+def _sighting(variant: int, id: str, event: Event, record: TraceRecord, place: int) -> Sighting | None:
+    """What there is most of comes first. Places grow along a file: a block has more bytes than lines."""
     match event:
         case Event.RECEIVED:
             return Arrived(variant, id, record.time, record.node, record.peer, record.hops)
         case Event.SENT:
             return Left(variant, id, record.time, record.node, record.peer, record.duration)
         case Event.NOTIFIED if record.client is not None:
-            return Notified(variant, id, record.time, record.client, record.peer, record.hops)
+            return Notified(variant, id, record.time, record.client, record.peer, record.hops, place)
         case Event.MATCHED:
             return Compared(variant, id, record.time, record.node)
         case _:
-            return _rare_sighting(variant, id, event, record)
+            return _rare_sighting(variant, id, event, record, place)
 
 
-def _rare_sighting(variant: int, id: str, event: Event, record: TraceRecord) -> Sighting | None:
+def _rare_sighting(variant: int, id: str, event: Event, record: TraceRecord, place: int) -> Sighting | None:
     match event:
         case Event.PUBLISH:
             content = encode_content(record.numbers, record.strings)
             return Published(
-                variant, id, record.time, record.client, record.intended, content, record.node, record.peer
+                variant, id, record.time, record.client, record.intended, content, record.node, record.peer, place
             )
         case Event.REJECTED:
             return Refused(variant, id)

@@ -55,6 +55,8 @@ class Notified(msgspec.Struct, array_like=True, tag=3, gc=False):
     client: str
     broker: str | None
     hops: int | None
+    place: int
+    """In the log, which tells the order of what happened in the same moment of virtual time."""
 
 
 class Published(msgspec.Struct, array_like=True, tag=4, gc=False):
@@ -70,6 +72,8 @@ class Published(msgspec.Struct, array_like=True, tag=4, gc=False):
     node: str
     """The driver."""
     broker: str | None
+    place: int
+    """As of `Notified`."""
 
 
 class Refused(msgspec.Struct, array_like=True, tag=5, gc=False):

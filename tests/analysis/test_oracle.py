@@ -297,11 +297,22 @@ CASES = [
         {"published": 2},
     ),
     Case(
-        joined("at the same moment", keeps_order=True).publish("P:1").publish("P:2").notify("P:2", "P:1"),
+        joined("at the same moment", keeps_order=True).publish("P:1").publish("P:2").notify("P:1").notify("P:2"),
         ["correct"],
         2,
         2,
         {"published": 2},
+    ),
+    Case(
+        joined("swapped at the same moment", keeps_order=True)
+        .publish("P:1")
+        .publish("P:2")
+        .notify("P:2")
+        .notify("P:1"),
+        ["reordered"],
+        2,
+        2,
+        {"published": 2, "reordered": 1, "overtaken": 1},
     ),
     Case(
         joined("on two trees", keeps_order=True)

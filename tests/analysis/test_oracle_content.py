@@ -73,7 +73,7 @@ def test_whoever_matches_must_get_what_conforms(
             {name: value for name, value in attributes.items() if isinstance(value, str)},
         )
         assert decode_content(encoded) == attributes
-        journey = Journey.of([Published(0, "P:1", 60 * SECOND, "P", None, encoded, "driver", "B1")])
+        journey = Journey.of([Published(0, "P:1", 60 * SECOND, "P", None, encoded, "driver", "B1", 0)])
         verdict = oracle.judge(journey)
         content = Publication(attributes)
         conforming = [n for n, one in enumerate(advertisements) if conforms(content, Advertisement(one))]
