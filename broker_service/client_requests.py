@@ -21,6 +21,10 @@ _CHARACTER_BYTES = 4
 """Bytes of a character of a name at most."""
 
 
+# Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
+_PUBLISH, _NOTIFIED = Operation.PUBLISH, Outcome.NOTIFIED
+
+
 class TooLargeError(ValueError):
     """An operation is larger than brokers take."""
 
@@ -84,11 +88,11 @@ class ClientRequests:
                 f" brokers take at most {self._limits.message_bytes} (limits.message_bytes) with all that goes with it"
             )
         queue = self._queue
-        if operation is Operation.PUBLISH and len(queue) >= self._limits.queue:
+        if operation is _PUBLISH and len(queue) >= self._limits.queue:
             raise SessionFullError(f"{len(queue)} operations wait for {self._address} already")
         self._number += 1
         request = ClientRequest(client, self._number, operation, id, body)
-        if operation is not Operation.PUBLISH:
+        if operation is not _PUBLISH:
             self._unanswered[request.number] = request
             self._remember(request)
         queue.append(request)
@@ -101,7 +105,7 @@ class ClientRequests:
 
     def answer(self, event: ClientEvent) -> None:
         """What the broker tells: passed on, unless it only repeats what was confirmed before."""
-        if event.outcome is Outcome.NOTIFIED:
+        if event.outcome is _NOTIFIED:
             self._on_event(event)
         else:
             self._answered(event)

@@ -20,6 +20,8 @@ NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
 """The utilisation window slides in steps of one sixteenth."""
 
+_SENT = Event.SENT  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
+
 
 class OverlayLink:
     """The end of an overlay link at one broker.
@@ -89,16 +91,16 @@ class OverlayLink:
 
     def take(self) -> list[Message]:
         """The next messages for one frame: at most a batch, and no more than the window has room for."""
-        count = min(self.sendable, self._batch)
-        if not count:
-            return []
         messages: list[Message] = []
-        while self._repeat and count:
+        if not self.up or not (self._waiting or self._repeat):
+            return messages
+        count = min(self._batch, self._window - len(self._in_flight))
+        while self._repeat and count > 0:
             messages.append(self._repeat.popleft())
             count -= 1
-        if count and self._waiting:
+        if count > 0 and self._waiting:
             self._take_waiting(messages, count)
-        self._in_flight.extend(messages)
+        self._in_flight += messages
         return messages
 
     def acknowledge(self, total: int) -> None:
@@ -134,14 +136,14 @@ class OverlayLink:
         for _ in range(taken):
             entered, message = waiting.popleft()
             messages.append(message)
-            record(Event.SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered)
+            record(_SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered)
         self._sample(now)
 
     def _sample(self, now: int) -> None:
         samples = self._samples
         if not samples or now - samples[-1][0] >= self._sample_interval:
             samples.append((now, self.sent))
-        self._expire(now)
+            self._expire(now)
 
     def _expire(self, now: int) -> None:
         """Keeps one sample at or before the window's start, to count from."""

@@ -17,6 +17,9 @@ from broker_service.trace import Event, Recorder
 from emulation.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.workload.operations import OperationKind
 
+# Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
+_PUBLISH, _NOTIFIED, _NOTIFICATION = OperationKind.PUBLISH, Outcome.NOTIFIED, Event.NOTIFIED
+
 
 class Session(Protocol):
     """Hands operations of many clients to one broker."""
@@ -96,18 +99,18 @@ class Clients:
             self._attached.add(operation.client)
             session.submit(operation.client, Operation.ATTACH)
         number = session.submit(operation.client, REQUESTS[operation.kind], operation.id, operation.body)
-        if operation.kind is OperationKind.PUBLISH:
+        if operation.kind is _PUBLISH:
             self._counts.published += 1
         else:
             self._asked[operation.broker, number] = operation.kind
 
     def _hear(self, broker: str, event: ClientEvent) -> None:
-        if event.outcome is Outcome.NOTIFIED:
+        if event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
             for client in event.clients:
                 self._recorder.note(
-                    Event.NOTIFIED,
-                    kind=OperationKind.PUBLISH.value,
+                    _NOTIFICATION,
+                    kind=_PUBLISH.value,
                     id=event.id,
                     client=client,
                     peer=broker,

@@ -45,7 +45,7 @@ used to come through it and are not renewed within `reconcile_after` seconds are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -122,6 +122,15 @@ class TidRouter:
             else DynamicForwarding(context.link_status, options.utilisation_margin)
         )
 
+        self._receivers: Mapping[Kind, Callable[[BrokerId, Message], Actions]] = {
+            Kind.PUBLISH: self._receive_publication,
+            Kind.SUBSCRIBE: self._receive_subscription,
+            Kind.UNSUBSCRIBE: self._receive_unsubscription,
+            Kind.ADVERTISE: self._receive_advertisement,
+            Kind.UNADVERTISE: self._receive_unadvertisement,
+            Kind.CONTROL: self._receive_control,
+        }
+
     # Operations of clients
 
     def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
@@ -169,21 +178,18 @@ class TidRouter:
     # Messages of neighbours
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        match message.kind:
-            case Kind.PUBLISH:
-                return self._receive_publication(neighbour, message)
-            case Kind.SUBSCRIBE:
-                return self._receive_subscription(neighbour, message)
-            case Kind.UNSUBSCRIBE:
-                tids = decode_unsubscribe(message.header).tids
-                entry = self._subscriptions.get(message.id)
-                return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
-            case Kind.ADVERTISE:
-                return self._receive_advertisement(neighbour, message)
-            case Kind.UNADVERTISE:
-                return self._withdraw_advertisement(message.id, neighbour)
-            case Kind.CONTROL:
-                return self._forget_former_lives(decode_restarted(message.header), neighbour)
+        return self._receivers[message.kind](neighbour, message)
+
+    def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        tids = decode_unsubscribe(message.header).tids
+        entry = self._subscriptions.get(message.id)
+        return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
+
+    def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._withdraw_advertisement(message.id, neighbour)
+
+    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._forget_former_lives(decode_restarted(message.header), neighbour)
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
         """Rule 1: the first copy counts; one that came through this very broker never does."""

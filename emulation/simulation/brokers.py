@@ -166,12 +166,12 @@ class LinkEnd:
         if stream != self._stream:
             return
         self._waking = False
-        link = self.link
-        if not link.sendable and not self._must_speak:
+        messages = self.link.take()
+        if not messages and not self._must_speak:
             return
-        self._send(link.take())
-        while link.sendable:
-            self._send(link.take())
+        self._send(messages)
+        while self.link.sendable:
+            self._send(self.link.take())
         delay = self._pace.take(self._agenda.now / NANOSECONDS)
         if delay > 0:
             self._waking = True

@@ -10,6 +10,7 @@ is never full: a broker's own window is smaller.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from emulation.shaping import Shaper
 from topology.model import LinkProperties
@@ -34,28 +35,59 @@ class Direction:
         self._shaper = Shaper(properties, seed)
         self._random = random.Random(f"{seed}:retransmission")
         self._properties = properties
+        self._way_back = opposite.delay
+        self._corruption = 0.0
+        self._dropped = properties.loss
+        """The share of packets that have to be sent again."""
         self._round_trip = round((properties.delay + opposite.delay) * NANOSECONDS)
         self._last = 0
 
+    @property
+    def delay(self) -> float:
+        """Seconds, one way."""
+        return self._properties.delay
+
+    def change(self, properties: LinkProperties) -> None:
+        """What is sent from now on has these properties; what is under way keeps its time."""
+        self._properties = properties
+        self._adjust()
+
+    def change_way_back(self, properties: LinkProperties) -> None:
+        """The opposite direction, which acknowledges, has these properties from now on."""
+        self._way_back = properties.delay
+        self._adjust()
+
+    def corrupt(self, share: float) -> None:
+        """This share of packets arrives damaged: TCP drops them, as if they were lost."""
+        self._corruption = share
+        self._adjust()
+
+    def _adjust(self) -> None:
+        properties = self._properties
+        self._dropped = 1 - (1 - properties.loss) * (1 - self._corruption)
+        self._shaper.change(replace(properties, loss=self._dropped))
+        self._round_trip = round((properties.delay + self._way_back) * NANOSECONDS)
+
     def arrival(self, now: int, size: int, latency: int) -> int:
         """When a frame of `size` bytes, sent now, has arrived whole; `latency` is what its ends add (nanoseconds)."""
-        arrival = now
-        while size > 0:
-            packet = min(size, SEGMENT_BYTES)
-            size -= packet
-            leaves = self._shaper.admit(now, packet + PACKET_OVERHEAD)
-            if leaves < 0:
-                leaves = self._again(now)
-            arrival = max(arrival, leaves)
-        self._last = max(self._last, arrival + latency)
+        arrival = self._packet(now, size if size < SEGMENT_BYTES else SEGMENT_BYTES)
+        while (size := size - SEGMENT_BYTES) > 0:
+            arrival = max(arrival, self._packet(now, min(size, SEGMENT_BYTES)))
+        arrival += latency
+        self._last = max(self._last, arrival)
         return self._last
+
+    def _packet(self, now: int, size: int) -> int:
+        """When so many bytes in one packet have arrived."""
+        leaves = self._shaper.admit(now, size + PACKET_OVERHEAD)
+        return leaves if leaves >= 0 else self._again(now)
 
     def _again(self, now: int) -> int:
         """When a packet that was dropped has arrived after all."""
         alone = self._last <= now
         wait = self._round_trip + SHORTEST_TIMEOUT if alone else 2 * self._round_trip
         dropped = 1
-        while self._random.random() < self._properties.loss and dropped < MOST_TIMEOUT_DOUBLINGS:
+        while self._random.random() < self._dropped and dropped < MOST_TIMEOUT_DOUBLINGS:
             wait += (self._round_trip + SHORTEST_TIMEOUT) << dropped
             dropped += 1
         return now + wait + round(self._properties.delay * NANOSECONDS)
