@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,9 @@ from analysis.claims import Claim, Measurement
 from analysis.claims.measured_run import open_measured
 from analysis.claims.measures import MEASURES
 from analysis.engines import PlainEngine
+from analysis.errors import AnalysisError
 from analysis.run import analyze
+from emulation.errors import UserError
 from emulation.plan import Plan, make_plan
 from emulation.reproduction.plan import Cell
 from emulation.reproduction.results import CellResult, Store
@@ -44,17 +46,19 @@ class CellWork:
         """Removes its run directory, if it is not to stay."""
         if not self.keep_runs:
             shutil.rmtree(self.directory, ignore_errors=True)
-            with suppress(OSError):  # other cells have theirs in it
-                self.store.runs.rmdir()
 
 
 def simulate_cell(work: CellWork) -> None:
-    """Runs a cell on the simulator. Silent, so that a worker process may call it.
+    """Runs a cell on the simulator, in a worker process: its exit code tells of a user's mistake, said on its stderr.
 
     A broker's work is the service time that the scenario gives it, and nothing else: what this project's own brokers
     cost on some host has no part in reproducing a paper.
     """
-    measure_cell(work, partial(simulate, calibration=Calibration.free()))
+    try:
+        measure_cell(work, partial(simulate, calibration=Calibration.free()))
+    except (UserError, AnalysisError) as error:
+        sys.stderr.write(f"{work}: {error}\n")
+        sys.exit(error.exit_code)
 
 
 def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:

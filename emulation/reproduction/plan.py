@@ -93,6 +93,7 @@ def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None) -> Exp
     if not file.is_file():
         raise BadInputError(f"claims.yaml: claim {claims[0].id}: measured_by.scenario: {file} does not exist")
     scenario = load(file)
+    variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]
     count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
     return Experiment(
@@ -100,7 +101,7 @@ def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None) -> Exp
         name=scenario.name,
         claims=claims,
         seeds=tuple(range(1, count + 1)),
-        weight=sum(_weight(variant.scenario) for variant in scenario.variants()),
+        weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=hashlib.sha256(msgspec.json.encode([scenario.resolved(), recipes])).hexdigest()[:16],
     )
 

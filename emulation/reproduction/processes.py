@@ -11,15 +11,17 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
 
+from emulation.errors import HostError
+
 Work = TypeVar("Work")
 
 
-class WorkFailedError(Exception):
+class WorkFailedError(HostError):
     """A process ended otherwise than by having done its work."""
 
     def __init__(self, work: object, exit_code: int) -> None:
-        how = f"killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
-        super().__init__(f"{work}: its process was {how}")
+        how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
+        super().__init__(f"{work}: its process {how}")
 
 
 class WorkerProcesses(Generic[Work]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +65,11 @@ class Store:
     def forget(self, cell: Cell) -> None:
         """Removes the cell's result, if there is one."""
         self._path(cell).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Removes what is empty."""
+        with suppress(OSError):
+            self.runs.rmdir()
 
     def _path(self, cell: Cell) -> Path:
         return self.cells / f"{cell.name}.json"

@@ -79,7 +79,7 @@ def table(judgements: Sequence[Judgement]) -> Table:
     for judgement in judgements:
         for row in rows(judgement):
             *cells, verdict = row
-            made.add_row(*cells, Text(verdict, style=STYLES[Verdict(verdict)]) if verdict else "")
+            made.add_row(*map(Text, cells), Text(verdict, style=STYLES[Verdict(verdict)]))
     return made
 
 

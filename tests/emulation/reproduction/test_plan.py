@@ -1,0 +1,146 @@
+"""Which runs a list of claims takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.claims import Claim, Claims, Kind, Paper, Recipe, load_claims
+from emulation.errors import BadInputError
+from emulation.reproduction import cells, chosen_claims, plan_experiments
+from emulation.reproduction.plan import SCENARIOS, SEEDS
+from emulation.scenario import load
+
+SMALL = """\
+name: small
+topology: {kind: line, brokers: 3}
+routing: {protocol: tid}
+workload:
+  publications: {publishers: 2, rate: 10/s}
+  subscriptions: {subscribers: 3, selectivity: 20%}
+timeline: {join: 2s, run: 2s, drain: 5s}
+vary: {routing.publications: [fixed, dynamic]}
+"""
+
+
+def claim(id: str, scenario: str | None, measure: str = "relative delay", seeds: int | None = None) -> Claim:
+    recipe = None if scenario is None else Recipe(scenario=scenario, measure=measure, seeds=seeds)
+    return Claim(id=id, paper="tid", kind=Kind.RATIO, what="x", published=-0.2, measured_by=recipe)
+
+
+CLAIMS = Claims(
+    papers={"tid": Paper(system="x", year=2008, file="x")},
+    claims=(
+        claim("tid-5a", "a.yaml"),
+        claim("tid-5a-queue", "a.yaml"),
+        claim("tid-5b", "b.yaml"),
+        claim("oct-1", None),
+    ),
+)
+
+
+@pytest.fixture
+def scenarios(tmp_path: Path) -> Path:
+    (tmp_path / "a.yaml").write_text(SMALL)
+    (tmp_path / "b.yaml").write_text(SMALL.replace("small", "large").replace("brokers: 3", "brokers: 30"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ([], ["tid-5a", "tid-5a-queue", "tid-5b"]),
+        (["tid"], ["tid-5a", "tid-5a-queue", "tid-5b"]),
+        (["tid-5b", "tid-5a"], ["tid-5a", "tid-5a-queue", "tid-5b"]),
+        (["tid-5a-q"], ["tid-5a-queue"]),
+    ],
+)
+def test_claims_are_chosen_by_the_begin_of_their_names(names: list[str], chosen: list[str]) -> None:
+    assert [one.id for one in chosen_claims(CLAIMS, names)] == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("tid-5c", r"no claim 'tid-5c'; did you mean 'tid-5a'\?|did you mean 'tid-5b'\?"),
+        ("siena", "no claim 'siena'; `brokerlab reproduce --list` shows all"),
+        ("oct-1", "oct-1: brokerlab has no scenario for it yet"),
+    ],
+)
+def test_a_name_without_a_claim_to_measure(name: str, told: str) -> None:
+    with pytest.raises(BadInputError, match=told):
+        chosen_claims(CLAIMS, [name])
+
+
+def test_claims_of_one_scenario_share_its_runs(scenarios: Path) -> None:
+    small, large = plan_experiments(CLAIMS.measurable, None, scenarios)
+    assert [one.id for one in small.claims] == ["tid-5a", "tid-5a-queue"]
+    assert (small.name, small.seeds) == ("small", tuple(range(1, SEEDS + 1)))
+    assert large.weight > small.weight > 0
+    planned = cells([small, large])
+    assert len(planned) == 2 * SEEDS
+    assert [cell.experiment.name for cell in planned] == ["large"] * SEEDS + ["small"] * SEEDS
+    assert planned[0].name == "large-1"
+
+
+def test_seeds_are_the_users_or_else_the_claims(scenarios: Path) -> None:
+    many = claim("tid-p1", "a.yaml", seeds=20)
+    assert len(plan_experiments([many], None, scenarios)[0].seeds) == 20
+    assert plan_experiments([many], 3, scenarios)[0].seeds == (1, 2, 3)
+
+
+def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
+    def fingerprint(one: Claim) -> str:
+        return plan_experiments([one], None, scenarios)[0].fingerprint
+
+    first = fingerprint(claim("tid-5a", "a.yaml"))
+    assert fingerprint(claim("tid-5a", "a.yaml")) == first
+    assert fingerprint(claim("tid-5a", "a.yaml", "overload")) != first
+    (scenarios / "a.yaml").write_text(SMALL.replace("10/s", "11/s"))
+    assert fingerprint(claim("tid-5a", "a.yaml")) != first
+
+
+def test_mistakes_in_recipes_are_told(scenarios: Path) -> None:
+    with pytest.raises(BadInputError, match=r"claim x: measured_by.scenario: .*none.yaml does not exist"):
+        plan_experiments([claim("x", "none.yaml")], None, scenarios)
+    with pytest.raises(
+        BadInputError, match=r"claim x: measured_by.measure: no measure 'relative dely'; did you mean 'rel"
+    ):
+        plan_experiments([claim("x", "a.yaml", "relative dely")], None, scenarios)
+
+
+def test_the_shipped_claims_can_be_planned() -> None:
+    asked = ["5a", "5b", "full", "5c", "5d", "5e", "t3", "match", "adv-flood", "p1", "p2"]
+    chosen = chosen_claims(load_claims(), [f"tid-{name}" for name in asked])
+    assert {one.id for one in chosen} == {f"tid-{name}" for name in [*asked, "5a-queue"]}
+    experiments = plan_experiments(chosen, 1)
+    assert len(experiments) == 10
+
+
+FIGURES = ("tid-5a", "tid-5b", "tid-full", "tid-5c", "tid-5d", "tid-5e", "tid-t3")
+
+
+def test_all_figures_stand_on_the_same_assumptions() -> None:
+    """What the paper does not say is the same everywhere; only what a figure is about differs, and rates."""
+    loaded = [load(SCENARIOS / "tid" / f"{name}.yaml") for name in FIGURES]
+    first = loaded[0]
+    for scenario in loaded:
+        assert scenario.brokers == first.brokers
+        assert scenario.topology.link == first.topology.link
+        assert scenario.workload.subscriptions == first.workload.subscriptions
+        assert len(scenario.overlay().brokers) == 30
+        assert list(scenario.vary) == ["routing.publications"]
+    rules = {
+        (SCENARIOS / "tid" / f"{name}.yaml").read_text().split("# - Rate:")[0].split("\n", 1)[1] for name in FIGURES
+    }
+    assert len(rules) == 1
+
+
+def test_the_burst_that_is_measured_is_the_scenarios() -> None:
+    scenario = load(SCENARIOS / "tid" / "tid-5e.yaml")
+    assert scenario.workload.publications is not None
+    (publisher,) = scenario.workload.publications.individually.values()
+    (recipe,) = [one.measured_by for one in load_claims().claims if one.id == "tid-5e"]
+    assert recipe is not None
+    assert recipe.arguments == (publisher.joins, publisher.leaves)
