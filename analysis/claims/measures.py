@@ -29,9 +29,9 @@ Measure = Callable[[MeasuredRun, Recipe], Measurement]
 
 STEADY_FROM = 0.5
 """Share of the phase `run` after which it is steady."""
-GROWTH = 0.25
-"""Delays that rise by more from the middle fifth of a run to its last fifth grow without bound: had they only been
-settling, the rise would have ended; in a queue that grows at a constant rate it is 0.8."""
+GROWTH = 1.0
+"""Delays that more than double from the first fifth of a run to its last grow without bound. In a queue that grows at a
+constant rate they become nine times as long; in a stable one they only follow what the workload does."""
 SETTLED_FROM = 0.75
 """Share of the phase `run` after which a disturbed overlay has settled again."""
 RECOVERED = 1.2
@@ -108,7 +108,7 @@ def redundant_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def overload(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Two margins (Fig. 5(c)): fixed routing's delays grow without bound; dynamic routing's do not.
 
-    An open-loop delay grows with the queues it waits in. Its growth, from the middle fifth of the run to the last, is
+    An open-loop delay grows with the queues it waits in. Its growth, from the first fifth of the run to the last, is
     compared with `GROWTH`.
     """
     growth = {name: _growth(run.of(name)) for name in ("fixed", "dynamic")}
@@ -214,10 +214,10 @@ def _mean(rows: Iterable[Notification]) -> float | None:
 
 
 def _growth(variant: MeasuredVariant) -> float | None:
-    """Mean delay of what was meant for the last fifth of the run over that of the middle fifth, minus 1."""
-    fifth = variant.run_seconds / 5
-    middle, last = _mean(variant.between(2 * fifth, 3 * fifth)), _mean(variant.between(4 * fifth, 5 * fifth))
-    return last / middle - 1 if middle and last is not None else None
+    """Mean delay of what was meant for the last fifth of the run over that of the first fifth, minus 1."""
+    run = variant.run_seconds
+    first, last = _mean(variant.between(0, run / 5)), _mean(variant.between(4 * run / 5, run))
+    return last / first - 1 if first and last is not None else None
 
 
 def _recovery(variant: MeasuredVariant, end: float) -> float | None:
