@@ -10,17 +10,21 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import msgspec
+
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
 from broker_service.duplex import Pace
 from broker_service.gauges import QueueGauges
 from broker_service.link_stream import ACKNOWLEDGE_AFTER
 from broker_service.messages import BrokerId, Message
+from broker_service.service import Service
+from broker_service.service_time import ServiceTime
 from broker_service.trace import Event, Recorder, Trace
 from emulation.simulation.agenda import Agenda
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.links import NANOSECONDS, Direction
-from emulation.simulation.server import make_server
+from emulation.simulation.server import FrameServer, make_server, make_successor
 
 FRAME_BYTES = 16
 """Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
@@ -35,7 +39,15 @@ class SimulatedBroker:
     def __init__(self, config: BrokerConfig, agenda: Agenda, trace: Trace, calibration: Calibration) -> None:
         self.config = config
         self.alive = True
+        self.stopping = False
+        """Whether it takes nothing new from clients any more."""
         self.agenda = agenda
+        self.held: list[Callable[[], None]] | None = None
+        """What a frozen broker has still to do; None when it is not frozen."""
+        self._calibration = calibration
+        self._servers: list[Service] = []
+        """Those it had before its service time changed."""
+        self._frozen_at = 0
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._timers: dict[str, int] = {}
@@ -50,14 +62,23 @@ class SimulatedBroker:
     @property
     def busy(self) -> bool:
         """Whether a message waits here, is served, or is on its way to a neighbour."""
-        return bool(self.server.waiting) or any(
+        return any(server.waiting for server in (*self._servers, self.server)) or any(
             link.queue_length or link.in_flight for link in self.core.links.values()
+        )
+
+    @property
+    def flushed(self) -> bool:
+        """Whether nothing waits here, or is in flight on a link that works."""
+        return not any(server.waiting for server in (*self._servers, self.server)) and not any(
+            link.up and (link.queue_length or link.in_flight) for link in self.core.links.values()
         )
 
     def kill(self) -> None:
         """Ends at once, as a crash does: nothing is said to anybody."""
         self.alive = False
-        self.server.close()
+        self.held = None
+        for server in (*self._servers, self.server):
+            server.close()
         for end in self.ends.values():
             end.close()
 
@@ -68,17 +89,48 @@ class SimulatedBroker:
         self._recorder.note(Event.STOPPED, count=0)
         self.kill()
 
+    def freeze(self) -> None:
+        """Does nothing from now on until `thaw`; what comes in waits in the sockets."""
+        if self.held is None:
+            self.held = []
+            self._frozen_at = self.agenda.now
+            for server in (*self._servers, self.server):
+                if isinstance(server, FrameServer):
+                    server.pause()
+
+    def thaw(self) -> None:
+        """Goes on where it was, with what has come in and with the timers that are overdue."""
+        if self.held is None:
+            return
+        held, self.held = self.held, None
+        for server in (*self._servers, self.server):
+            if isinstance(server, FrameServer):
+                server.resume(self.agenda.now - self._frozen_at)
+        for call in held:
+            self.agenda.soon(call)
+
+    def work_at(self, service_time: ServiceTime) -> None:
+        """Another service time holds for what comes in from now on."""
+        self._servers = [server for server in (*self._servers, self.server) if server.waiting]
+        config = msgspec.structs.replace(self.config, service_time=service_time)
+        self.server = make_successor(self.server, self.agenda, config, self._calibration)
+        self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
+
     def _schedule(self, name: str, seconds: float) -> None:
         number = self._timers.get(name, 0) + 1
         self._timers[name] = number
         self.agenda.background(self.agenda.now + round(seconds * NANOSECONDS), partial(self._fire, name, number))
 
     def _fire(self, name: str, number: int) -> None:
-        if self.alive and self._timers[name] == number:
+        if self.held is not None:
+            self.held.append(partial(self._fire, name, number))
+        elif self.alive and self._timers[name] == number:
             self.core.timer(name)
 
     def _gauge(self) -> None:
-        if self.alive:
+        if self.held is not None:
+            self.held.append(self._gauge)
+        elif self.alive:
             self._gauges.take()
             self.agenda.background(self.agenda.now + GAUGE_INTERVAL, self._gauge)
 
@@ -114,13 +166,25 @@ class LinkEnd:
     def alive(self) -> bool:
         return self._broker.alive
 
+    @property
+    def frozen(self) -> bool:
+        return self._broker.held is not None
+
+    @property
+    def stream(self) -> int:
+        """The number of the stream that is open at this end; 0 for none."""
+        return self._stream
+
+    def hold(self, call: Callable[[], None]) -> bool:
+        """Keeps a call until the broker goes on. Whether it is frozen, so that it had to be kept."""
+        if self._broker.held is None:
+            return False
+        self._broker.held.append(call)
+        return True
+
     def handled_of(self, sender: LinkEnd) -> int:
         """How many messages of this incarnation of the neighbour were handled here before, as a hello tells."""
         return self.link.received if self.link.neighbour_incarnation == sender.incarnation else 0
-
-    def is_open(self, stream: int) -> bool:
-        """Whether this very stream is open at this end."""
-        return self._stream == stream
 
     def open(self, stream: int, opposite: LinkEnd, direction: Direction, handled: int) -> None:
         """A stream is open to the neighbour's end, which has handled so many messages of this broker before."""
@@ -148,6 +212,11 @@ class LinkEnd:
         if self._broker.alive:
             self._broker.core.link_down(self.link.neighbour)
 
+    def close_stream(self, stream: int) -> None:
+        """Closes this very stream, if it is the one that is open here."""
+        if not self.hold(partial(self.close_stream, stream)) and self._stream == stream:
+            self.close()
+
     def release(self) -> None:
         """The direction from here works again after it was cut; what it held arrives, if the stream outlived that."""
         held, self._held = self._held, []
@@ -164,6 +233,9 @@ class LinkEnd:
 
     def _flush(self, stream: int) -> None:
         if stream != self._stream:
+            return
+        if self._broker.held is not None:
+            self._broker.held.append(self._flush_stream)
             return
         self._waking = False
         messages = self.link.take()
@@ -197,6 +269,9 @@ class LinkEnd:
     def _receive(self, stream: int, messages: Sequence[Message], acknowledged: int) -> None:
         if stream != self._stream:
             return
+        if self._broker.held is not None:
+            self._broker.held.append(partial(self._receive, stream, messages, acknowledged))
+            return
         self.link.acknowledge(acknowledged)
         if messages:
             self._broker.server.submit(self._handle_stream, messages)
@@ -215,7 +290,7 @@ class LinkEnd:
             self._agenda.background(later, partial(self._acknowledge_late, stream))
 
     def _acknowledge_late(self, stream: int) -> None:
-        if stream != self._stream:
+        if stream != self._stream or self.hold(partial(self._acknowledge_late, stream)):
             return
         self._acknowledging = False
         if self.link.received != self._acknowledged:

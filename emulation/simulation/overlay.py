@@ -10,19 +10,24 @@ from functools import partial
 from broker_service.broker import Broker
 from broker_service.client_requests import SessionLimits
 from broker_service.config import BrokerConfig, Limits, LinkConfig
-from broker_service.link_stream import MISSED_HEARTBEATS
 from broker_service.messages import ClientEvent
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.simulation.agenda import Agenda
-from emulation.simulation.brokers import FRAME_BYTES, LinkEnd, SimulatedBroker
+from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
-from emulation.simulation.links import NANOSECONDS, Direction
+from emulation.simulation.links import NANOSECONDS
+from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
-from topology import BrokerId, Link, Overlay
+from topology import BrokerId, Overlay
 
 SETTLE_WITHIN = 600.0
 """Virtual seconds after which messages that still move are taken to move for ever."""
+
+STOP_WITHIN = 2.0
+"""Virtual seconds that a broker which was told to stop may take to pass on what waits, as a real one."""
+_STOP_LOOK = 0.005
+"""Virtual seconds between two looks whether it has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +59,14 @@ class SimulatedOverlay:
         self._random = random.Random(f"{settings.seed}:simulation")
         self._living: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
-        self._links = [_SimulatedLink(link, settings.seed) for link in overlay.links]
+        self._links = [
+            SimulatedLink(link, self.agenda, settings.limits, self._random, settings.seed) for link in overlay.links
+        ]
+        self._links_of: dict[BrokerId, list[SimulatedLink]] = {broker.id: [] for broker in overlay.brokers}
+        for link in self._links:
+            self._links_of[link.a].append(link)
+            self._links_of[link.b].append(link)
         self._sessions: list[tuple[BrokerId, SimulatedSession]] = []
-        self._streams = 0
 
     @property
     def brokers(self) -> Mapping[BrokerId, Broker]:
@@ -80,7 +90,7 @@ class SimulatedOverlay:
         for broker in self.overlay.brokers:
             self._start(broker.id)
         for link in self._links:
-            self._connect(link)
+            link.connect()
         for home, session in self._sessions:
             self._reconnect(session, home)
 
@@ -111,48 +121,77 @@ class SimulatedOverlay:
         """Lets everything happen until nothing moves, at most so many seconds. Raises `UnsettledError`."""
         self.agenda.settle(round(within * NANOSECONDS))
 
-    # What can happen
+    # What can happen to brokers
 
     def kill(self, broker: BrokerId) -> None:
         """A crash. Neighbours and clients see their streams break, a link's delay later. Its links stay."""
         self._living.pop(broker).kill()
-        for link in self._links:
-            if broker in link.ends:
-                self._break(link, broker)
-        for home, session in self._sessions:
-            if home == broker:
-                session.lose()
+        self._leave(broker)
+
+    def stop_one(self, broker: BrokerId) -> None:
+        """An end in order: it takes nothing new from clients, and ends when it has passed on what waits."""
+        stopping = self._living[broker]
+        stopping.stopping = True
+        self._end_when_flushed(broker, stopping, self.agenda.now + round(STOP_WITHIN * NANOSECONDS))
 
     def restart(self, broker: BrokerId) -> None:
         """A new incarnation, with empty tables. Neighbours and clients find it when they try next."""
+        if broker in self._living:
+            self._end(broker)
         self._start(broker)
-        for link in self._links:
-            if broker in link.ends:
-                wait = 0.0 if link.properties.a == broker else self._random.uniform(0, self._patience)
-                self._after(wait, partial(self._connect, link))
+        for link in self._links_of[broker]:
+            if link.a == broker:
+                link.connect()
+            else:
+                link.connect_soon()
         for home, session in self._sessions:
             if home == broker and not session.up:
                 self._after(self._random.uniform(0, self._patience), partial(self._reconnect, session, broker))
 
+    def pause(self, broker: BrokerId) -> None:
+        """It does nothing any more; its neighbours notice by the heartbeats they miss, clients do not notice."""
+        self._living[broker].freeze()
+        for link in self._links_of[broker]:
+            link.freeze()
+
+    def resume(self, broker: BrokerId) -> None:
+        """It goes on. A broker that has ended since stays ended."""
+        if broker in self._living:
+            self._living[broker].thaw()
+            for link in self._links_of[broker]:
+                link.thaw(broker)
+
+    def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
+        """Its service time is this one from now on; None: its own. A broker that has ended stays as it is."""
+        if broker in self._living:
+            self._living[broker].work_at(self.settings.service_time if service_time is None else service_time)
+
+    # What can happen to links
+
     def cut(self, a: BrokerId, b: BrokerId) -> None:
         """A link carries nothing any more; its ends notice by the heartbeats they miss."""
-        link = self._link(a, b)
-        link.set_up(False)
-        for broker, end in link.ends.items():
-            missed = self._random.uniform(MISSED_HEARTBEATS, MISSED_HEARTBEATS + 1) * self.settings.limits.heartbeat
-            if end is not None and link.stream:
-                self._after(missed, partial(self._give_up, link, link.stream, broker))
+        self.cut_way(a, b)
+        self.cut_way(b, a)
 
     def restore(self, a: BrokerId, b: BrokerId) -> None:
         """A link that was cut works again: what it held arrives, or a new stream is opened."""
-        link = self._link(a, b)
-        link.set_up(True)
-        if link.stream:
-            for end in link.ends.values():
-                if end is not None:
-                    end.release()
-        else:
-            self._after(self._random.uniform(0, self._patience), partial(self._connect, link))
+        self.restore_way(a, b)
+        self.restore_way(b, a)
+
+    def cut_way(self, source: BrokerId, target: BrokerId) -> None:
+        """What `source` sends no longer reaches `target`; the reverse does, until `target` gives the link up."""
+        self.link(source, target).cut(source)
+
+    def restore_way(self, source: BrokerId, target: BrokerId) -> None:
+        """Undoes `cut_way`."""
+        self.link(source, target).restore(source)
+
+    def link(self, a: BrokerId, b: BrokerId) -> SimulatedLink:
+        """The link between two brokers. Raises `KeyError` where there is none."""
+        for link in self._links_of[a]:
+            if link.other(a) == b:
+                return link
+        raise KeyError(f"no link {a} - {b}")
 
     # Inside
 
@@ -163,11 +202,25 @@ class SimulatedOverlay:
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
         self.agenda.at(self.agenda.now + round(seconds * NANOSECONDS), call)
 
-    def _link(self, a: BrokerId, b: BrokerId) -> _SimulatedLink:
-        for link in self._links:
-            if a in link.ends and b in link.ends:
-                return link
-        raise KeyError(f"no link {a} - {b}")
+    def _end_when_flushed(self, broker: BrokerId, stopping: SimulatedBroker, latest: int) -> None:
+        if self._living.get(broker) is not stopping:
+            return
+        if stopping.held is None and (stopping.flushed or self.agenda.now >= latest):
+            self._end(broker)
+        else:
+            self._after(_STOP_LOOK, partial(self._end_when_flushed, broker, stopping, latest))
+
+    def _end(self, broker: BrokerId) -> None:
+        self._living.pop(broker).stop()
+        self._leave(broker)
+
+    def _leave(self, broker: BrokerId) -> None:
+        """Neighbours and clients find out that a broker has ended."""
+        for link in self._links_of[broker]:
+            link.lose(broker)
+        for home, session in self._sessions:
+            if home == broker:
+                session.lose()
 
     def _start(self, broker: BrokerId) -> None:
         self._incarnations[broker] += 1
@@ -195,85 +248,9 @@ class SimulatedOverlay:
         )
         started = SimulatedBroker(config, self.agenda, self._traces[broker], settings.calibration)
         self._living[broker] = started
-        for link in self._links:
-            if broker in link.ends:
-                link.ends[broker] = started.ends[link.other(broker)]
+        for link in self._links_of[broker]:
+            link.attach(broker, started.ends[link.other(broker)])
 
     def _reconnect(self, session: SimulatedSession, broker: BrokerId) -> None:
         if broker in self._living and not session.up:
             session.connect(self._living[broker])
-
-    # The life of a stream: the end that dials says hello, the other answers
-
-    def _connect(self, link: _SimulatedLink) -> None:
-        """The dialling end opens a connection, which takes a round trip, and says hello over it."""
-        self._after(link.round_trip, partial(self._say_hello, link, *link.living_ends()))
-
-    def _say_hello(self, link: _SimulatedLink, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
-        if dialler is not None and listener is not None and link.ready(dialler, listener):
-            arrival = link.forward.arrival(self.agenda.now, FRAME_BYTES, 0)
-            handled = dialler.handled_of(listener)
-            self.agenda.at(arrival, partial(self._answer, link, dialler, listener, handled))
-
-    def _answer(self, link: _SimulatedLink, dialler: LinkEnd, listener: LinkEnd, handled: int) -> None:
-        if link.ready(dialler, listener):
-            self._streams += 1
-            link.stream = self._streams
-            arrival = link.backward.arrival(self.agenda.now, FRAME_BYTES, 0)
-            opened = partial(self._open, link, dialler, listener, listener.handled_of(dialler))
-            self.agenda.at(arrival, partial(opened, link.stream))
-            listener.open(link.stream, dialler, link.backward, handled)
-
-    def _open(self, link: _SimulatedLink, dialler: LinkEnd, listener: LinkEnd, handled: int, stream: int) -> None:
-        if link.stream == stream and dialler.alive:
-            dialler.open(stream, listener, link.forward, handled)
-
-    def _break(self, link: _SimulatedLink, dead: BrokerId) -> None:
-        """The stream of a broker that has ended breaks at its neighbour, when word of it has come over the link."""
-        stream, link.stream = link.stream, 0
-        link.ends[dead] = None
-        neighbour = link.ends[link.other(dead)]
-        if stream and neighbour is not None and link.forward.up:
-            self._after(link.round_trip / 2, partial(_close, neighbour, stream))
-
-    def _give_up(self, link: _SimulatedLink, stream: int, broker: BrokerId) -> None:
-        """An end has missed its heartbeats; if the link works again by now, the other end hears of it."""
-        end = link.ends[broker]
-        if end is None or link.forward.up or not end.is_open(stream):
-            return
-        end.close()
-        link.stream = 0
-
-
-class _SimulatedLink:
-    """A link, the ends of the brokers that live, and the stream between them."""
-
-    def __init__(self, link: Link, seed: int) -> None:
-        self.properties = link
-        self.forward = Direction(link.forward, link.backward, f"{seed}:{link.a}-{link.b}")
-        self.backward = Direction(link.backward, link.forward, f"{seed}:{link.b}-{link.a}")
-        self.round_trip = link.forward.delay + link.backward.delay
-        """Seconds."""
-        self.ends: dict[BrokerId, LinkEnd | None] = {link.a: None, link.b: None}
-        """By broker; None while it is dead."""
-        self.stream = 0
-        """The number of the stream in use; 0 for none."""
-
-    def other(self, broker: BrokerId) -> BrokerId:
-        return self.properties.b if broker == self.properties.a else self.properties.a
-
-    def living_ends(self) -> tuple[LinkEnd | None, LinkEnd | None]:
-        """The dialling end and the listening end."""
-        return self.ends[self.properties.a], self.ends[self.properties.b]
-
-    def ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
-        """Whether these two ends can have a new stream."""
-        return self.forward.up and not self.stream and dialler.alive and listener.alive
-
-    def set_up(self, up: bool) -> None:
-        self.forward.up = self.backward.up = up
-
-
-def _close(end: LinkEnd, stream: int) -> None:
-    if end.is_open(stream):
-        end.close()

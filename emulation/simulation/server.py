@@ -25,7 +25,10 @@ class FrameServer:
     def __init__(self, agenda: Agenda, cost: PieceCost) -> None:
         self._agenda = agenda
         self._cost = cost
-        self._queue: deque[tuple[Handler, Sequence[Any]]] = deque()
+        self._queue: deque[tuple[int, Handler, Sequence[Any]]] = deque()
+        """Each with the time at which it will be done."""
+        self._kept: deque[tuple[int, Handler, Sequence[Any]]] = deque()
+        """What waits during a pause."""
         self._waiting = 0
         self._busy_until = 0
         self._longest = 0
@@ -45,16 +48,33 @@ class FrameServer:
         self._longest = max(self._longest, begin - now)
         self._busy_until = begin + self._cost(messages)
         self._waiting += len(messages)
-        self._queue.append((handler, messages))
+        self._queue.append((self._busy_until, handler, messages))
         self._agenda.at(self._busy_until, self._finish)
 
     def close(self) -> None:
         """Nothing more is handled."""
         self._queue.clear()
+        self._kept.clear()
+
+    def follow(self, former: Service) -> None:
+        """Does nothing before a former server of the same broker has done all that waits there."""
+        if isinstance(former, FrameServer):
+            self._busy_until = former._busy_until
+
+    def pause(self) -> None:
+        """Nothing more is handled until `resume`, and nothing may be submitted."""
+        self._kept, self._queue = self._queue, deque()
+
+    def resume(self, lasted: int) -> None:
+        """All that waits is done so many nanoseconds later than it would have been without the pause."""
+        self._busy_until += lasted
+        self._queue = deque((done + lasted, handler, messages) for done, handler, messages in self._kept)
+        for done, _, _ in self._queue:
+            self._agenda.at(done, self._finish)
 
     def _finish(self) -> None:
-        if self._queue:
-            handler, messages = self._queue.popleft()
+        if self._queue and self._queue[0][0] <= self._agenda.now:
+            _, handler, messages = self._queue.popleft()
             self._waiting -= len(messages)
             handler(messages)
 
@@ -75,6 +95,16 @@ def make_server(agenda: Agenda, config: BrokerConfig, calibration: Calibration) 
     if cost is None:
         return ImmediateService()
     return FrameServer(agenda, _framed(calibration.frame, cost))
+
+
+def make_successor(former: Service, agenda: Agenda, config: BrokerConfig, calibration: Calibration) -> Service:
+    """The server of a broker whose service time has changed; the former one does what waits there first."""
+    made = make_server(agenda, config, calibration)
+    if not isinstance(made, FrameServer) and former.waiting:
+        made = FrameServer(agenda, lambda _: 0)
+    if isinstance(made, FrameServer):
+        made.follow(former)
+    return made
 
 
 def _paced(service_times: Callable[[], int], cost: Cost | None) -> PieceCost:

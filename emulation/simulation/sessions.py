@@ -102,7 +102,9 @@ class SimulatedSession:
             self._agenda.at(self._next_arrival(), partial(self._submit, self._broker, session, requests))
 
     def _submit(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
-        if broker.alive:
+        if broker.held is not None:
+            broker.held.append(partial(self._submit, broker, session, requests))
+        elif broker.alive and not broker.stopping:
             broker.server.submit(partial(broker.core.handle, session), requests)
 
     def _next_arrival(self) -> int:

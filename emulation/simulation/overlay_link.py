@@ -1,0 +1,186 @@
+"""One overlay link of the simulation: its two directions, and the life of the stream between the brokers at its ends.
+
+A stream opens by a hello and its answer. It breaks when one of its brokers ends, of which the other hears a link's
+delay later, and it is given up by an end that has missed its heartbeats: because the direction towards it is cut, or
+because the broker at the other end is frozen. Whatever is the matter with the link, both ends try again and again, so
+that a new stream opens soon after all is well.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+from broker_service.config import Limits
+from broker_service.link_stream import MISSED_HEARTBEATS
+from emulation.simulation.agenda import Agenda
+from emulation.simulation.brokers import FRAME_BYTES, LinkEnd
+from emulation.simulation.links import NANOSECONDS, Direction
+from topology import BrokerId, Link, LinkProperties
+
+
+class SimulatedLink:
+    """See the module. Directions are named by the broker that sends."""
+
+    def __init__(self, link: Link, agenda: Agenda, limits: Limits, source: random.Random, seed: int) -> None:
+        """`source` draws how long an end takes to notice and to try again."""
+        self.a, self.b = link.a, link.b
+        self._agenda = agenda
+        self._limits = limits
+        self._random = source
+        self._directions = {
+            link.a: Direction(link.forward, link.backward, f"{seed}:{link.a}-{link.b}"),
+            link.b: Direction(link.backward, link.forward, f"{seed}:{link.b}-{link.a}"),
+        }
+        self._ends: dict[BrokerId, LinkEnd | None] = {link.a: None, link.b: None}
+        """By broker; None while it is dead."""
+        self._stream = 0
+        """The number of the stream in use; 0 for none."""
+        self._streams = 0
+        self._silences = {link.a: 0, link.b: 0}
+        """By broker, how often it began or ceased to hear nothing from the other."""
+        self._silent = {link.a: False, link.b: False}
+
+    def other(self, broker: BrokerId) -> BrokerId:
+        return self.b if broker == self.a else self.a
+
+    # Brokers
+
+    def attach(self, broker: BrokerId, end: LinkEnd) -> None:
+        """A broker has started."""
+        self._ends[broker] = end
+        self._listen()
+
+    def lose(self, broker: BrokerId) -> None:
+        """A broker has ended: the stream breaks at its neighbour, if word of it comes over the link."""
+        stream, self._stream = self._stream, 0
+        self._ends[broker] = None
+        self._listen()
+        neighbour = self._ends[self.other(broker)]
+        if stream and neighbour is not None and self._directions[broker].up:
+            self._after(self._directions[broker].delay, partial(neighbour.close_stream, stream))
+
+    def freeze(self) -> None:
+        """A broker at one end does nothing any more."""
+        self._listen()
+
+    def thaw(self, broker: BrokerId) -> None:
+        """A broker goes on, and finds out about what was closed meanwhile."""
+        self._listen()
+        end = self._ends[broker]
+        if end is not None and end.stream and end.stream != self._stream:
+            self._agenda.soon(partial(end.close_stream, end.stream))
+        if not self._stream:
+            self.connect_soon()
+
+    # The wire
+
+    def cut(self, source: BrokerId) -> None:
+        """A direction carries nothing any more."""
+        self._directions[source].up = False
+        self._listen()
+
+    def restore(self, source: BrokerId) -> None:
+        """A direction that was cut works again: what it held arrives, or a new stream is opened."""
+        if self._directions[source].up:
+            return
+        self._directions[source].up = True
+        self._listen()
+        end = self._ends[source]
+        if self._stream:
+            if end is not None:
+                end.release()
+            return
+        survivors = [one for one in self._ends.values() if one is not None]
+        if len(survivors) == 1 and survivors[0].stream:
+            self._after(self._round_trip, partial(survivors[0].close_stream, survivors[0].stream))
+        self.connect_soon()
+
+    def change(self, source: BrokerId, properties: LinkProperties) -> None:
+        """What is sent from now on in a direction has other properties; what is under way keeps its time."""
+        self._directions[source].change(properties)
+        self._directions[self.other(source)].change_way_back(properties)
+
+    def corrupt(self, source: BrokerId, share: float) -> None:
+        """This share of the packets sent in a direction from now on arrives damaged, and is sent again."""
+        self._directions[source].corrupt(share)
+
+    # The life of a stream: the end that dials says hello, the other answers
+
+    def connect(self) -> None:
+        """The dialling end opens a connection, which takes a round trip, and says hello over it."""
+        self._after(self._round_trip, partial(self._say_hello, self._ends[self.a], self._ends[self.b]))
+
+    def connect_soon(self) -> None:
+        """The dialling end tries again when its patience says so."""
+        self._after(self._random.uniform(0, self._limits.reconnect_last), self.connect)
+
+    def _say_hello(self, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
+        if dialler is not None and listener is not None and self._ready(dialler, listener):
+            arrival = self._directions[self.a].arrival(self._agenda.now, FRAME_BYTES, 0)
+            handled = dialler.handled_of(listener)
+            self._agenda.at(arrival, partial(self._answer, dialler, listener, handled))
+
+    def _answer(self, dialler: LinkEnd, listener: LinkEnd, handled: int) -> None:
+        if self._ready(dialler, listener):
+            self._streams += 1
+            self._stream = self._streams
+            arrival = self._directions[self.b].arrival(self._agenda.now, FRAME_BYTES, 0)
+            opened = partial(self._open, dialler, listener, listener.handled_of(dialler), self._stream)
+            self._agenda.at(arrival, opened)
+            listener.open(self._stream, dialler, self._directions[self.b], handled)
+            self._listen()
+
+    def _open(self, dialler: LinkEnd, listener: LinkEnd, handled: int, stream: int) -> None:
+        if dialler.hold(partial(self._open, dialler, listener, handled, stream)):
+            return
+        if self._stream == stream and dialler.alive:
+            dialler.open(stream, listener, self._directions[self.a], handled)
+            self._listen()
+
+    def _ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
+        """Whether these two ends can have a new stream."""
+        up = all(direction.up for direction in self._directions.values())
+        ends = (dialler, listener)
+        return up and not self._stream and all(end.alive and not end.frozen for end in ends)
+
+    # Heartbeats, of which only the missed ones are modelled
+
+    def _listen(self) -> None:
+        """Notes for both ends whether they hear the other; one that does not gives up after some time."""
+        for broker in (self.a, self.b):
+            silent = self._hears_nothing(broker)
+            if silent != self._silent[broker]:
+                self._silent[broker] = silent
+                self._silences[broker] += 1
+                if silent:
+                    missed = self._random.uniform(MISSED_HEARTBEATS, MISSED_HEARTBEATS + 1) * self._limits.heartbeat
+                    self._after(missed, partial(self._give_up, broker, self._silences[broker]))
+
+    def _hears_nothing(self, broker: BrokerId) -> bool:
+        """Whether this broker, which lives and looks, is not reached by what the other one sends."""
+        here, there = self._ends[broker], self._ends[self.other(broker)]
+        if here is None or here.frozen or not here.stream:
+            return False
+        return not self._directions[self.other(broker)].up or (there is not None and there.frozen)
+
+    def _give_up(self, broker: BrokerId, silence: int) -> None:
+        """An end closes its stream if the silence has lasted; the other hears of that where the way is free."""
+        end, opposite = self._ends[broker], self._ends[self.other(broker)]
+        if end is None or silence != self._silences[broker] or not end.stream:
+            return
+        stream = end.stream
+        end.close_stream(stream)
+        if self._stream == stream:
+            self._stream = 0
+        if opposite is not None and not opposite.frozen and self._directions[broker].up:
+            self._after(self._directions[broker].delay, partial(opposite.close_stream, stream))
+
+    @property
+    def _round_trip(self) -> float:
+        """Seconds."""
+        return self._directions[self.a].delay + self._directions[self.b].delay
+
+    def _after(self, seconds: float, call: Callable[[], None]) -> None:
+        self._agenda.at(self._agenda.now + round(seconds * NANOSECONDS), call)
