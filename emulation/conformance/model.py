@@ -21,6 +21,8 @@ MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000
 _NAME = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
 _TEXT = Annotated[str, Field(strict=True, min_length=1, max_length=MAX_LENGTH)]
 
+_REMARK = Annotated[str, Field(strict=True, max_length=2000)]
+
 Notification = str | tuple[str, ...]
 """A publication's id; for a composite subscription's detection, the ids of the publications that make it up."""
 
@@ -93,6 +95,8 @@ class Case(Section):
     """One case; see docs/conformance.md for the meaning of every field."""
 
     id: _NAME
+    description: _REMARK = ""
+    """For readers."""
     brokers: Annotated[tuple[_NAME, ...], Field(min_length=1, max_length=MOST_BROKERS)]
     links: Annotated[tuple[Annotated[CaseLink, BeforeValidator(_pair_as_link)], ...], Field(max_length=MOST_LINKS)] = ()
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
@@ -127,6 +131,8 @@ class Relation(Section):
     """What one of the content model's relations says of two texts; see `operands` for what the texts are."""
 
     id: _NAME = ""
+    description: _REMARK = ""
+    """For readers."""
     relation: Literal["matches", "covers", "intersects"]
     left_is: Literal["advertisement", "subscription"] = "advertisement"
     """Of `intersects` only."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from broker_service.routing.registry import reconciles_within
+
 
 @dataclass(frozen=True, slots=True)
 class ConformanceProtocol:
@@ -18,11 +20,19 @@ class ConformanceProtocol:
     composite: bool = False
     """Whether it knows composite subscriptions."""
 
+    @property
+    def reconciles_within(self) -> float:
+        """Seconds after the return of a broker until its own timers have put all tables right again."""
+        return reconciles_within(self.protocol, self.options)
+
+
+_RECONCILE_AFTER = 1.0
+"""Seconds. Less than scenarios use, so that cases need not wait long for what depends on it."""
 
 PROTOCOLS: Mapping[str, ConformanceProtocol] = {
     each.name: each
     for each in (
-        ConformanceProtocol("tid-fixed", "tid", {"publications": "fixed"}),
-        ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic"}),
+        ConformanceProtocol("tid-fixed", "tid", {"publications": "fixed", "reconcile_after": _RECONCILE_AFTER}),
+        ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic", "reconcile_after": _RECONCILE_AFTER}),
     )
 }

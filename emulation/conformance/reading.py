@@ -41,7 +41,7 @@ def read_all(paths: Sequence[Path]) -> list[AnyCase]:
     """The cases of several files. Raises `CaseError`, also when two cases have the same id."""
     cases: list[AnyCase] = []
     places: dict[str, Path] = {}
-    for path in paths:
+    for path in dict.fromkeys(paths):
         for case in read(path):
             former = places.setdefault(case.id, path)
             if isinstance(case, Case) and former != path:
@@ -161,6 +161,7 @@ def _parse_json(text: str, file: str) -> Any:
     except json.JSONDecodeError as error:
         raise CaseError(f"{file}:{error.lineno}: not valid JSON: {error.msg} (column {error.colno})") from error
     except _RepeatedFieldError as error:
+        _parse_yaml(text, file)  # says on which line
         raise CaseError(f"{file}: field {error} appears twice in one mapping; leave one of them out") from error
     except RecursionError as error:
         raise CaseError(f"{file}: nested too deeply") from error

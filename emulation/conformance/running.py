@@ -30,7 +30,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Res
     problem = ""
     try:
         with testbed.run(case, protocol) as overlay:
-            course.follow(overlay)
+            course.follow(overlay, protocol)
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
     found = () if problem else differences(case.expect, course.got, ordered=case.ordered)
@@ -66,18 +66,24 @@ class _Course:
         self._case = case
         self._published: dict[str, _Published] = {}
 
-    def follow(self, overlay: RunningOverlay) -> None:
-        """Carries out all steps. Raises `UnsettledError`."""
+    def follow(self, overlay: RunningOverlay, protocol: ConformanceProtocol) -> None:
+        """Carries out all steps. Raises `UnsettledError`.
+
+        After the return of a broker, settling includes what the protocol's own timers put right later.
+        """
         case = self._case
         clients = CaseClients(overlay, {step.broker for step in case.steps if isinstance(step, ClientStep)})
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
             self.where = f"steps[{number}] ({step.op})"
             _perform(step, overlay, clients)
-            if step.wait is None:
-                overlay.settle()
-            else:
+            if step.wait is not None:
                 overlay.let_pass(step.wait)
+            else:
+                overlay.settle()
+                if step.op == "restart":
+                    overlay.let_pass(protocol.reconciles_within)
+                    overlay.settle()
             if isinstance(step, ClientStep) and step.op == "publish":
                 self._published[step.id] = _Published(step.broker, dict(clients.places), overlay.tables())
         overlay.settle()

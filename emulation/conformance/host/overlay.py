@@ -22,8 +22,8 @@ SETTLE_WITHIN = 20.0
 
 _LOOK_INTERVAL = 0.01
 """Seconds between two looks at an overlay that is not settled."""
-_INTERRUPT_INTERVAL = 0.2
-"""Seconds between two looks whether the user wants the end."""
+_CHECK_INTERVAL = 0.2
+"""Seconds between two looks whether the user wants the end, and whether all that should run still does."""
 _BARRIER = "conformance-barrier"
 """A client that only attaches: a session's operations and events keep their order, so its confirmation says that all
 before it have been taken, and that all notifications before it have come."""
@@ -77,7 +77,7 @@ class HostCase:
         self._runner.run(self._close())
 
     def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Raises `Interrupted` as soon as the user asks for the end."""
+        """Raises `Interrupted` as soon as the user asks for the end, `UnsettledError` when a broker ends by itself."""
         return self._runner.run(self._unless_interrupted(work))
 
     async def _open(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
@@ -104,7 +104,8 @@ class HostCase:
         try:
             while not task.done():
                 self._interrupt.check()
-                await asyncio.wait((task,), timeout=_INTERRUPT_INTERVAL)
+                self._brokers.check()
+                await asyncio.wait((task,), timeout=_CHECK_INTERVAL)
             return task.result()
         finally:
             task.cancel()
@@ -117,7 +118,6 @@ class HostCase:
         while not settling.look(await brokers.controls.ask(brokers.expected.living)):
             if time.monotonic() > deadline:
                 raise UnsettledError(f"not settled after {within:g} seconds: {settling.obstacle}")
-            brokers.check()
             await asyncio.sleep(_LOOK_INTERVAL)
         await self._pass_barriers()
 

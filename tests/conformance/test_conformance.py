@@ -1,0 +1,55 @@
+"""The shipped cases: all of them in the simulator, a sample on real brokers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation.conformance import Relation, Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
+from emulation.conformance.display import explanation
+from emulation.conformance.host import host_testbed
+from emulation.conformance.selection import Trial, in_company, select
+from emulation.run.interrupt import Interrupt
+
+FILES = sorted(each for each in Path(__file__).parent.iterdir() if each.suffix in {".json", ".yaml"})
+CASES = read_all(FILES)
+SELECTION = select(CASES)
+OPS = {"advertise", "unadvertise", "subscribe", "unsubscribe", "publish", "kill", "restart", "link_down", "link_up"}
+
+ON_REAL_BROKERS = (
+    "line-publishers-at-both-ends",
+    "a-subscriber-moves-along-a-line",
+    "a-broker-on-the-way-dies-and-comes-back",
+    "a-subscription-withdrawn-while-a-broker-on-the-way-is-dead",
+    "a-cut-link-delivers-what-it-held",
+    "one-client-widens-and-narrows",
+    "the-older-of-two-advertisements-is-withdrawn",
+    "all-withdrawn-all-said-again-three-times-over",
+)
+"""They have every operation between them, and two overlays, so that networks are made twice only."""
+
+
+def check(result: Result) -> None:
+    assert result.verdict is Verdict.PASSED, "\n".join([result.note, *explanation(result)])
+
+
+@pytest.mark.parametrize("trial", SELECTION.trials, ids=lambda trial: f"{trial.case.id}-{trial.protocol.name}")
+def test_in_the_simulator(trial: Trial) -> None:
+    check(run_case(trial.case, trial.protocol, SimulatedTestbed()))
+
+
+@pytest.mark.parametrize("relation", SELECTION.relations, ids=lambda relation: relation.id)
+def test_relation(relation: Relation) -> None:
+    check(run_relation(relation))
+
+
+@pytest.mark.container
+@pytest.mark.parametrize("runtime", ["process", "container"])
+def test_on_real_brokers(runtime: str) -> None:
+    trials = in_company(select(CASES, ON_REAL_BROKERS).trials)
+    assert {step.op for trial in trials for step in trial.case.steps} == OPS
+    with Interrupt() as interrupt, host_testbed(runtime, interrupt, print) as testbed:
+        results = [run_case(trial.case, trial.protocol, testbed) for trial in trials]
+    for result in results:
+        check(result)
