@@ -7,7 +7,7 @@ SHELL := /bin/bash
 PYTHON_BIN := .venv/bin
 SCENARIO ?= scenarios/quickstart.yaml
 ARGS ?=
-BENCHMARKS := matching throughput relay startup analysis
+BENCHMARKS := matching throughput relay startup analysis simulation
 # Those named above first, in that order, then whatever else is there.
 BENCHMARK_MODULES = $(foreach name,$(BENCHMARKS),$(wildcard benchmarks/$(name).py)) \
 	$(filter-out $(BENCHMARKS:%=benchmarks/%.py) benchmarks/__init__.py benchmarks/_%,$(wildcard benchmarks/*.py))
