@@ -80,7 +80,8 @@ class Journey:
             return
         else:
             self.dropped.append(one)
-        self.seen_last = max(self.seen_last, one.time)
+        if one.time > self.seen_last:  # noqa: PLR1730 - for every message of every hop
+            self.seen_last = one.time
 
     @property
     def reached(self) -> tuple[str, ...]:
@@ -103,17 +104,13 @@ class Journey:
     def _continuation(self, ways: list[Way], arrival: Arrived, neighbour: str) -> Way | None:
         """From the neighbour: the last time it sent the publication here, and the last arrival there before that."""
         departures = self.departures.get((neighbour, arrival.broker), ())
-        sent = max(
-            ((one.time, _hops(one.waited), one) for one in departures if one.time <= arrival.time),
-            key=lambda candidate: candidate[:2],
-            default=None,
-        )
-        if sent is None or arrival.hops is None:
+        before = [one for one in departures if one.time <= arrival.time]
+        if not before or arrival.hops is None:
             return None
-        departure, hops_there = sent[2], arrival.hops - 1
+        sent, hops_there = before[0] if len(before) == 1 else max(before, key=_departure_order), arrival.hops - 1
         for way in reversed(ways):
-            if way.broker == neighbour and way.hops == hops_there and way.time <= departure.time:
-                waited = None if way.waited is None or departure.waited is None else way.waited + departure.waited
+            if way.broker == neighbour and way.hops == hops_there and way.time <= sent.time:
+                waited = None if way.waited is None or sent.waited is None else way.waited + sent.waited
                 return Way(arrival.broker, arrival.hops, arrival.time, waited, (*way.path, arrival.broker))
         return None
 
@@ -134,6 +131,10 @@ def _beginning(arrival: Arrived) -> Way:
 
 def _arrival_order(arrival: Arrived) -> tuple[int, int, str, str]:
     return _hops(arrival.hops), arrival.time, arrival.broker, arrival.neighbour or ""
+
+
+def _departure_order(departure: Left) -> tuple[int, int]:
+    return departure.time, -1 if departure.waited is None else departure.waited
 
 
 def _hops(value: int | None) -> int:
