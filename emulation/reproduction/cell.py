@@ -62,12 +62,17 @@ def simulate_cell(work: CellWork) -> None:
 
 
 def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
-    """Runs a cell with `run`, which is given a plan and where to make the run directory, and writes its result."""
+    """Runs a cell with `run`, which is given a plan and where to make the run directory, and writes its result.
+
+    Raises `KeyboardInterrupt` when the user ended the run: half a run measures nothing.
+    """
     cell, store = work.cell, work.store
     began, worked = time.monotonic(), time.process_time()
     try:
         work.directory.mkdir(parents=True, exist_ok=True)
         outcome = run(make_plan(load(cell.experiment.file, {"seed": str(cell.seed)})), work.directory)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
         summary = analyze(outcome.directory, PlainEngine())
         result = CellResult(
             scenario=cell.experiment.name,
