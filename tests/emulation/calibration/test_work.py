@@ -48,6 +48,15 @@ def test_known_costs_are_found_again() -> None:
     }  # fmt: skip
 
 
+def test_no_kind_costs_less_than_a_publication() -> None:
+    plan = phases()
+    found = [
+        Usage(usage.work // 2, usage.messages, usage.frames) if phase.kind is OperationKind.SUBSCRIBE else usage
+        for phase, usage in zip(plan, usages(plan), strict=True)
+    ]
+    assert solve(plan, found).kinds["subscribe"] == pytest.approx(PUBLISH, abs=2)
+
+
 def test_a_host_that_does_not_keep_up_is_told() -> None:
     plan = phases()
     found = usages(plan)
