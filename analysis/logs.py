@@ -2,11 +2,13 @@
 
 A line is *torn* when its writer was killed: it is the last of its file and has no end, or the writer's next start
 follows it. Any other line that is not a record of the schema is *malformed*.
+
+A run with time dilation has logs in the time that passed. Here, and nowhere else, they are brought to the scenario's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -19,6 +21,10 @@ BLOCK_BYTES = 256 << 10
 """Decoded at once."""
 _STARTED = Event.STARTED.value.encode()
 _decoder = msgspec.json.Decoder(TraceRecord)
+
+Dilations = Mapping[str, float]
+"""By variant, how many times slower than its scenario it ran; variants that ran at its pace may be left out."""
+AS_IT_WAS: Dilations = {}
 
 
 class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,8 +74,32 @@ def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
     return shares
 
 
-def read_piece(piece: Piece) -> Iterator[Block]:
-    """Every record of a piece, in order. Raises `OSError`."""
+def scenario_time(time: int, dilation: float) -> int:
+    """A time or a duration of the run, in nanoseconds, as the scenario has it."""
+    return time if dilation == 1 else round(time / dilation)
+
+
+def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations) -> None:
+    """Changes all times and durations of the records."""
+    for record in records:
+        dilation = dilations.get(record.variant, 1.0)
+        if dilation != 1:
+            record.time = scenario_time(record.time, dilation)
+            if record.duration is not None:
+                record.duration = scenario_time(record.duration, dilation)
+            if record.intended is not None:
+                record.intended = scenario_time(record.intended, dilation)
+
+
+def read_piece(piece: Piece, dilations: Dilations = AS_IT_WAS) -> Iterator[Block]:
+    """Every record of a piece, in order, in the scenario's time. Raises `OSError`."""
+    for block in _read_as_it_was(piece):
+        if dilations:
+            bring_to_scenario_time(block.records, dilations)
+        yield block
+
+
+def _read_as_it_was(piece: Piece) -> Iterator[Block]:
     with Path(piece.file).open("rb") as file:
         if piece.start:
             file.seek(piece.start - 1)

@@ -70,6 +70,7 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
         run_starts=tuple(map(run_start, variants)),
         brokers=frozenset(run.brokers),
         buckets=buckets,
+        dilations=run.dilations,
     )
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     shares = divide(run.log_files, share)

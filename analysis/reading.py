@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.engines.interface import Output
-from analysis.logs import LogLoss, Piece, read_piece
+from analysis.logs import AS_IT_WAS, Dilations, LogLoss, Piece, read_piece
 from analysis.phases import second_of
 from analysis.sightings import (
     Arrived,
@@ -103,12 +103,13 @@ class Reading:
     run_starts: Sequence[int | None]
     brokers: frozenset[str]
     buckets: int
+    dilations: Dilations = field(default_factory=lambda: AS_IT_WAS)
 
     def __call__(self, share: Sequence[Piece]) -> Output[ReadTally]:
         tally = ReadTally()
         buckets: list[list[Sighting]] = [[] for _ in range(self.buckets)]
         for piece in share:
-            for block in read_piece(piece):
+            for block in read_piece(piece, self.dilations):
                 tally.records += len(block.records)
                 tally.torn += block.torn
                 tally.malformed += block.malformed

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from analysis.errors import RunDirectoryError
+from analysis.logs import Dilations, scenario_time
 from topology.files import load
 from topology.model import BrokerId, Overlay, OverlayError
 
@@ -24,7 +25,7 @@ RECOVERY_SECONDS = 9.0
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a variant's time, nanoseconds of the run's clock."""
+    """A stretch of a variant's time: nanoseconds, by the clock of the logs once they are in the scenario's time."""
 
     name: str
     start: int
@@ -43,6 +44,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its routing promises that a publisher's publications on one advertisement do not overtake each other."""
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to be itself again once a fault is healed."""
+    time_dilation: float = 1.0
+    """How many times slower than the scenario it ran."""
 
     def phase(self, name: str) -> Phase | None:
         return next((phase for phase in self.phases if phase.name == name), None)
@@ -169,6 +172,11 @@ class RunDirectory:
         )
 
     @cached_property
+    def dilations(self) -> Dilations:
+        """Of the variants that ran slower than their scenario."""
+        return {one.name: one.time_dilation for one in self.manifest.variants if one.time_dilation != 1}
+
+    @cached_property
     def log_files(self) -> tuple[Path, ...]:
         return tuple(sorted(self.logs.glob("*.jsonl")))
 
@@ -183,9 +191,23 @@ def open_run(path: Path) -> RunDirectory:
     loaded = {name: _overlay(path / name) for name in files}
     if not manifest.variants:
         raise RunDirectoryError(f"{path / 'manifest.json'}: variants: none began, so there is nothing to analyse")
+    manifest = msgspec.structs.replace(manifest, variants=[_in_scenario_time(one) for one in manifest.variants])
     return RunDirectory(
         path, manifest, fidelity, {variant.name: loaded[variant.topology] for variant in manifest.variants}
     )
+
+
+def _in_scenario_time(variant: Variant) -> Variant:
+    """The manifest, like the logs, has the time that passed."""
+    phases = [
+        Phase(
+            name=phase.name,
+            start=scenario_time(phase.start, variant.time_dilation),
+            end=scenario_time(phase.end, variant.time_dilation),
+        )
+        for phase in variant.phases
+    ]
+    return msgspec.structs.replace(variant, phases=phases)
 
 
 def _read(file: Path, document: type[_Document]) -> _Document:

@@ -25,6 +25,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Path in the scenario to the value this variant gives it."""
     topology: str = "topology.json"
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
+    time_dilation: float = 1.0
+    """How many times slower than the scenario it ran. Phases, as the logs, have the time that really passed."""
     phases: list[Phase] = []
     interrupted: bool = False
     keeps_order: bool = False

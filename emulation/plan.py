@@ -62,6 +62,11 @@ class VariantPlan:
     workload: Workload
 
     @property
+    def lasts(self) -> float:
+        """Seconds from the begin of the join phase to the end of the drain phase, as the host's clock shows them."""
+        return self.scenario.timeline.duration * self.scenario.time_dilation
+
+    @property
     def resources(self) -> Resources:
         brokers, default = self.scenario.brokers, Resources()
         return Resources(memory=brokers.memory or default.memory, cpu=brokers.cpu)

@@ -35,6 +35,8 @@ class Snapshot:
     speed: float | None = None
     """How many seconds of the run's time pass in one of the user's: None where it is the same time, 0 while nobody
     can tell."""
+    dilation: float = 1.0
+    """How many seconds of the run's time one of the scenario's takes."""
     phase_begin: float = 0.0
     phase_end: float | None = None
     """None when nobody can know."""
@@ -68,6 +70,14 @@ class Snapshot:
         if self.speed is None:
             return duration(ahead)
         return duration(ahead / self.speed) if self.speed else f"{duration(ahead)} of virtual time"
+
+    def stretched(self) -> str | None:
+        """Where the phase is in the scenario's time; None where that is the run's, and where nobody can know."""
+        if self.dilation == 1 or self.phase_end is None:
+            return None
+        passed, whole = self.clock() - self.phase_begin, self.phase_end - self.phase_begin
+        shown = f"{max(0.0, min(passed, whole)) / self.dilation:.1f} of {whole / self.dilation:g} s"
+        return f"{shown} of the scenario's time, {self.dilation:g} times slower"
 
 
 class Display(Protocol):
@@ -147,6 +157,8 @@ def counters(snapshot: Snapshot) -> str:
         parts += [f"published {snapshot.published:,}/{snapshot.publications:,}", f"delivered {snapshot.delivered:,}"]
     if snapshot.rejected:
         parts.append(f"rejected {snapshot.rejected:,}")
+    if (stretched := snapshot.stretched()) is not None:
+        parts.append(stretched)
     if snapshot.speed:
         parts.append(f"virtual time {snapshot.clock():.1f} s, {snapshot.speed:.1f} times as fast as real")
     return "  ".join(parts)

@@ -18,6 +18,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
     return VariantRecord(
         name=name,
         settings=dict(settings),
+        time_dilation=scenario.time_dilation,
         keeps_order=keeps_order(routing.protocol, routing.options),
         recovery=detected + limits.reconnect_last + reconciles_within(routing.protocol, routing.options),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from analysis.claims.model import ClaimsError
+from analysis.logs import Dilations, bring_to_scenario_time
 from analysis.results import read_table
 from analysis.summary import Matching, read_summary
 from analysis.tables import BrokerMessages, Notification, PhaseTimes
@@ -26,6 +27,7 @@ class _Variant(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     settings: dict[str, Any] = {}
     topology: str = "topology.json"
+    time_dilation: float = 1.0
 
 
 class _Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +67,8 @@ class MeasuredRun:
 
     directory: Path
     variants: tuple[MeasuredVariant, ...]
+    dilations: Dilations = field(default_factory=dict)
+    """By variant, how many times slower than its scenario it ran."""
 
     @cached_property
     def _by_routing(self) -> Mapping[str, tuple[MeasuredVariant, ...]]:
@@ -94,9 +98,11 @@ class MeasuredRun:
         with (self.directory / "logs" / f"{broker}.jsonl").open("rb") as file:
             for line in file:
                 try:
-                    yield decoder.decode(line)
+                    record = decoder.decode(line)
                 except msgspec.DecodeError:
                     continue
+                bring_to_scenario_time((record,), self.dilations)
+                yield record
 
 
 def open_measured(directory: Path) -> MeasuredRun:
@@ -124,6 +130,7 @@ def open_measured(directory: Path) -> MeasuredRun:
             )
             for variant in manifest.variants
         ),
+        {variant.name: variant.time_dilation for variant in manifest.variants},
     )
 
 

@@ -22,6 +22,8 @@ class Protocol:
     """Of its options: whether publications of one publisher, on one advertisement, come in order to each subscriber."""
     reconciles_within: Callable[[Any], float]
     """Of its options: seconds from the return of a link or a neighbour until all tables are right again."""
+    times: tuple[str, ...] = ()
+    """The options that are times, in seconds."""
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -31,6 +33,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
         # One tree is one path to each subscriber, and links keep order; dynamic routing changes paths at any time.
         keeps_order=lambda options: options.publications == "fixed",
         reconciles_within=lambda options: options.reconcile_after,
+        times=("reconcile_after",),
     )
 }
 
@@ -55,6 +58,13 @@ def reconciles_within(protocol: str, options: Mapping[str, Any]) -> float:
     """Seconds from the return of a link or a neighbour until the protocol's tables are right again. Raises
     `ValueError` as `check_options` does."""
     return _find(protocol).reconciles_within(_options(protocol, options))
+
+
+def stretched_options(protocol: str, options: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """The options with every time among them, given or by default, so many times longer. Raises `ValueError` as
+    `check_options` does."""
+    complete = _options(protocol, options)
+    return {**options, **{name: getattr(complete, name) * factor for name in _find(protocol).times}}
 
 
 def _options(protocol: str, options: Mapping[str, Any]) -> msgspec.Struct:

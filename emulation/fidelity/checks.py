@@ -34,6 +34,8 @@ class Measurements:
     """Everything measured of one variant."""
 
     variant: str
+    time_dilation: float = 1.0
+    """How many times slower than the scenario it ran. Everything measured is in the time that really passed."""
     links: list[LinkCheck] = field(default_factory=list)
     host: HostUse | None = None
     logs: LogFindings = field(default_factory=LogFindings)

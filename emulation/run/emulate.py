@@ -92,9 +92,10 @@ def _run_variants(
 ) -> list[Measurements]:
     """Runs the variants one after another, until all are done or the user interrupts."""
     measured: list[Measurements] = []
-    ahead = [variant.scenario.timeline.duration + _AROUND for variant in plan.variants]
+    ahead = [variant.lasts + _AROUND for variant in plan.variants]
     for number, variant in enumerate(plan.variants):
         session.snapshot.begin_variant(variant.name, number + 1, time.monotonic() + sum(ahead[number:]))
+        session.snapshot.dilation = variant.scenario.time_dilation
         last = number == len(plan.variants) - 1
         run = VariantRun(session, variant, rungs.driver, when_over if last else _nothing)
         run.record.topology = overlays[number]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from emulation.dilation import dilate
 from emulation.driver import DriverConfig
 from emulation.errors import HostError
 from emulation.fidelity import Measurements, Relayed
@@ -44,13 +45,13 @@ class VariantRun:
         self, session: HostSession, plan: VariantPlan, driver: LinkDriver, when_over: Callable[[], None]
     ) -> None:
         self._session = session
-        self._plan = plan
+        self._plan = dilate(plan)
         self._brokers: list[BrokerId] = [broker.id for broker in plan.overlay.brokers]
         self._driver = driver
         self._when_over = when_over
         self._watched: dict[BrokerId, ProcessIdentity] = {}
         self.record = new_variant(plan.name, plan.settings, plan.scenario)
-        self.measured = Measurements(variant=plan.name)
+        self.measured = Measurements(variant=plan.name, time_dilation=plan.scenario.time_dilation)
 
     def execute(self) -> None:
         """Runs every phase. When the user interrupts, what runs is ended in order and `Interrupted` is raised."""

@@ -130,6 +130,8 @@ class Scenario(Section):
     """What goes wrong on purpose: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
     vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
     """Fields by dotted path and the values each takes: one variant of the run for every combination."""
+    time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0
+    """Runs so many times slower, for a host that is too slow; all results are in the scenario's own time."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     """Every random choice comes from it."""
 

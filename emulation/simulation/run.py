@@ -73,11 +73,12 @@ def _simulate_variants(
     """Runs the variants one after another, each in a time of its own, until all are done or the user interrupts."""
     measured: list[Measurements] = []
     for number, variant in enumerate(plan.variants):
-        ahead = sum(each.scenario.timeline.duration for each in plan.variants[number:])
+        ahead = sum(each.lasts for each in plan.variants[number:])
         agenda = Agenda()
         run = SimulatedVariant(session.at(agenda.clock), variant, calibration, agenda)
         session.snapshot.clock = agenda.seconds
         session.snapshot.begin_variant(variant.name, number + 1, ahead)
+        session.snapshot.dilation = variant.scenario.time_dilation
         run.record.topology = overlays[number]
         session.manifest.variants.append(run.record)
         measured.append(run.measured)

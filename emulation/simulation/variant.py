@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from emulation.dilation import dilate
 from emulation.driver_operations import ready
 from emulation.fidelity import Measurements
 from emulation.plan import VariantPlan
@@ -31,7 +32,8 @@ class SimulatedVariant:
 
     def __init__(self, session: Session, plan: VariantPlan, calibration: Calibration, agenda: Agenda) -> None:
         self.record = new_variant(plan.name, plan.settings, plan.scenario)
-        self.measured = Measurements(variant=plan.name)
+        self.measured = Measurements(variant=plan.name, time_dilation=plan.scenario.time_dilation)
+        plan = dilate(plan)
         self._session = session
         self._plan = plan
         self._agenda = agenda

@@ -48,6 +48,8 @@ class Workload:
     subscribers: tuple[Subscriber, ...]
     explicit: tuple[Operation, ...]
     """Operations written out in the scenario, sorted by time."""
+    stretch: float = 1.0
+    """How many times later than the scenario says each operation comes (`emulation.dilation`)."""
 
     @property
     def clients(self) -> Mapping[str, str]:
@@ -65,7 +67,9 @@ class Workload:
         section = self.scenario.workload.publications
         arrivals = "periodic" if section is None else section.arrivals
         streams = [one.run_operations(begin, seconds.run, arrivals, self.scenario.seed) for one in self.publishers]
-        yield from heapq.merge(self._joining(), self.explicit, *streams, key=lambda operation: operation.at)
+        merged = heapq.merge(self._joining(), self.explicit, *streams, key=lambda operation: operation.at)
+        stretch = self.stretch
+        yield from merged if stretch == 1 else (_at(round(one.at * stretch), one) for one in merged)
 
     def estimate(self) -> Estimate:
         spans = [(one.rate, *one.publishing(self.scenario.timeline.run)) for one in self.publishers]
