@@ -53,10 +53,11 @@ class Shaper:
         "_bits",
         "_delay",
         "_free",
+        "_jitter",
         "_last",
         "_loss",
-        "_offsets",
         "_per_byte",
+        "_quantiles",
         "_queue_limit",
         "_random",
         "up",
@@ -78,7 +79,8 @@ class Shaper:
         self._loss = properties.loss
         self._per_byte = 0.0 if properties.rate is None else 8 * NANOSECONDS / properties.rate
         self._queue_limit = properties.queue_limit
-        self._offsets = _offsets(properties.distribution, properties.jitter) if properties.jitter else ()
+        self._jitter = properties.jitter * NANOSECONDS
+        self._quantiles = standard_quantiles(properties.distribution) if properties.jitter else ()
 
     def admit(self, now: int, size: int) -> int:
         """Take a frame of `size` bytes that arrives at `now`: when it leaves, or a `Drop`."""
@@ -100,8 +102,8 @@ class Shaper:
             self._free = sent = sent + int(size * self._per_byte)
             backlog.append(sent)
         due = sent + self._delay
-        if self._offsets:
-            due += self._offsets[self._bits(_TABLE_BITS)]
+        if self._quantiles:
+            due += round(self._quantiles[self._bits(_TABLE_BITS)] * self._jitter)
             due = due if due > sent else sent  # a call of max() takes as long as the rest
         self._last = due = due if due > self._last else self._last
         return due
@@ -127,9 +129,3 @@ def standard_quantiles(distribution: JitterDistribution) -> tuple[float, ...]:
         values = [math.pow(1 - step, -1 / PARETO_SHAPE) for step in steps]
     mean, deviation = statistics.fmean(values), statistics.pstdev(values)
     return tuple((value - mean) / deviation for value in values)
-
-
-@cache
-def _offsets(distribution: JitterDistribution, jitter: float) -> tuple[int, ...]:
-    """The jitter's possible values in nanoseconds, each as likely as any other."""
-    return tuple(round(value * jitter * NANOSECONDS) for value in standard_quantiles(distribution))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from broker_service.language import Subscription, Value
+from broker_service.language import Predicate, Subscription, Value
 from broker_service.language.evaluation import all_hold
 from broker_service.matching.access import Access, remaining_predicates
 from broker_service.matching.bounds import Limits
@@ -26,7 +26,8 @@ class Bucket(Generic[K]):
     def __init__(self, access: Access, tuning: Tuning) -> None:
         self.access = access
         self._tuning = tuning
-        self._singles: dict[K, Subscription] = {}
+        self._singles: dict[K, tuple[Predicate, ...]] = {}
+        """What is left to check of each member."""
         self._tree: BoundsTree[K] | None = None
 
     def __bool__(self) -> bool:
@@ -35,10 +36,11 @@ class Bucket(Generic[K]):
 
     def add(self, key: K, subscription: Subscription) -> None:
         """File a subscription whose key is not here yet."""
+        remaining = remaining_predicates(subscription, self.access)
         if self._tree is not None:
-            self._tree.add(key, remaining_predicates(subscription, self.access))
+            self._tree.add(key, remaining)
             return
-        self._singles[key] = subscription
+        self._singles[key] = remaining
         if len(self._singles) > self._most_singles():
             self._plant()
 
@@ -53,7 +55,7 @@ class Bucket(Generic[K]):
         """Return the keys that match, given that the access path is satisfied (see `Block.match`)."""
         if self._tree is not None:
             return self._tree.match(attributes, limits)
-        return [key for key, subscription in self._singles.items() if all_hold(subscription.predicates, attributes)]
+        return [key for key, remaining in self._singles.items() if all_hold(remaining, attributes)]
 
     def _most_singles(self) -> int:
         return self._tuning.vectorise_from if "numpy" in sys.modules else self._tuning.load_numpy_from
@@ -64,5 +66,5 @@ class Bucket(Generic[K]):
 
         self._tree = BoundsTree(self._tuning)
         singles, self._singles = self._singles, {}
-        for key, subscription in singles.items():
-            self._tree.add(key, remaining_predicates(subscription, self.access))
+        for key, remaining in singles.items():
+            self._tree.add(key, remaining)
