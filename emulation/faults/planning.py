@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from emulation.faults.conditions import Condition, Target, Way
+from emulation.faults.conditions import ClockJumped, Condition, Target, Way
 from emulation.faults.programs import NANOSECONDS, Hold, Lift, Program, leaves
 from emulation.faults.roles import Demand
 from emulation.faults.targets import TargetError, Targets
@@ -70,6 +70,11 @@ class Schedule:
     def brokers(self) -> frozenset[BrokerId]:
         """Brokers that a fault hits."""
         return frozenset(condition.target for _, condition in self.conditions if isinstance(condition.target, str))
+
+    @property
+    def leaping(self) -> frozenset[BrokerId]:
+        """Brokers whose clocks leap."""
+        return frozenset(condition.target for _, condition in self.conditions if isinstance(condition, ClockJumped))
 
     @property
     def links(self) -> frozenset[frozenset[BrokerId]]:

@@ -16,6 +16,7 @@ from broker_service.trace import Trace
 from emulation.simulation.agenda import Agenda
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
+from emulation.simulation.clock import LeapingClock, TrueTime
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
@@ -44,6 +45,8 @@ class Settings:
     calibration: Calibration = field(default_factory=Calibration.free)
     """What a broker's own work takes besides."""
     variant: str = "base"
+    leaping: frozenset[BrokerId] = frozenset()
+    """Brokers whose clocks may leap; see `jump_clock`."""
 
 
 class SimulatedOverlay:
@@ -56,6 +59,9 @@ class SimulatedOverlay:
         self.settings = settings
         self.agenda = agenda or Agenda()
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
+        self._clocks = {broker: LeapingClock(self.agenda) for broker in sorted(settings.leaping)}
+        for name, clock in self._clocks.items():
+            self._traces[name] = TrueTime(self._traces[name], clock)
         self._random = random.Random(f"{settings.seed}:simulation")
         self._living: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
@@ -166,6 +172,13 @@ class SimulatedOverlay:
         if broker in self._living:
             self._living[broker].work_at(self.settings.service_time if service_time is None else service_time)
 
+    def jump_clock(self, broker: BrokerId, seconds: float) -> None:
+        """Its clock, one of `Settings.leaping`, leaps ahead and goes on from there, also through restarts."""
+        leap = round(seconds * NANOSECONDS)
+        self._clocks[broker].ahead += leap
+        if broker in self._living:
+            self._living[broker].leap(leap)
+
     # What can happen to links
 
     def cut(self, a: BrokerId, b: BrokerId) -> None:
@@ -246,7 +259,8 @@ class SimulatedOverlay:
             service_time=settings.service_time,
             limits=settings.limits,
         )
-        started = SimulatedBroker(config, self.agenda, self._traces[broker], settings.calibration)
+        clock = self._clocks.get(broker, self.agenda.clock)
+        started = SimulatedBroker(config, self.agenda, self._traces[broker], settings.calibration, clock)
         self._living[broker] = started
         for link in self._links_of[broker]:
             link.attach(broker, started.ends[link.other(broker)])
