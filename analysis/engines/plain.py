@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, TypeVar
 
-from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers
+from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers, perform
 
 _Next = TypeVar("_Next")
 
@@ -24,7 +24,7 @@ class _PlainWorkers:
     parallelism = 1
 
     def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
-        return _PlainExchange(stage(one) for one in inputs)
+        return _PlainExchange(perform(stage, one) for one in inputs)
 
 
 class _PlainExchange(Generic[Tally]):
@@ -41,7 +41,7 @@ class _PlainExchange(Generic[Tally]):
             yield output.tally
 
     def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
-        return _PlainExchange(stage(bucket) for bucket in self._emptied())
+        return _PlainExchange(perform(stage, bucket) for bucket in self._emptied())
 
     def _emptied(self) -> Iterator[Bucket]:
         """Each bucket is forgotten as soon as the stage has it."""

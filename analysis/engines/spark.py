@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers
+from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers, perform
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -64,7 +64,7 @@ class _SparkWorkers:
 
         def work(shares: Iterable[Input]) -> Iterator[tuple[int, Any]]:
             for one in shares:
-                yield from _delivered(shared.value(one), buckets)
+                yield from _delivered(perform(shared.value, one), buckets)
 
         return _SparkExchange(self._context.parallelize(inputs, max(1, len(inputs))).mapPartitions(work), buckets)
 
@@ -86,7 +86,7 @@ class _SparkExchange(Generic[Tally]):
             parts = (part for _, part in pairs)
             first = next(parts, None)
             if number != side and first is not None:
-                yield from _delivered(shared.value(Bucket(number, chain((first,), parts))), buckets)
+                yield from _delivered(perform(shared.value, Bucket(number, chain((first,), parts))), buckets)
             deque(parts, maxlen=0)  # Spark ends a worker that has not read all it was given
 
         return _SparkExchange(self._shuffled.mapPartitionsWithIndex(work), buckets)
