@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import decode_predicates
 from broker_service.messages import BrokerId
@@ -21,8 +23,7 @@ Group = tuple[int, ...]
 """Subscriptions of one client, by number, at least one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(msgspec.Struct, frozen=True):
     """One life of one broker."""
 
     broker: BrokerId
@@ -104,8 +105,7 @@ class SubscriptionRoutingTable:
         return entry is not None and entry.last_hop is None
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """A way to a subscriber: the neighbour the subscription came from along a tree, and how far it had come."""
 
     last_hop: BrokerId

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import LinkStatus, Send
@@ -15,8 +16,7 @@ BUSIEST = 1 << 30
 """The level of a link that is down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True):
     """How a publication came to this broker."""
 
     tid: TreeId
@@ -27,8 +27,7 @@ class Arrival:
     """The neighbour it came from; None at the publisher's broker."""
 
 
-@dataclass(frozen=True, slots=True)
-class NextHop:
+class NextHop(msgspec.Struct, frozen=True):
     neighbour: BrokerId
     tid: TreeId
 
