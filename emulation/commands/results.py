@@ -115,9 +115,10 @@ def _delivery(delivery: Delivery) -> tuple[str, str]:
 def _numbers(variant: VariantSummary) -> list[str]:
     delivery, delay = variant.delivery, variant.delay
     optional = f" and {delivery.optional:,} allowed" if delivery.optional else ""
+    out_of_order = f", {delivery.reordered:,} reordered" if delivery.reordered else ""
     lines = [
         f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered, {delivery.expected:,} "
-        f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
+        f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious{out_of_order}"
     ]
     if delay.mean_ms is not None:
         lines.append(
