@@ -118,7 +118,8 @@ def _numbers(variant: VariantSummary) -> list[str]:
     out_of_order = f", {delivery.reordered:,} reordered" if delivery.reordered else ""
     lines = [
         f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered, {delivery.expected:,} "
-        f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious{out_of_order}"
+        f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
+        f"{out_of_order}"
     ]
     if delay.mean_ms is not None:
         lines.append(
