@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -28,6 +29,8 @@ RUN_ID = "calibration"
 VARIANT = "base"
 
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
+_ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if shutil.which("setpriv") else ()
+"""Command prefix: even a calibration that is killed leaves no broker behind."""
 _START_WITHIN = 20.0
 _END_WITHIN = 5.0
 _LEAD = 0.3
@@ -43,6 +46,8 @@ class LoopbackOverlay:
         self.names = sorted({end for ends in links for end in ends})
         self._ends = links
         self.directory = directory
+        self.logs = directory / "logs"
+        self.logs.mkdir()
         self._journal = Journal(directory / "journal.jsonl")
         self._brokers: dict[str, subprocess.Popen[bytes]] = {}
         self._exits = ExitStack()
@@ -64,7 +69,7 @@ class LoopbackOverlay:
 
     def log(self, node: str) -> Path:
         """Where a broker or a driver writes its log."""
-        return self.directory / f"{node}.jsonl"
+        return self.logs / f"{node}.jsonl"
 
     def work_time(self, broker: str) -> int:
         """Nanoseconds of processor time that a broker's process has used so far, in all its threads."""
@@ -105,7 +110,7 @@ class LoopbackOverlay:
         path = self._write(name, config)
         with path.with_suffix(".stderr.log").open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "broker_service.server", str(path)],
+                [*_ENDS_WITH_US, sys.executable, "-m", "broker_service.server", str(path)],
                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, cwd=_SOURCE_ROOT, start_new_session=True,
             )  # fmt: skip
         undo.callback(_end, process)

@@ -157,7 +157,7 @@ def _over_loopback(plan: Plan, directory: Path) -> Path:
             drivers.check()
         finally:
             drivers.end(5.0)
-    return directory
+        return overlay.logs
 
 
 def _origin(method: str, load: float) -> Origin:
