@@ -17,7 +17,7 @@ from emulation.scenario.section import suggestion
 from emulation.workload import generate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-SEEDS = 8
+SEEDS = 6
 """Runs of each scenario, unless the user or the claim says otherwise."""
 
 
