@@ -71,6 +71,19 @@ def test_a_paused_broker_does_nothing() -> None:
     assert trial.ids("S") == [f"p{number}" for number in range(50)]
 
 
+def test_timers_of_a_paused_broker_wait() -> None:
+    trial = Faulty()
+    fired: list[int] = []
+    trial.overlay.brokers["B2"].timer = lambda _: fired.append(trial.overlay.agenda.now)  # type: ignore[method-assign]
+    trial.overlay._living["B2"]._schedule("test", 1.0)
+    begin = trial.overlay.agenda.now
+    trial.faults.pause("B2")
+    trial.wait(10.0)
+    trial.faults.resume("B2")
+    trial.wait(10.0)
+    assert fired == [begin + 10 * SECOND]
+
+
 def test_a_pause_postpones_the_work_under_way_by_its_length() -> None:
     trial = Faulty(service_time=ServiceTime(mean=0.1))
     published = trial.publish("P", "p1")
@@ -155,20 +168,23 @@ def test_a_broker_with_a_service_time_gets_its_own_back() -> None:
 
 def test_a_slowed_broker_that_dies_forgets_what_waited() -> None:
     trial = Faulty()
-    trial.faults.slow("B2", ServiceTime(mean=1.0))
+    trial.faults.slow("B1", ServiceTime(mean=1.0))
     trial.publish("P", "p1")
     trial.wait(0.1)
-    trial.faults.slow("B2", ServiceTime(mean=2.0))
-    trial.faults.kill("B2")
-    died = len(trial.traces["B2"].records)
+    trial.faults.slow("B1", ServiceTime(mean=2.0))
+    trial.publish("P", "p2")
+    trial.wait(0.1)
+    trial.faults.kill("B1")
+    died = len(trial.traces["B1"].records)
     trial.wait(20.0)
-    assert len(trial.traces["B2"].records) == died, "the dead write nothing"
-    trial.faults.slow("B2", None)
-    trial.faults.restart("B2")
+    assert len(trial.traces["B1"].records) == died, "the dead write nothing"
+    trial.faults.slow("B1", None)
+    trial.faults.restart("B1")
     trial.wait(10.0)
-    published = trial.publish("P", "p2")
+    published = trial.publish("P", "p3")
     trial.wait(1.0)
-    assert trial.delay("p2", published) == 2
+    assert trial.delay("p3", published) == 2
+    assert trial.ids("S") == ["p3"]
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
@@ -187,6 +203,18 @@ def test_a_stopped_broker_passes_on_what_waits_a_killed_one_does_not(end: str) -
     trial.publish("P", "afterwards")
     trial.wait(1.0)
     assert trial.ids("S")[-1] == "afterwards"
+
+
+def test_a_stopping_broker_takes_nothing_new() -> None:
+    trial = Faulty(service_time=ServiceTime(mean=0.1))
+    for number in range(5):
+        trial.publish("P", f"p{number}")
+    trial.wait(0.05)
+    trial.faults.stop("B1")
+    trial.wait(0.05)
+    trial.publish("P", "too late")
+    trial.wait(10.0)
+    assert trial.ids("S") == [f"p{number}" for number in range(5)]
 
 
 def test_a_stopping_broker_may_be_killed_and_restarted() -> None:
