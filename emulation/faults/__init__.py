@@ -2,14 +2,17 @@
 
     schedule = plan(scenario.faults, overlay, join=30, run=120, seed=1)    # concrete brokers, links and times
     require_possible(schedule, "process")                                  # HostError names what it cannot do
-    injector = FaultInjector(schedule, overlay)
-    for _ in perform(injector.advance(now, counts), actuator, recorder, clock): ...
-    for _ in perform(injector.heal(), actuator, recorder, clock): ...      # before the drain phase
+    campaign = FaultCampaign(schedule, overlay, actuator, trace, clock)
+    campaign.begin(start)
+    campaign.advance(Counts(notifications, publications))                  # again and again
+    campaign.heal()                                                        # before the drain phase
 
-Actuators: `emulation.faults.host` for brokers that are processes, `emulation.faults.simulated` for the simulator.
+A campaign asks a `FaultInjector`, which does no I/O, what is due, and has an `Actuator` do it: that of
+`emulation.faults.host` for brokers that are processes, that of `emulation.faults.simulated` for the simulator.
 """
 
 from emulation.faults.actuator import Actuator, perform
+from emulation.faults.campaign import FaultCampaign
 from emulation.faults.capabilities import require_possible
 from emulation.faults.conditions import Kind, LinkChange, Way
 from emulation.faults.injector import Action, FaultInjector
@@ -25,6 +28,7 @@ __all__ = [
     "Counter",
     "Counts",
     "Demand",
+    "FaultCampaign",
     "FaultError",
     "FaultInjector",
     "Kind",

@@ -1,0 +1,54 @@
+"""The faults of one variant under way: asks what is due, has it done, and writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from broker_service.trace import Recorder, Trace
+from emulation.faults.actuator import Actuator, perform
+from emulation.faults.injector import Action, FaultInjector
+from emulation.faults.planning import Schedule
+from emulation.faults.times import Counter, Counts
+from topology import Overlay
+
+NODE = "emulator"
+"""The node that logs faults."""
+
+
+class FaultCampaign:
+    """See the module. Times are nanoseconds of the run's clock."""
+
+    def __init__(
+        self, schedule: Schedule, overlay: Overlay, actuator: Actuator, trace: Trace, clock: Callable[[], int]
+    ) -> None:
+        self._injector = FaultInjector(schedule, overlay)
+        self._actuator = actuator
+        self._recorder = Recorder(trace, clock)
+        self._clock = clock
+        self._start = 0
+
+    def begin(self, start: int) -> None:
+        """The workload begins at this time, from which the schedule counts."""
+        self._start = start
+
+    @property
+    def next_time(self) -> int | None:
+        """When something is due next, as far as that is a matter of time."""
+        due = self._injector.next_time
+        return None if due is None else self._start + due
+
+    @property
+    def awaits_counts(self) -> bool:
+        """Whether something is due once a number is reached."""
+        return any(self._injector.next_count(counter) is not None for counter in Counter)
+
+    def advance(self, counts: Counts) -> list[Action]:
+        """Does what is due by now. Raises `HostError` when the host refuses."""
+        return self._perform(self._injector.advance(self._clock() - self._start, counts))
+
+    def heal(self) -> list[Action]:
+        """Ends every fault; nothing happens any more."""
+        return self._perform(self._injector.heal())
+
+    def _perform(self, actions: Iterable[Action]) -> list[Action]:
+        return list(perform(actions, self._actuator, self._recorder, self._clock))

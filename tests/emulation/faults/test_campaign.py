@@ -1,0 +1,42 @@
+"""A campaign from begin to heal, on a simulated overlay: what is done is what is logged, at the time it is done."""
+
+from __future__ import annotations
+
+from emulation.faults import Count, Counter, Counts, FaultCampaign, Kind
+from emulation.faults.conditions import Cut, Down, Way
+from emulation.faults.planning import Entry, Schedule
+from emulation.faults.programs import Hold
+from emulation.faults.simulated import SimulatedActuator
+from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
+
+SECOND = 1_000_000_000
+
+
+def test_a_campaign() -> None:
+    trial = Trial(line(delay=0.001))
+    agenda, log = trial.overlay.agenda, ListTrace("emulator")
+    schedule = Schedule(
+        (
+            Entry(2 * SECOND, Hold((Down("B2", Kind.KILL),), 3), "faults[0].kill"),
+            Entry(Count(5, Counter.NOTIFICATIONS), Hold((Cut(Way("B1", "B2")), Cut(Way("B2", "B1")))), "faults[1]"),
+        )
+    )
+    actuator = SimulatedActuator(trial.overlay)
+    campaign = FaultCampaign(schedule, trial.overlay.overlay, actuator, log, agenda.clock)
+    begin = agenda.now + 7 * SECOND
+    campaign.begin(begin)
+    assert campaign.next_time == begin + 2 * SECOND
+    assert campaign.awaits_counts
+    assert campaign.advance(Counts()) == []
+    for second, counts in ((2, Counts()), (4, Counts(4)), (5, Counts(4)), (6, Counts(6)), (8, Counts(9))):
+        trial.overlay.run_until(begin + second * SECOND)
+        campaign.advance(counts)
+        assert ("B2" in trial.overlay.brokers) == (second >= 5)
+    assert not campaign.awaits_counts
+    assert campaign.next_time is None
+    trial.overlay.run_until(begin + 9 * SECOND)
+    campaign.heal()
+    assert [((record.time - begin) / SECOND, record.event.value, record.text, record.peer) for record in log.records] == [
+        (2, "fault", "kill", "B2"), (5, "healed", "restart", "B2"),
+        (6, "fault", "link_down", "B1-B2"), (9, "healed", "link_up", "B1-B2"),
+    ]  # fmt: skip
