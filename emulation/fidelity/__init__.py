@@ -1,8 +1,9 @@
 """The fidelity verdict: did the emulation keep its promises?"""
 
 from emulation.fidelity.checks import Measurements, Relayed, judge
-from emulation.fidelity.model import Check, Fidelity, LinkCheck, VariantFidelity, Verdict, read, worst, write
+from emulation.fidelity.model import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict, read, worst, write
 from emulation.fidelity.modelled import judge_modelled
+from emulation.fidelity.series import Stretch
 from emulation.fidelity.throttling import Throttling
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "LinkCheck",
     "Measurements",
     "Relayed",
+    "Sample",
+    "Stretch",
     "Throttling",
     "VariantFidelity",
     "Verdict",

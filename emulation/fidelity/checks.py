@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from emulation.fidelity import thresholds
+from emulation.fidelity.advice import advice
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
 from emulation.fidelity.model import Check, LinkCheck, VariantFidelity, Verdict, worst
+from emulation.fidelity.series import Stretch, samples
 from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
@@ -20,13 +22,17 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Relayed:
-    """What the relay did with the frames of a variant."""
+    """What the relay did with the frames of a variant's run phase."""
 
     lateness: float
     """Seconds by which 99 of 100 frames missed their time at most."""
     frames: int
     missed: int
     """Frames that the kernel dropped because the relay did not take them in time."""
+    held_up: float = 0.0
+    """Share of the time in which it did nothing though it should have."""
+    priority: str = ""
+    """The scheduling that the host let it have."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,18 +52,26 @@ class Measurements:
     unsettled: list[str] = field(default_factory=list)
     """Brokers that were not yet quiet when the run phase began."""
     throttling: Throttling | None = None
+    """Of brokers with a quota of their own."""
+    host_throttled: float | None = None
+    """Share of the periods of a quota on the whole emulation in which it was used up."""
+    stretches: list[Stretch] = field(default_factory=list)
+    """The run phase, second by second."""
 
 
 def judge(measured: Measurements) -> VariantFidelity:
     """The verdict on one variant: its worst check."""
     checks = [
         *(_links(measured.links, phase) for phase in ("before", "during")),
-        *_relay(measured),
-        _lag(measured.logs),
-        lateness(measured.logs),
+        *_relay(measured.relay, measured.time_dilation),
+        _lag(measured.logs, measured.time_dilation),
+        lateness(measured.logs, measured.time_dilation),
         *_host(measured.host),
+        _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
+        clocks(measured.logs),
         losses(measured.logs),
+        unended(measured.logs),
         torn(measured.logs),
         _endings(measured.endings),
         settling(measured.unsettled),
@@ -67,6 +81,8 @@ def judge(measured: Measurements) -> VariantFidelity:
         verdict=worst(check.verdict for check in checks),
         checks=checks,
         links=measured.links,
+        samples=samples(measured.stretches, measured.logs, measured.time_dilation),
+        advice=advice(checks, measured.host, measured.time_dilation),
     )
 
 
@@ -105,41 +121,46 @@ def _links(links: list[LinkCheck], phase: str) -> Check:
     if not probed:
         return _unmeasured(threshold, "no link was probed in this phase")
     failed = [link for link in probed if not link.ok]
-    detail = f"{len(probed) - len(failed)} of {len(probed)} probed link directions within tolerance"
+    directions = len({(link.a, link.b) for link in probed})
+    there = max(directions, len({(link.a, link.b) for link in links}))
+    detail = f"{len(probed) - len(failed)} of {len(probed)} probes within tolerance, {directions} of {there} directions"
     if failed:
         shown = "; ".join(f"{link.a} to {link.b} {link.detail}".rstrip() for link in failed[:_SHOWN])
         detail += f" ({shown}{'; ...' if len(failed) > _SHOWN else ''})"
     return _judged(threshold, len(failed) / len(probed), detail)
 
 
-def _relay(measured: Measurements) -> list[Check]:
-    if (relay := measured.relay) is None:
+def _relay(relay: Relayed | None, dilation: float) -> list[Check]:
+    if relay is None:
         return []
-    late = relay.lateness * 1e3
-    missed = relay.missed / max(1, relay.frames + relay.missed) * 100
+    late = relay.lateness / dilation * 1e3
+    total = relay.frames + relay.missed
+    left = f"99 of 100 frames left within {late:.2f} ms of their time"
+    scheduled = f"its scheduling was {relay.priority}" if relay.priority else "its scheduling is not known"
     return [
-        _judged(thresholds.RELAY_LATENESS, late, f"99 of 100 frames left within {late:.2f} ms of their time"),
-        _judged(thresholds.RELAY_MISSED, missed, f"{relay.missed} of {relay.frames + relay.missed} frames"),
+        _judged(thresholds.RELAY_LATENESS, late, f"{left}; {scheduled}"),
+        _judged(thresholds.RELAY_HELD_UP, relay.held_up * 100, f"for {relay.held_up:.2%} of the time; {scheduled}"),
+        _judged(thresholds.RELAY_MISSED, relay.missed / max(1, total) * 100, f"{relay.missed} of {total} frames"),
     ]
 
 
-def _lag(logs: LogFindings) -> Check:
-    seconds = [lag for lags in logs.lag.values() for lag in lags]
-    if not seconds:
+def _lag(logs: LogFindings, dilation: float) -> Check:
+    milliseconds = [lag / dilation * 1e3 for lags in logs.lag.values() for lag in lags]
+    if not milliseconds:
         return _unmeasured(thresholds.BROKER_LAG, "no node logged its lag in the run phase")
-    late = percentile(seconds, 0.95) * 1e3
+    late = percentile(milliseconds, 0.95)
     node = max(logs.lag, key=lambda name: max(logs.lag[name]))
-    detail = f"{late:.1f} ms; the longest single wait was {max(logs.lag[node]) * 1e3:.1f} ms, at {node}"
+    detail = f"{late:.1f} ms; the longest single wait was {max(milliseconds):.1f} ms, at {node}"
     return _judged(thresholds.BROKER_LAG, late, detail)
 
 
-def lateness(logs: LogFindings) -> Check:
+def lateness(logs: LogFindings, dilation: float) -> Check:
     """How late publications were handed over."""
     if not logs.lateness:
         return _unmeasured(thresholds.WORKLOAD_LATENESS, "nothing was published in the run phase")
-    late = percentile(logs.lateness, 0.99) * 1e3
+    late = percentile(logs.lateness, 0.99) / dilation * 1e3
     detail = f"99 of 100 publications within {late:.1f} ms of their planned time, all within"
-    return _judged(thresholds.WORKLOAD_LATENESS, late, f"{detail} {max(logs.lateness) * 1e3:.1f} ms")
+    return _judged(thresholds.WORKLOAD_LATENESS, late, f"{detail} {max(logs.lateness) / dilation * 1e3:.1f} ms")
 
 
 def _host(used: HostUse | None) -> list[Check]:
@@ -155,7 +176,8 @@ def _host(used: HostUse | None) -> list[Check]:
         (thresholds.MEMORY_PRESSURE, used.memory_pressure),
     ):
         if share is None:
-            checks.append(_unmeasured(threshold, "this kernel has no /proc/pressure"))
+            why = "this kernel has no /proc/pressure; CPU idle and event loop lag have to do"
+            checks.append(_unmeasured(threshold, why))
         else:
             checks.append(_judged(threshold, share * 100, f"{share * 100:.0f}% of the time"))
     return checks
@@ -174,6 +196,26 @@ def _throttling(throttling: Throttling | None) -> list[Check]:
             verdict=Verdict.VALID, detail=detail,
         )
     ]  # fmt: skip
+
+
+def _host_throttling(share: float | None) -> Check:
+    if share is None:
+        return _unmeasured(thresholds.HOST_THROTTLED, "the run phase was too short to sample")
+    return _judged(thresholds.HOST_THROTTLED, share * 100, f"{share:.0%}")
+
+
+def clocks(logs: LogFindings) -> Check:
+    """Whether all nodes wrote their times by one clock."""
+    strangers = [f"{node}, {off:.0f} s off" for node, off in sorted(logs.strangers.items())[:_SHOWN]]
+    known = len(logs.started.keys() | logs.stopped.keys())
+    detail = "; ".join(strangers) or f"all {known} began and ended within the time of their variant"
+    return _judged(thresholds.CLOCK_DOMAIN, len(logs.strangers), detail)
+
+
+def unended(logs: LogFindings) -> Check:
+    """Whether each log says that its node ended, as whoever can still write does."""
+    detail = ", ".join(logs.unended[:_SHOWN]) + (", ..." if len(logs.unended) > _SHOWN else "")
+    return _judged(thresholds.UNENDED_LOGS, len(logs.unended), detail or "none")
 
 
 def losses(logs: LogFindings) -> Check:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,10 +13,15 @@ import msgspec
 
 from broker_service.trace import Event
 
-_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED))
+_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT))
 _LOOKED_FOR = re.compile(f'"event":"({_EVENTS})"'.encode())
 _HEAD = 200
 """Bytes of a line, at most, before its event; the same letters further on belong to something else."""
+CLOCK_TOLERANCE = 2.0
+"""Seconds that a node may begin before, or end after, what the emulator takes for its variant's time."""
+_SECOND = 1_000_000_000
+_KILL = "kill"
+"""What a fault is called that ends a node with a signal it cannot answer."""
 
 
 class _Record(msgspec.Struct):
@@ -29,11 +34,25 @@ class _Record(msgspec.Struct):
     duration: int = 0
     count: int = 0
     intended: int | None = None
+    peer: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When a variant was, in nanoseconds of the run's clock."""
+
+    begin: int
+    """Of its first phase."""
+    run_begin: int
+    run_end: int
+    end: int
+    """Of its last phase."""
 
 
 @dataclass(slots=True)
 class LogFindings:
-    """Of one variant. Times in seconds."""
+    """Of one variant. Times in seconds, as they passed."""
 
     lag: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """Per node, the worst lateness of its event loop in each second of the run phase."""
@@ -41,15 +60,28 @@ class LogFindings:
     """Per publication of the run phase, how much after its intended time it was handed over."""
     lost: dict[str, int] = field(default_factory=dict)
     """Per node, log records it had to drop."""
-    started: set[str] = field(default_factory=set)
-    stopped: set[str] = field(default_factory=set)
+    worst_lag: dict[int, float] = field(default_factory=dict)
+    """By second of the run phase, of any node."""
+    worst_lateness: dict[int, float] = field(default_factory=dict)
+    """Likewise, of any publication."""
+    started: Counter[str] = field(default_factory=Counter)
+    stopped: Counter[str] = field(default_factory=Counter)
+    killed: Counter[str] = field(default_factory=Counter)
+    """How often each node began its log, ended it, and was kept from ending it by a fault."""
+    strangers: dict[str, float] = field(default_factory=dict)
+    """Nodes that began or ended outside the variant's time, and by how much: their clock is another one."""
     torn: int = 0
-    """Lines that could not be read."""
+    """Lines that could not be read, beyond those of nodes that a fault killed."""
+
+    @property
+    def unended(self) -> list[str]:
+        """Nodes that said less often that they ended than that they began."""
+        return sorted(node for node, times in (self.started - self.stopped - self.killed).items() if times)
 
 
-def scan(files: Iterable[Path], phases: dict[str, tuple[int, int]]) -> dict[str, LogFindings]:
-    """Reads logs once, for all variants: `phases` maps each variant to its run phase (begin and end, ns)."""
-    findings = {variant: LogFindings() for variant in phases}
+def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindings]:
+    """Reads logs once, for all variants."""
+    findings = {variant: LogFindings() for variant in spans}
     decoder = msgspec.json.Decoder(_Record)
     for path in files:
         for line in _lines_looked_for(path):
@@ -60,7 +92,10 @@ def scan(files: Iterable[Path], phases: dict[str, tuple[int, int]]) -> dict[str,
                     found.torn += 1
                 continue
             if record.variant in findings:
-                _note(findings[record.variant], record, phases[record.variant])
+                _note(findings[record.variant], record, spans[record.variant])
+    kills = sum(found.killed.total() for found in findings.values())
+    for found in findings.values():
+        found.torn = max(0, found.torn - kills)
     return findings
 
 
@@ -77,15 +112,29 @@ def _lines_looked_for(path: Path) -> Iterator[bytes]:
                     yield content[begin:] if end < 0 else content[begin:end]
 
 
-def _note(found: LogFindings, record: _Record, run: tuple[int, int]) -> None:
+def _note(found: LogFindings, record: _Record, span: Span) -> None:
+    in_run = span.run_begin <= record.time <= span.run_end
+    second = (record.time - span.run_begin) // _SECOND
     match record.event:
         case Event.STARTED:
-            found.started.add(record.node)
+            found.started[record.node] += 1
+            _note_clock(found, record, span)
         case Event.STOPPED:
-            found.stopped.add(record.node)
+            found.stopped[record.node] += 1
+            _note_clock(found, record, span)
             if record.count:
                 found.lost[record.node] = found.lost.get(record.node, 0) + record.count
-        case Event.LAG if run[0] <= record.time <= run[1]:
-            found.lag[record.node].append(record.duration / 1e9)
-        case Event.PUBLISH if record.intended is not None and run[0] <= record.time <= run[1]:
-            found.lateness.append((record.time - record.intended) / 1e9)
+        case Event.FAULT if record.text == _KILL:
+            found.killed[record.peer] += 1
+        case Event.LAG if in_run:
+            found.lag[record.node].append(lag := record.duration / _SECOND)
+            found.worst_lag[second] = max(lag, found.worst_lag.get(second, 0.0))
+        case Event.PUBLISH if record.intended is not None and in_run:
+            found.lateness.append(late := (record.time - record.intended) / _SECOND)
+            found.worst_lateness[second] = max(late, found.worst_lateness.get(second, 0.0))
+
+
+def _note_clock(found: LogFindings, record: _Record, span: Span) -> None:
+    off = max(span.begin - record.time, record.time - span.end) / _SECOND
+    if off > CLOCK_TOLERANCE:
+        found.strangers[record.node] = max(off, found.strangers.get(record.node, 0.0))

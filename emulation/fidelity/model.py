@@ -43,7 +43,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One direction of one link, from `a` to `b`, probed. Delays in seconds, rates in bit/s, loss as a share."""
+    """One direction of one link, from `a` to `b`, probed. Delays in seconds, rates in bit/s, loss as a share; all in
+    the scenario's time."""
 
     a: str
     b: str
@@ -57,6 +58,29 @@ class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     loss_measured: float | None
     ok: bool
     detail: str = ""
+    second: float | None = None
+    """When it was probed, counted from the begin of the run phase; None before the load."""
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of the run phase, about a second of real time. Seconds are the scenario's; shares are from 0 to 1; None
+    is what was not measured."""
+
+    begin: float
+    """Seconds from the begin of the run phase, as `end`."""
+    end: float
+    cpu_busy: float | None = None
+    cpu_steal: float | None = None
+    cpu_pressure: float | None = None
+    memory_pressure: float | None = None
+    relay_lateness: float | None = None
+    """Seconds by which 99 of 100 frames missed their time at most; 0 of no frames."""
+    relay_held_up: float | None = None
+    """Share of the stretch in which the relay did nothing though it should have."""
+    loop_lag: float | None = None
+    """The longest wait of any node's event loop that was logged."""
+    workload_lateness: float | None = None
+    """How late the latest publication was handed over."""
 
 
 class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +88,10 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     checks: list[Check]
     links: list[LinkCheck]
+    samples: list[Sample] = []
+    """The run phase from its begin to its end."""
+    advice: str = ""
+    """What would help, where the host was too slow."""
 
     @property
     def reasons(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulation.fidelity.checks import Measurements, lateness, losses, settling, torn
+from emulation.fidelity.checks import Measurements, clocks, lateness, losses, settling, torn, unended
 from emulation.fidelity.model import Check, VariantFidelity, Verdict, worst
 
 BY_CONSTRUCTION = Check(
@@ -16,8 +16,10 @@ def judge_modelled(measured: Measurements) -> VariantFidelity:
     """The verdict on one variant in virtual time: its worst check."""
     checks = [
         BY_CONSTRUCTION,
-        lateness(measured.logs),
+        lateness(measured.logs, measured.time_dilation),
+        clocks(measured.logs),
         losses(measured.logs),
+        unended(measured.logs),
         torn(measured.logs),
         settling(measured.unsettled),
     ]

@@ -1,6 +1,8 @@
 """How much is too much: every limit of the fidelity verdict, with its reason, in one place.
 
 A value beyond `degraded` makes a run DEGRADED, one beyond `invalid` makes it INVALID. Both are in the check's unit.
+Times are the scenario's: with a time dilation of 5, what took 10 ms here counts as 2 ms. How each value is measured,
+docs/fidelity.md says; how far a single link may be off, `emulation.network.tolerance`.
 """
 
 from __future__ import annotations
@@ -39,6 +41,12 @@ RELAY_LATENESS = Threshold(
     "relay lateness, 99th percentile", "ms", 1.0, 5.0,
     "the relay gets the CPU too late, so links are slower than asked",
 )  # fmt: skip
+RELAY_HELD_UP = Threshold(
+    # Frames that came in the meantime are read late, which their own lateness does not tell; so long as these are
+    # fewer than one in a hundred, percentiles up to the 99th hardly change.
+    "relay held up", "% of the run phase", 0.2, 1.0,
+    "the relay did not get the CPU, or was stopped; frames that came meanwhile were carried on late",
+)  # fmt: skip
 RELAY_MISSED = Threshold(
     # Loss that nobody asked for; brokers' streams repair it, but late.
     "frames the relay missed", "%", 0.0, 0.1,
@@ -70,10 +78,25 @@ MEMORY_PRESSURE = Threshold(
     "memory pressure", "%", 1.0, 10.0,
     "for this share of the time something waited for memory, mostly to be read back from disk",
 )  # fmt: skip
+HOST_THROTTLED = Threshold(
+    # A quota on the whole emulation makes everybody wait at once, as no overlay of separate machines does.
+    "periods in which a CPU quota held the emulation back", "%", 1.0, 10.0,
+    "this host, or the container that it is, may not use its CPUs all the time; lift the quota",
+)  # fmt: skip
+CLOCK_DOMAIN = Threshold(
+    # A delay is the difference of two clocks; it means something only where they are one.
+    "nodes with another clock", "nodes", 0.0, 0.0,
+    "times of different nodes cannot be compared, so no delay is right",
+)  # fmt: skip
 LOG_LOSS = Threshold(
     # The delivery verdict rests on complete logs.
     "log records lost", "records", 0.0, 0.0,
     "the logs are incomplete, so losses and duplicates cannot be told from missing records",
+)  # fmt: skip
+UNENDED_LOGS = Threshold(
+    # A node that ends in order says so in its log, unless it cannot write.
+    "logs without an end", "nodes", 0.0, 0.0,
+    "these nodes could not write to the end, so records are missing; is there room on the disk?",
 )  # fmt: skip
 TORN_LOGS = Threshold(
     "unreadable log lines", "lines", 0.0, 100.0,

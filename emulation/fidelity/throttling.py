@@ -44,17 +44,54 @@ def throttling(quota: float, before: QuotaCounters, after: QuotaCounters) -> Thr
     return Throttling(quota, (after.throttled - before.throttled) / periods)
 
 
+def count_host_periods(
+    pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
+) -> dict[Path, QuotaCounters]:
+    """The counters of a process's cgroup and of each above it, those of a container's outermost one included."""
+    counters = {}
+    for directory in _cpu_cgroups(pid, proc, cgroups):
+        for each in (directory, *directory.parents):
+            if not each.is_relative_to(cgroups):
+                break
+            if stat := _read_stat(each / "cpu.stat"):
+                counters[each] = QuotaCounters(stat.get("nr_periods", 0), stat.get("nr_throttled", 0))
+    return counters
+
+
+def host_throttling(before: dict[Path, QuotaCounters], after: dict[Path, QuotaCounters]) -> float:
+    """The greatest share of periods, in any of the cgroups, in which its quota was used up; 0 where there is none."""
+    shares = [
+        (after[group].throttled - before[group].throttled) / periods
+        for group in before.keys() & after.keys()
+        if (periods := after[group].periods - before[group].periods) > 0
+    ]
+    return max(shares, default=0.0)
+
+
 def _cpu_stat(pid: int, proc: Path, cgroups: Path) -> dict[str, int]:
+    stats = (_read_stat(directory / "cpu.stat") for directory in _cpu_cgroups(pid, proc, cgroups))
+    return next((stat for stat in stats if stat), {})
+
+
+def _cpu_cgroups(pid: int, proc: Path, cgroups: Path) -> list[Path]:
+    """The directories that may tell of a process's CPU quota; none of a process that has ended."""
     try:
         memberships = (proc / str(pid) / "cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return {}
+        return []
+    directories = []
     for line in memberships:
         _, controllers, path = line.split(":", 2)
         # Version 2 has one hierarchy without a controller's name, version 1 one for each set of them.
         root = cgroups if not controllers else cgroups / controllers if "cpu" in controllers.split(",") else None
-        file = None if root is None else root / path.lstrip("/") / "cpu.stat"
-        if file is not None and file.is_file():
-            pairs = (entry.split() for entry in file.read_text(encoding="ascii").splitlines())
-            return {name: int(value) for name, value in pairs}
-    return {}
+        if root is not None:
+            directories.append(root / path.lstrip("/"))
+    return directories
+
+
+def _read_stat(file: Path) -> dict[str, int]:
+    try:
+        pairs = (entry.split() for entry in file.read_text(encoding="ascii").splitlines())
+        return {name: int(value) for name, value in pairs}
+    except OSError:
+        return {}

@@ -8,6 +8,7 @@
     network.probe_under_load(links)      # the same, a few packets each, while they are not
     network.change(a, b, properties)     # of what a sends to b from now on; cut, restore, corrupt likewise
     network.relay_statistics()           # RelayStatistics, or None without a relay
+    network.punctuality()                # how the relay has kept time so far, or None without one
     network.check()                      # NetworkError once the relay is gone
     network.stop()
 
@@ -18,7 +19,8 @@ from emulation.network.drivers import DriverTrial, usable_drivers
 from emulation.network.model import LinkDriver, LinkEnd, NetworkError
 from emulation.network.network import EmulatedNetwork
 from emulation.network.probing import LinkProbe
-from emulation.network.relay_statistics import DirectionStatistics, RelayStatistics
+from emulation.network.relay_messages import Punctuality
+from emulation.network.relay_statistics import DirectionStatistics, RelayStatistics, lateness_percentile
 
 __all__ = [
     "DirectionStatistics",
@@ -28,6 +30,8 @@ __all__ = [
     "LinkEnd",
     "LinkProbe",
     "NetworkError",
+    "Punctuality",
     "RelayStatistics",
+    "lateness_percentile",
     "usable_drivers",
 ]

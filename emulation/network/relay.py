@@ -38,12 +38,14 @@ from emulation.network.relay_messages import (
     LATENESS_UNIT,
     MAXIMUM_MESSAGE,
     AddLink,
+    AskPunctuality,
     AskStatistics,
     ChangeDirection,
     Corrupt,
     DirectionCounters,
     Done,
     LinkCounters,
+    Punctuality,
     Refused,
     Reply,
     Request,
@@ -65,6 +67,13 @@ LEAD = 30_000
 _GREATEST_COUNTED = LATENESS_UNIT * LATENESS_BUCKETS
 _BATCH = 16
 """Frames read from one interface before the others, and what is due, get their turn."""
+
+
+TICK = 10_000_000
+"""Nanoseconds between two looks of the relay at itself. Frames that wait to be read have no time stamp, so a relay that
+is held up notices it by its own clock only."""
+HELD_UP = 1_000_000
+"""A tick that is later than this means that the relay was held up."""
 
 
 class Direction:
@@ -160,10 +169,16 @@ class Relay:
         self._by_source: dict[int, Direction] = {}
         self._in_flight: list[tuple[int, int, Direction, bytes]] = []
         self._timer = TimerFile()
+        self._lateness = [0] * LATENESS_BUCKETS
+        self._ticks = TimerFile()
+        self._tick_due = time.monotonic_ns() + TICK
+        self._held_up = 0
         self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._epoll = select.epoll()
         self._epoll.register(control, select.EPOLLIN)
-        self._epoll.register(self._timer.descriptor, select.EPOLLIN | select.EPOLLET)
+        for timer in (self._timer, self._ticks):
+            self._epoll.register(timer.descriptor, select.EPOLLIN | select.EPOLLET)
+        self._ticks.set(self._tick_due)
         self._parent = os.pidfd_open(os.getppid())
         self._epoll.register(self._parent, select.EPOLLIN)
         self._running = True
@@ -180,7 +195,9 @@ class Relay:
             for descriptor, _ in poll():
                 direction = by_source.get(descriptor)
                 if direction is None:
-                    if descriptor != timer:
+                    if descriptor == self._ticks.descriptor:
+                        self._tick()
+                    elif descriptor != timer:
                         self._attend(descriptor)
                     continue
                 admit, read = direction.shaper.admit, direction.read
@@ -210,6 +227,7 @@ class Relay:
 
     def _send_what_is_due(self) -> None:
         in_flight, pop, write, clock = self._in_flight, heapq.heappop, os.write, time.monotonic_ns
+        lateness = self._lateness
         now = clock()
         while in_flight and in_flight[0][0] <= now + LEAD:
             due, _, direction, frame = pop(in_flight)
@@ -221,7 +239,9 @@ class Relay:
             now = clock()
             late = now - due
             direction.octets += len(frame)
-            direction.lateness[late // LATENESS_UNIT if 0 < late < _GREATEST_COUNTED else -(late > 0)] += 1
+            bucket = late // LATENESS_UNIT if 0 < late < _GREATEST_COUNTED else -(late > 0)
+            direction.lateness[bucket] += 1
+            lateness[bucket] += 1
             direction.greatest = max(direction.greatest, late)
         if len(in_flight) > MAXIMUM_IN_FLIGHT:
             self._shed()
@@ -239,6 +259,14 @@ class Relay:
         direction.broken = True
         del self._by_source[direction.source]
         self._epoll.unregister(direction.source)
+
+    def _tick(self) -> None:
+        """Count how long nothing was done."""
+        now = time.monotonic_ns()
+        if (late := now - self._tick_due) > HELD_UP:
+            self._held_up += late
+        self._tick_due = now + TICK
+        self._ticks.set(self._tick_due)
 
     def _attend(self, descriptor: int) -> None:
         """Answer a request, or end when there is nobody left to make one."""
@@ -265,6 +293,10 @@ class Relay:
             case AskStatistics(index):
                 first, second = self._links[index]
                 return LinkCounters((first.counters(), second.counters()))
+            case AskPunctuality():
+                return Punctuality(
+                    {bucket: count for bucket, count in enumerate(self._lateness) if count}, self._held_up
+                )
         return Done()
 
     def _add(self, request: AddLink) -> None:

@@ -52,6 +52,19 @@ class AskStatistics(msgspec.Struct, tag=True, frozen=True):
     index: int
 
 
+class AskPunctuality(msgspec.Struct, tag=True, frozen=True):
+    """Ask how the relay keeps time, over all links. Reply: `Punctuality`."""
+
+
+class Punctuality(msgspec.Struct, tag=True, frozen=True):
+    """How the relay has kept time since it was started."""
+
+    lateness: dict[int, int]
+    """Frames of all links together, as `DirectionCounters.lateness`."""
+    held_up: int
+    """Nanoseconds in which the relay did nothing though it should have: it was not given a CPU, or was stopped."""
+
+
 class DirectionCounters(msgspec.Struct, frozen=True):
     """One direction of a link since it was made."""
 
@@ -91,8 +104,8 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     reason: str
 
 
-Request = AddLink | ChangeDirection | SetUp | Corrupt | AskStatistics
-Reply = LinkCounters | Done | Refused
+Request = AddLink | ChangeDirection | SetUp | Corrupt | AskStatistics | AskPunctuality
+Reply = LinkCounters | Punctuality | Done | Refused
 
 LATENESS_UNIT = 10_000
 LATENESS_BUCKETS = 2_000

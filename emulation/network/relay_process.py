@@ -14,14 +14,24 @@ from typing import TypeVar
 import msgspec
 
 from emulation.network.model import NetworkError
-from emulation.network.relay_messages import MAXIMUM_MESSAGE, AskStatistics, Done, LinkCounters, Refused, Reply, Request
+from emulation.network.relay_messages import (
+    MAXIMUM_MESSAGE,
+    AskPunctuality,
+    AskStatistics,
+    Done,
+    LinkCounters,
+    Punctuality,
+    Refused,
+    Reply,
+    Request,
+)
 from emulation.processes import RUN_VARIABLE
 
 REPLY_TIMEOUT = 20.0
 """Seconds; a relay that has not answered by then is taken for dead."""
 _END_TIMEOUT = 5.0
 _ROOT = Path(__file__).resolve().parents[2]
-_Reply = TypeVar("_Reply", LinkCounters, Done)
+_Reply = TypeVar("_Reply", LinkCounters, Punctuality, Done)
 
 
 class RelayProcess:
@@ -65,6 +75,10 @@ class RelayProcess:
     def counters(self, index: int) -> LinkCounters:
         """What was counted on the `index`-th link."""
         return self._ask(AskStatistics(index), LinkCounters)
+
+    def punctuality(self) -> Punctuality:
+        """How it has kept time since it was started."""
+        return self._ask(AskPunctuality(), Punctuality)
 
     def check(self) -> None:
         """Raise `NetworkError` when the relay is no longer there."""

@@ -12,7 +12,7 @@ import topology
 from emulation import fidelity, provenance
 from emulation.errors import HostError
 from emulation.fidelity import Fidelity, Measurements, VariantFidelity, worst
-from emulation.fidelity.logs import scan
+from emulation.fidelity.logs import Span, scan
 from emulation.manifest import Choice, Manifest, VariantRecord
 from emulation.place import RunPlace
 from emulation.plan import Plan
@@ -80,16 +80,19 @@ def conclude(
     judge: Callable[[Measurements], VariantFidelity],
 ) -> Outcome:
     """Adds what the logs say, and writes the fidelity verdict on every variant that came as far as publishing."""
-    runs = {variant.name: _run_phase(variant) for variant in record.variants}
-    found = scan(sorted(place.logs.glob("*.jsonl")), {name: run for name, run in runs.items() if run is not None})
+    spans = {variant.name: span for variant in record.variants if (span := _span(variant)) is not None}
+    found = scan(sorted(place.logs.glob("*.jsonl")), spans)
     published = [variant for variant in measured if variant.variant in found]
     for variant in published:
         variant.logs = found[variant.variant]
     judged = [judge(variant) for variant in published]
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
     fidelity.write(verdict, place.directory)
-    return Outcome(place.directory, verdict, record.interrupted, any(run is not None for run in runs.values()))
+    return Outcome(place.directory, verdict, record.interrupted, bool(spans))
 
 
-def _run_phase(variant: VariantRecord) -> tuple[int, int] | None:
-    return next(((phase.start, phase.end) for phase in variant.phases if phase.name == "run"), None)
+def _span(variant: VariantRecord) -> Span | None:
+    """When a variant was; None when it never came as far as publishing."""
+    begin = min((phase.start for phase in variant.phases), default=0)
+    end = max((phase.end for phase in variant.phases), default=0)
+    return next((Span(begin, phase.start, phase.end, end) for phase in variant.phases if phase.name == "run"), None)

@@ -1,62 +1,94 @@
-"""Measures links and host, before and during the load."""
+"""Measures links, relay and host, before and during the load."""
 
 from __future__ import annotations
 
+import itertools
+import os
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from emulation.fidelity import LinkCheck, Measurements
+from emulation.fidelity import LinkCheck, Measurements, Relayed, Stretch
 from emulation.fidelity.host import HostSample, sample, use
-from emulation.network import EmulatedNetwork, LinkProbe, NetworkError
+from emulation.fidelity.throttling import count_host_periods, host_throttling
+from emulation.network import EmulatedNetwork, LinkProbe, NetworkError, Punctuality, lateness_percentile
 from topology import Link
 
 _INTERVAL = 1.0
-"""Seconds between two samples of the host."""
+"""Seconds between two looks at host and relay."""
 _PROBE_AFTER = 0.35
-"""Share of the run phase after which links are probed under load."""
-_PROBED_LINKS = 20
-"""Links probed under load at most, evenly chosen: probing all of a large overlay would be a load of its own."""
+"""Share of the run phase after which links are probed for the first time, unless `PROBE_INTERVAL` comes earlier."""
+PROBE_INTERVAL = 5.0
+"""Seconds from the begin of one round of probes to the next."""
+LINKS_AT_ONCE = 20
+"""Links probed in a round: probing all of a large overlay at once would be a load of its own. Rounds take links in
+turn, so that all have been probed when the run phase is long enough."""
+_NANOSECONDS = 1e9
 
 
-def link_checks(probes: Iterable[LinkProbe], phase: str) -> list[LinkCheck]:
-    """Probes as the fidelity verdict keeps them."""
+def link_checks(
+    probes: Iterable[LinkProbe], phase: str, dilation: float, second: float | None = None
+) -> list[LinkCheck]:
+    """Probes as the fidelity verdict keeps them, in the scenario's time."""
     return [
         LinkCheck(
-            a=probe.a, b=probe.b, phase=phase, ok=probe.ok, detail=probe.detail,
-            delay_asked=probe.delay_asked, delay_measured=probe.delay_measured,
-            rate_asked=probe.rate_asked, rate_measured=probe.rate_measured,
-            loss_asked=probe.loss_asked, loss_measured=probe.loss_measured,
+            a=probe.a,
+            b=probe.b,
+            phase=phase,
+            ok=probe.ok,
+            detail=probe.detail + (f" (at a dilation of {dilation:g})" if probe.detail and dilation != 1 else ""),
+            delay_asked=probe.delay_asked / dilation,
+            delay_measured=None if probe.delay_measured is None else probe.delay_measured / dilation,
+            rate_asked=None if probe.rate_asked is None else probe.rate_asked * dilation,
+            rate_measured=None if probe.rate_measured is None else probe.rate_measured * dilation,
+            loss_asked=probe.loss_asked,
+            loss_measured=probe.loss_measured,
+            second=second,
         )
         for probe in probes
-    ]  # fmt: skip
+    ]
 
 
-def evenly_chosen(links: Sequence[Link], most: int) -> list[Link]:
-    """At most so many links, spread over the whole sequence."""
-    if len(links) <= most:
-        return list(links)
-    return [links[index * len(links) // most] for index in range(most)]
+def rounds(links: Sequence[Link], at_once: int) -> list[list[Link]]:
+    """The links in as few rounds as can be, each spread over the whole sequence."""
+    count = -(-len(links) // at_once)
+    return [list(links[number::count]) for number in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Counters at a moment."""
+
+    host: HostSample
+    relay: Punctuality | None
 
 
 class LoadObserver:
-    """Samples the host and probes links under load, in threads of its own, while it is entered."""
+    """Looks at host and relay every second, and probes links in turn, in threads of its own, while it is entered."""
 
-    def __init__(self, network: EmulatedNetwork, links: Sequence[Link], seconds: float) -> None:
+    def __init__(self, network: EmulatedNetwork, links: Sequence[Link], seconds: float, dilation: float) -> None:
         self._network = network
-        self._links = evenly_chosen(links, _PROBED_LINKS)
-        self._probe_after = seconds * _PROBE_AFTER
-        self._samples: list[HostSample] = []
-        self._probes: list[LinkProbe] = []
+        self._rounds = rounds(links, LINKS_AT_ONCE)
+        self._probe_after = min(seconds * _PROBE_AFTER, PROBE_INTERVAL)
+        self._dilation = dilation
+        self._begin = time.monotonic()
+        self._looks: list[_Look] = []
+        self._checks: list[LinkCheck] = []
         self._failure: NetworkError | None = None
         self._over = threading.Event()
+        self._carried = network.relay_statistics()
+        self._periods = count_host_periods(os.getpid())
         self._threads = [
-            threading.Thread(target=self._sample, name="host sampler", daemon=True),
-            threading.Thread(target=self._probe, name="link prober", daemon=True),
+            threading.Thread(target=self._look_regularly, name="host sampler", daemon=True),
+            threading.Thread(target=self._probe_regularly, name="link prober", daemon=True),
         ]
 
     def __enter__(self) -> Self:
+        self._begin = time.monotonic()
         for thread in self._threads:
             thread.start()
         return self
@@ -69,22 +101,61 @@ class LoadObserver:
             thread.join()
 
     def report(self, measured: Measurements) -> None:
-        """Adds what was observed. Raises `NetworkError` when the links could not be probed."""
+        """Adds what was observed. Raises `NetworkError` when links could not be probed, or the relay did not answer."""
         if self._failure is not None:
             raise self._failure
-        measured.host = use(self._samples)
-        measured.links += link_checks(self._probes, "during")
+        measured.host = use([look.host for look in self._looks])
+        measured.host_throttled = host_throttling(self._periods, count_host_periods(os.getpid()))
+        measured.stretches = [self._stretch(*pair) for pair in itertools.pairwise(self._looks)]
+        measured.links += self._checks
+        measured.relay = self._relayed()
 
-    def _sample(self) -> None:
-        self._samples.append(sample())
-        while not self._over.wait(_INTERVAL):
-            self._samples.append(sample())
-        self._samples.append(sample())
+    def _relayed(self) -> Relayed | None:
+        """What the relay did since the begin; frames that it carried before are none of this phase's."""
+        carried = self._network.relay_statistics()
+        if carried is None or self._carried is None:
+            return None
+        whole = self._stretch(self._looks[0], self._looks[-1])
+        return Relayed(
+            lateness=whole.relay_lateness or 0.0,
+            frames=carried.frames - self._carried.frames,
+            missed=carried.unread - self._carried.unread,
+            held_up=whole.relay_held_up or 0.0,
+            priority=carried.priority,
+        )
 
-    def _probe(self) -> None:
-        if self._over.wait(self._probe_after):
-            return
+    def _stretch(self, earlier: _Look, later: _Look) -> Stretch:
+        seconds = later.host.time - earlier.host.time
+        late = held_up = None
+        if earlier.relay is not None and later.relay is not None and seconds > 0:
+            frames = Counter(later.relay.lateness)
+            frames.subtract(earlier.relay.lateness)
+            late = lateness_percentile(+frames, 0.99)
+            held_up = min(1.0, (later.relay.held_up - earlier.relay.held_up) / _NANOSECONDS / seconds)
+        begin, end = earlier.host.time - self._begin, later.host.time - self._begin
+        return Stretch(begin, end, use([earlier.host, later.host]), late, held_up)
+
+    def _look_regularly(self) -> None:
         try:
-            self._probes = self._network.probe_under_load(self._links)
+            self._look()
+            while not self._over.wait(_INTERVAL):
+                self._look()
+            self._look()
+        except NetworkError as error:
+            self._failure = error
+
+    def _look(self) -> None:
+        self._looks.append(_Look(sample(), self._network.punctuality()))
+
+    def _probe_regularly(self) -> None:
+        due = self._begin + self._probe_after
+        try:
+            for links in itertools.cycle(self._rounds):
+                if self._over.wait(max(0.0, due - time.monotonic())):
+                    return
+                begin = time.monotonic()
+                probes = self._network.probe_under_load(links)
+                self._checks += link_checks(probes, "during", self._dilation, (begin - self._begin) / self._dilation)
+                due = begin + PROBE_INTERVAL
         except NetworkError as error:
             self._failure = error

@@ -12,7 +12,7 @@ import msgspec
 from emulation.dilation import dilate
 from emulation.driver import DriverConfig
 from emulation.errors import HostError
-from emulation.fidelity import Measurements, Relayed
+from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
@@ -92,7 +92,7 @@ class VariantRun:
         stack.enter_context(network)
         session.interrupt.check()
         session.doing(f"probing {len(overlay.links)} links in both directions")
-        self.measured.links += link_checks(network.probe(), "before")
+        self.measured.links += link_checks(network.probe(), "before", self.measured.time_dilation)
         session.interrupt.check()
         return network
 
@@ -196,7 +196,8 @@ class VariantRun:
     def _run(self, network: EmulatedNetwork, drivers: Drivers, end: float) -> None:
         """Observes host and links while the publishers publish."""
         quota, pids = self._plan.resources.cpu, [process.pid for process in self._watched.values()]
-        observer = LoadObserver(network, self._plan.overlay.links, end - time.monotonic())
+        dilation = self.measured.time_dilation
+        observer = LoadObserver(network, self._plan.overlay.links, end - time.monotonic(), dilation)
         periods = count_periods(pids)
         with observer:
             while time.monotonic() < end:
@@ -205,12 +206,7 @@ class VariantRun:
         observer.report(self.measured)
         if quota is not None:
             self.measured.throttling = throttling(quota, periods, count_periods(pids))
-        if (relayed := network.relay_statistics()) is not None:
-            self.measured.relay = Relayed(relayed.lateness_99, relayed.frames, relayed.unread)
-            self._session.log.info(
-                "relay", priority=relayed.priority, frames=relayed.frames, unread=relayed.unread,
-                lateness_99=relayed.lateness_99, lateness_greatest=relayed.lateness_greatest,
-            )  # fmt: skip
+        self._session.log.info("observed", host=self.measured.host, relay=self.measured.relay)
 
     def _drain(self, network: EmulatedNetwork, monitor: OverlayMonitor, drivers: Drivers, most: float) -> None:
         """Waits until nothing has moved for a while, at most as long as the scenario says."""

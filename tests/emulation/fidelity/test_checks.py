@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.fidelity import LinkCheck, Measurements, Relayed, Throttling, Verdict, judge, worst
+from emulation.fidelity import LinkCheck, Measurements, Relayed, Stretch, Throttling, Verdict, judge, worst
 from emulation.fidelity.checks import percentile
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
@@ -33,6 +34,7 @@ def good() -> Measurements:
         host=IDLE_HOST,
         logs=LogFindings(lag={"B1": [0.001] * 20}, lateness=[0.001] * 100),
         relay=Relayed(lateness=0.0001, frames=1000, missed=0),
+        host_throttled=0.0,
     )
 
 
@@ -56,6 +58,12 @@ def test_a_run_that_kept_every_promise_is_valid() -> None:
         ({"links": [link("during", True)] * 3 + [link("during", False)]}, "links during load", Verdict.DEGRADED),
         ({"relay": Relayed(0.002, 1000, 0)}, "relay lateness", Verdict.DEGRADED),
         ({"relay": Relayed(0.02, 1000, 0)}, "relay lateness", Verdict.INVALID),
+        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.005)}, "relay held up", Verdict.DEGRADED),
+        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.02)}, "relay held up", Verdict.INVALID),
+        ({"host_throttled": 0.05}, "periods in which a CPU quota", Verdict.DEGRADED),
+        ({"host_throttled": 0.5}, "periods in which a CPU quota", Verdict.INVALID),
+        ({"logs": LogFindings(strangers={"B1": 50.0})}, "nodes with another clock", Verdict.INVALID),
+        ({"logs": LogFindings(started=Counter(B1=1))}, "logs without an end", Verdict.INVALID),
         ({"relay": Relayed(0.0001, 100_000, 1)}, "frames the relay missed", Verdict.DEGRADED),
         ({"relay": Relayed(0.0001, 100, 1)}, "frames the relay missed", Verdict.INVALID),
         ({"logs": LogFindings(lag={"B1": [0.001], "B2": [0.05] * 5})}, "broker event loop lag", Verdict.DEGRADED),
@@ -109,3 +117,51 @@ def test_a_percentile_is_the_smallest_value_that_covers_the_share(values: list[f
     needed = math.ceil(share * len(values))
     assert sum(value <= found for value in values) >= needed
     assert sum(value < found for value in values) < needed
+
+
+SLOW = Measurements(
+    variant="base",
+    logs=LogFindings(lag={"B1": [0.05] * 20}, lateness=[0.05] * 100, worst_lag={1: 0.05}, worst_lateness={0: 0.02}),
+    relay=Relayed(lateness=0.004, frames=1000, missed=0),
+    stretches=[Stretch(0.0, 1.0, IDLE_HOST, 0.004, 0.1), Stretch(1.0, 2.0, None, None, None)],
+)
+
+
+def test_waits_count_in_the_scenarios_time() -> None:
+    """What took 50 ms in a run five times slower took 10 ms of the scenario's time."""
+    assert judge(SLOW).verdict is Verdict.DEGRADED
+    judged = judge(dataclasses.replace(SLOW, time_dilation=5.0))
+    assert judged.verdict is Verdict.VALID
+    values = {check.name: check.value for check in judged.checks}
+    assert values["relay lateness, 99th percentile"] == pytest.approx(0.8)
+    assert values["publications handed over late, 99th percentile"] == pytest.approx(10)
+
+
+def test_the_series_is_in_the_scenarios_time() -> None:
+    first, second = judge(dataclasses.replace(SLOW, time_dilation=2.0)).samples
+    assert (first.begin, first.end, second.end) == (0.0, 0.5, 1.0)
+    assert (first.relay_lateness, first.relay_held_up, first.cpu_busy) == (0.002, 0.1, 0.4)
+    assert (first.workload_lateness, first.loop_lag) == (0.01, None)
+    assert (second.loop_lag, second.cpu_busy, second.relay_lateness) == (0.025, None, None)
+
+
+@pytest.mark.parametrize(
+    ("idle", "dilation", "advised"),
+    [(0.02, 1.0, "`time_dilation: 2` or more"), (0.0, 4.0, "`time_dilation: 7` or more")],
+)
+def test_busy_processors_ask_for_dilation(idle: float, dilation: float, advised: str) -> None:
+    """98% at 1 is 60% at 1.63, rounded up; 100% at 4 is 60% at 6.7."""
+    host = dataclasses.replace(IDLE_HOST, idle=idle)
+    assert advised in judge(dataclasses.replace(good(), host=host, time_dilation=dilation)).advice
+
+
+def test_a_wait_on_idle_processors_asks_for_as_much_as_it_was_too_long() -> None:
+    """130 ms where 20 ms are VALID: 6.5 times slower, rounded up; the processors had time, so not `or more`."""
+    judged = judge(dataclasses.replace(good(), logs=LogFindings(lag={"B1": [0.13] * 20})))
+    assert judged.verdict is Verdict.INVALID
+    assert "`time_dilation: 7` would" in judged.advice
+
+
+def test_what_is_not_for_lack_of_cpu_is_not_helped_by_dilation() -> None:
+    assert judge(dataclasses.replace(good(), links=[link("before", False)])).advice == ""
+    assert judge(dataclasses.replace(good(), host=dataclasses.replace(IDLE_HOST, idle=0.1))).advice == ""

@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 
 from broker_service.trace import Event, TraceRecord
-from emulation.fidelity.logs import scan
+from emulation.fidelity.logs import Span, scan
 
 SECOND = 1_000_000_000
+RUN = Span(0, 10 * SECOND, 20 * SECOND, 30 * SECOND)
 
 
-def line(node: str, event: Event, time: int, variant: str = "fixed", **fields: int) -> bytes:
+def line(node: str, event: Event, time: int, variant: str = "fixed", **fields: int | str) -> bytes:
     record = TraceRecord(time=time, node=node, variant=variant, event=event, **fields)  # type: ignore[arg-type]
     return msgspec.json.encode(record) + b"\n"
 
@@ -31,11 +32,18 @@ def test_findings_are_kept_apart_by_variant_and_taken_from_the_run_phase_only(tm
         line("publishers", Event.PUBLISH, 15 * SECOND, intended=15 * SECOND - 1_000_000)
         + line("publishers", Event.PUBLISH, 115 * SECOND, variant="dynamic", intended=115 * SECOND)
     )
-    phases = {"fixed": (10 * SECOND, 20 * SECOND), "dynamic": (110 * SECOND, 120 * SECOND)}
-    found = scan([broker, driver], phases)
+    found = scan(
+        [broker, driver],
+        {
+            "fixed": Span(1, 10 * SECOND, 20 * SECOND, 30 * SECOND),
+            "dynamic": Span(101 * SECOND, 110 * SECOND, 120 * SECOND, 130 * SECOND),
+        },
+    )
     assert found["fixed"].lag == {"B1": [0.002]}
     assert found["fixed"].lost == {"B1": 3}
-    assert found["fixed"].started == found["fixed"].stopped == {"B1"}
+    assert found["fixed"].started == found["fixed"].stopped == {"B1": 1}
+    assert found["fixed"].worst_lag == {2: 0.002}
+    assert found["fixed"].worst_lateness == {5: 0.001}
     assert found["fixed"].lateness == [0.001]
     assert found["dynamic"].lag == {"B1": [0.004]}
     assert found["dynamic"].lateness == [0.0]
@@ -46,7 +54,7 @@ def test_torn_lines_are_counted(tmp_path: Path) -> None:
     log = tmp_path / "B1.jsonl"
     whole = line("B1", Event.LAG, 12 * SECOND, duration=2_000_000)
     log.write_bytes(whole + whole[:-9])
-    found = scan([log], {"fixed": (10 * SECOND, 20 * SECOND)})
+    found = scan([log], {"fixed": RUN})
     assert found["fixed"].torn == 1
     assert found["fixed"].lag == {"B1": [0.002]}
 
@@ -55,6 +63,37 @@ def test_an_event_is_one_only_at_the_head_of_a_line(tmp_path: Path) -> None:
     log = tmp_path / "B1.jsonl"
     log.write_bytes(b'{"time":1,"node":"B1","text":"' + b"x" * 300 + b'\\"event":"lag","no end\n')
     (tmp_path / "B2.jsonl").write_bytes(b"")
-    found = scan([log, tmp_path / "B2.jsonl"], {"fixed": (0, 20 * SECOND)})
+    found = scan([log, tmp_path / "B2.jsonl"], {"fixed": RUN})
     assert found["fixed"].torn == 0
     assert found["fixed"].lag == {}
+
+
+def test_a_node_with_another_clock_is_a_stranger(tmp_path: Path) -> None:
+    log = tmp_path / "B1.jsonl"
+    log.write_bytes(
+        line("B1", Event.STARTED, 5 * SECOND)
+        + line("B1", Event.STOPPED, 29 * SECOND)
+        + line("B2", Event.STARTED, 1005 * SECOND)
+        + line("B3", Event.STARTED, -50 * SECOND)
+        + line("B4", Event.STOPPED, 31 * SECOND)
+    )
+    assert scan([log], {"fixed": RUN})["fixed"].strangers == {"B2": 975.0, "B3": 50.0}
+
+
+def test_a_log_without_an_end_is_one_unless_a_fault_killed_the_node(tmp_path: Path) -> None:
+    log = tmp_path / "logs.jsonl"
+    torn = line("B2", Event.STARTED, SECOND)[:40] + b'"event":"lag"' + b"\n"
+    log.write_bytes(
+        line("B1", Event.STARTED, SECOND)
+        + line("B1", Event.STOPPED, 29 * SECOND)
+        + line("B2", Event.STARTED, SECOND)
+        + torn
+        + line("emulator", Event.FAULT, 12 * SECOND, text="kill", peer="B2")
+        + line("emulator", Event.FAULT, 12 * SECOND, text="link_down", peer="B3-B1")
+        + line("B2", Event.STARTED, 14 * SECOND)
+        + line("B2", Event.STOPPED, 29 * SECOND)
+        + line("B3", Event.STARTED, SECOND)
+    )
+    found = scan([log], {"fixed": RUN})["fixed"]
+    assert found.unended == ["B3"]
+    assert found.torn == 0
