@@ -156,7 +156,15 @@ def test_differences_are_counted_per_client() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "between"),
-    [("A", "A", "A"), ("A", "B", "AB"), ("A", "E", "ABCDE"), ("B", "D", "BCD"), ("F", "E", "FBCDE")],
+    [
+        ("A", "A", "A"),
+        ("A", "B", "AB"),
+        ("B", "A", "AB"),
+        ("B", "F", "BF"),
+        ("A", "E", "ABCDE"),
+        ("B", "D", "BCD"),
+        ("F", "E", "FBCDE"),
+    ],
 )
 def test_brokers_between_two_are_those_on_any_way(one: str, other: str, between: str) -> None:
     links = ("AB", "BC", "CD", "DB", "DE", "BF")  # a triangle BCD with a tail at each of two corners
