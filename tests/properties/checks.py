@@ -1,0 +1,95 @@
+"""The properties, each a function of a case and a protocol (names as in conformance cases) that raises `BrokenError`.
+
+They are apart from the tests, because the tests of the properties themselves run them over broken routers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulation.conformance.model import Case
+from tests.properties.oracle import NEVER, history, violations
+from tests.properties.trial import Outcome, forced_tid_changes, run
+
+FIXED, DYNAMIC = "tid-fixed", "tid-dynamic"
+BOTH = (FIXED, DYNAMIC)
+
+Property = Callable[[Case, str], None]
+
+
+class BrokenError(AssertionError):
+    """A property does not hold; the text ends with a case to paste into a file for `brokerlab conformance`."""
+
+    def __init__(self, what: str, outcome: Outcome, protocol: str) -> None:
+        self.case = outcome.pasteable
+        super().__init__(f"{protocol}: {what}\n\nAs a case:\n{self.case}")
+
+
+def delivered_exactly_once(case: Case, protocol: str) -> None:
+    """Exactly once to everybody who must be notified, never to anybody who must not, never twice."""
+    outcome = _ended(case, protocol)
+    found = violations(case, outcome.got)
+    if found:
+        raise BrokenError("; ".join(map(str, found)), outcome, protocol)
+
+
+def no_broker_receives_twice(case: Case, protocol: str) -> None:
+    """Property 1 of the TID paper."""
+    outcome = _ended(case, protocol)
+    for broker, arrivals in outcome.arrivals.items():
+        twice = [id for id, times in arrivals.publications.items() if times > 1]
+        if twice:
+            raise BrokenError(f"{broker} received twice: {', '.join(twice)}", outcome, protocol)
+
+
+def tid_changes_notify_the_same(case: Case, protocol: str) -> None:
+    """Property 2 of the TID paper: without and with TID changes, in transit and by force, the same are notified.
+
+    Compared for publications made while nothing else is in flight.
+    """
+    fixed = _ended(case, FIXED)
+    with forced_tid_changes(case.seed):
+        changed = _ended(case, protocol)
+    for client in sorted(fixed.got.keys() | changed.got.keys()):
+        wanted, had = sorted(fixed.got.get(client, ())), sorted(changed.got.get(client, ()))
+        if wanted != had:
+            raise BrokenError(f"{client} was notified of {had}, and by fixed routing of {wanted}", changed, protocol)
+
+
+def nothing_remains(case: Case, protocol: str) -> None:
+    """Tables are empty when all that was said has been taken back: of subscriptions, and of everything."""
+    outcome = _ended(case, protocol)
+    past = history(case)
+    for kind, table in (("advertise", "subscription_routing_table"), ("subscribe", "publication_routing_table")):
+        if any(span.kind == kind and span.end == NEVER for span in past.spans):
+            continue
+        for name, broker in outcome.overlay.brokers.items():
+            if left := broker.tables()[table]:
+                raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)
+
+
+def nothing_lives_for_ever(case: Case, protocol: str) -> None:
+    """The overlay settles, within virtual time and within messages, even when trees are changed by force.
+
+    No publication travels farther than the longest way that passes no broker twice. Over one link in one direction, one
+    operation causes at most one message for itself and one for each other operation (an advertisement brings all
+    subscriptions that stand, a subscription goes up every tree).
+    """
+    with forced_tid_changes(case.seed):
+        outcome = _ended(case, protocol)
+    longest = len(case.brokers) - 1
+    for broker, arrivals in outcome.arrivals.items():
+        if arrivals.hops > longest:
+            raise BrokenError(f"a publication came to {broker} after {arrivals.hops} hops", outcome, protocol)
+    operations = len(case.steps)
+    most = 2 * len(case.links) * operations * (operations + 1)
+    messages = sum(arrivals.messages for arrivals in outcome.arrivals.values())
+    if messages > most:
+        raise BrokenError(f"{messages} messages for {operations} operations", outcome, protocol)
+
+
+def _ended(case: Case, protocol: str) -> Outcome:
+    outcome = run(case, protocol)
+    if outcome.problem:
+        raise BrokenError(outcome.problem, outcome, protocol)
+    return outcome

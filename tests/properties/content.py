@@ -1,0 +1,66 @@
+"""The little language the generated workloads speak, and a naive evaluation of it from the text of a step alone.
+
+A publication has a class and a price; advertisements and subscriptions bound the price and may name the class. That is
+enough for overlaps, coverings and mismatches of every kind; the content model itself is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import strategies as st
+
+CLASSES = ("A", "A", "A", "B")
+PRICES = range(6)
+LOWEST = (0, 0, 0, 1, 3)
+WIDTHS = (5, 5, 5, 2, 0)
+"""Most of what is said overlaps with most else: workloads in which nobody is notified show little."""
+
+_CLASS = re.compile(r"\[class,(?:eq,)?'(\w)'\]")
+_LOWEST = re.compile(r"\[price,>=,(\d+)\]")
+_HIGHEST = re.compile(r"\[price,<=,(\d+)\]")
+_PRICE = re.compile(r"\[price,(\d+)\]")
+
+
+@st.composite
+def filters(draw: st.DrawFn, *, any_class: bool) -> str:
+    """A range of prices of one class, or (as a subscription may) of any class."""
+    lowest = draw(st.sampled_from(LOWEST))
+    highest = min(PRICES[-1], lowest + draw(st.sampled_from(WIDTHS)))
+    classes = (*CLASSES, "") if any_class else CLASSES
+    name = draw(st.sampled_from(classes))
+    return (f"[class,eq,'{name}']," if name else "") + f"[price,>=,{lowest}],[price,<=,{highest}]"
+
+
+advertisements = filters(any_class=False)
+subscriptions = filters(any_class=True)
+
+
+@st.composite
+def publications(draw: st.DrawFn, advertisement: str | None) -> str:
+    """One that conforms to the advertisement; without one, any."""
+    if advertisement is None:
+        name, lowest, highest = draw(st.sampled_from(CLASSES)), PRICES[0], PRICES[-1]
+    else:
+        name, lowest, highest = _class(advertisement), *_range(advertisement)
+    return f"[class,'{name}'],[price,{draw(st.integers(lowest, highest))}]"
+
+
+def suits(predicates: str, publication: str) -> bool:
+    """Whether a publication matches a subscription; as all carry both attributes, whether it conforms as well."""
+    lowest, highest = _range(predicates)
+    price = _PRICE.search(publication)
+    assert price is not None
+    return _class(predicates) in ("", _class(publication)) and lowest <= int(price[1]) <= highest
+
+
+def _class(text: str) -> str:
+    found = _CLASS.search(text)
+    return found[1] if found else ""
+
+
+def _range(text: str) -> tuple[int, int]:
+    lowest, highest = _LOWEST.search(text), _HIGHEST.search(text)
+    assert lowest is not None
+    assert highest is not None
+    return int(lowest[1]), int(highest[1])

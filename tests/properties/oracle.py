@@ -1,0 +1,161 @@
+"""Who must and who must not be notified of a publication, from the steps of a case alone.
+
+A change (something said or taken back) is in flight until the overlay settles next. What is stable decides:
+
+- A client *must* be notified of a publication that suits an advertisement its publisher made and a subscription the
+  client made, both before the overlay settled last and neither taken back before it settled again.
+- It *must not* if the publisher had no such advertisement, or if of all the client's subscriptions that suit each was
+  taken back before the publication, or made only after the overlay had settled again.
+- All else *may* happen. Nobody may be notified twice.
+
+While a broker is dead and until it has recovered, nobody *must* be notified; what must not happen still must not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from emulation.conformance.model import BrokerFault, Case, Declaration, Withdrawal
+from tests.properties.content import suits
+
+NEVER = 1_000_000_000
+
+
+@dataclass
+class Span:
+    """Something a client said, from one step to another (numbers of steps)."""
+
+    client: str
+    kind: str
+    id: str
+    text: str
+    begin: int
+    end: int = NEVER
+
+
+@dataclass(frozen=True)
+class Published:
+    client: str
+    id: str
+    text: str
+    step: int
+
+
+@dataclass
+class History:
+    """What was in force when."""
+
+    spans: list[Span] = field(default_factory=list)
+    publications: list[Published] = field(default_factory=list)
+    settled: list[int] = field(default_factory=list)
+    """After which steps the overlay settled."""
+    disturbed: list[tuple[int, int]] = field(default_factory=list)
+    """From the step in which a broker died to the one in which it had recovered."""
+
+    def settled_between(self, earlier: int, later: int) -> bool:
+        """Whether what happened in one step was over when the other began."""
+        return any(earlier <= step < later for step in self.settled)
+
+    def undisturbed(self, published: Published) -> bool:
+        """Whether the publication had arrived before, or was made after, any broker's absence."""
+        return all(self.settled_between(published.step, begin) or end < published.step for begin, end in self.disturbed)
+
+    def of(self, client: str, kind: str, publication: str) -> Iterator[Span]:
+        """What suits a publication."""
+        for span in self.spans:
+            if span.client == client and span.kind == kind and suits(span.text, publication):
+                yield span
+
+
+def history(case: Case) -> History:
+    past = History()
+    places: dict[str, str] = {}
+    for number, step in enumerate(case.steps):
+        match step:
+            case BrokerFault(op="kill"):
+                past.disturbed.append((number, NEVER))
+            case BrokerFault():
+                past.disturbed[-1] = (past.disturbed[-1][0], number)
+                past.settled.append(number)  # strategies wait long enough
+            case Declaration() | Withdrawal():
+                if places.setdefault(step.client, step.broker) != step.broker:
+                    places[step.client] = step.broker
+                    _end([span for span in past.spans if span.client == step.client], number)
+                _say(past, step, number)
+        if step.wait is None:
+            past.settled.append(number)
+    past.settled.append(len(case.steps))
+    return past
+
+
+def _say(past: History, step: Declaration | Withdrawal, number: int) -> None:
+    if isinstance(step, Declaration) and step.op == "publish":
+        past.publications.append(Published(step.client, step.id, step.text, number))
+        return
+    kind = step.op.removeprefix("un")
+    standing = [span for span in past.spans if (span.client, span.kind, span.id) == (step.client, kind, step.id)]
+    if isinstance(step, Withdrawal):
+        _end(standing, number)
+    elif not any(span.end == NEVER and span.text == step.text for span in standing):
+        _end(standing, number)
+        past.spans.append(Span(step.client, kind, step.id, step.text, number))
+
+
+def _end(spans: Sequence[Span], number: int) -> None:
+    for span in spans:
+        span.end = min(span.end, number)
+
+
+def must(past: History, client: str, published: Published) -> bool:
+    def stable(span: Span) -> bool:
+        return past.settled_between(span.begin, published.step) and past.settled_between(published.step, span.end)
+
+    return (
+        past.undisturbed(published)
+        and any(stable(span) for span in past.of(published.client, "advertise", published.text))
+        and any(stable(span) for span in past.of(client, "subscribe", published.text))
+    )
+
+
+def must_not(past: History, client: str, published: Published) -> bool:
+    def alive(span: Span) -> bool:
+        return span.end > published.step and not past.settled_between(published.step, span.begin)
+
+    def in_force(span: Span) -> bool:
+        return span.begin < published.step < span.end
+
+    return not any(map(in_force, past.of(published.client, "advertise", published.text))) or not any(
+        map(alive, past.of(client, "subscribe", published.text))
+    )
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One client and one publication: it got it a number of times, of which only some are right."""
+
+    client: str
+    publication: str
+    times: int
+    right: int
+    """The nearest number of times that would have been right."""
+
+    def __str__(self) -> str:
+        word = "lost" if self.times < self.right else "got twice" if self.right else "got what was not for it"
+        return f"{self.client}: {word}: {self.publication}"
+
+
+def violations(case: Case, got: Mapping[str, Sequence[str]]) -> list[Violation]:
+    """All that went wrong, in the order of clients and of publications."""
+    past = history(case)
+    found = []
+    for client in sorted({span.client for span in past.spans} | got.keys()):
+        times = Counter(got.get(client, ()))
+        for published in past.publications:
+            least = int(must(past, client, published))
+            most = int(not must_not(past, client, published))
+            right = min(max(times[published.id], least), most)
+            if times[published.id] != right:
+                found.append(Violation(client, published.id, times[published.id], right))
+    return found

@@ -1,0 +1,110 @@
+"""A case run in the simulator just as `brokerlab conformance` runs it, and what can be seen of that."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest import mock
+
+from broker_service.links import OverlayLink
+from broker_service.trace import Event, TraceRecord
+from emulation.conformance.model import Case
+from emulation.conformance.protocols import PROTOCOLS, ConformanceProtocol
+from emulation.conformance.result import Result
+from emulation.conformance.running import run_case
+from emulation.conformance.simulated import SimulatedCase, SimulatedTestbed
+from emulation.conformance.testbed import UnsettledError
+from emulation.conformance.writing import write
+from emulation.simulation import SimulatedOverlay
+from tests.properties.oracle import violations
+
+MOST_MESSAGES = 5_000
+"""Messages to one broker after which they are taken to move for ever; the cases generated here take some hundreds."""
+
+
+class Arrivals:
+    """A broker's log, of which only the publications that came over links are kept: their ids, and hops travelled.
+
+    It ends a case in which messages move for ever: without delays, they do so within no virtual time.
+    """
+
+    variant = "base"
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.publications: Counter[str] = Counter()
+        self.hops = 0
+        self.messages = 0
+
+    def write(self, record: TraceRecord) -> None:
+        if record.event is not Event.RECEIVED or record.peer is None:
+            return
+        self.messages += 1
+        if self.messages > MOST_MESSAGES:
+            raise UnsettledError(f"{self.node} has received {self.messages} messages, and still they move")
+        if record.kind == "publish":
+            self.publications[record.id or ""] += 1
+            self.hops = max(self.hops, record.hops or 0)
+
+
+class _Testbed(SimulatedTestbed):
+    """Keeps the overlay of the last case, to be looked at when all is over."""
+
+    overlay: SimulatedOverlay
+
+    def __init__(self) -> None:
+        self.arrivals: dict[str, Arrivals] = {}
+        super().__init__(lambda broker: self.arrivals.setdefault(broker, Arrivals(broker)))
+
+    @contextmanager
+    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCase]:
+        with super().run(case, protocol) as running:
+            self.overlay = running.overlay
+            yield running
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case led to."""
+
+    case: Case
+    got: Mapping[str, Sequence[str]]
+    """Notifications by client, in the order of their arrival."""
+    problem: str
+    """Why the case could not be brought to its end; empty when it could."""
+    arrivals: Mapping[str, Arrivals]
+    overlay: SimulatedOverlay
+
+    @property
+    def pasteable(self) -> str:
+        """The case with what should have come (and, of what may come, what came): it fails for its violations alone."""
+        right = {client: list(ids) for client, ids in self.got.items()}
+        for each in violations(self.case, self.got):
+            ids = right.setdefault(each.client, [])
+            while ids.count(each.publication) > each.right:
+                ids.remove(each.publication)
+            ids += [each.publication] * (each.right - ids.count(each.publication))
+        expect = {client: tuple(ids) for client, ids in sorted(right.items()) if ids}
+        return write(self.case.model_copy(update={"expect": expect}))
+
+
+def run(case: Case, protocol: str) -> Outcome:
+    testbed = _Testbed()
+    result: Result = run_case(case, PROTOCOLS[protocol], testbed)
+    got = {each.client: [str(id) for id in each.got] for each in result.differences}
+    return Outcome(case, got, result.problem, testbed.arrivals, testbed.overlay)
+
+
+@contextmanager
+def forced_tid_changes(seed: int) -> Iterator[None]:
+    """Every look at a link's utilisation sees another one, so that dynamic routing changes trees where it can."""
+    draws = random.Random(seed)
+
+    def utilisation(link: OverlayLink) -> float:
+        return draws.choice((1.0, 2.0, 8.0)) if link.up else float("inf")
+
+    with mock.patch.object(OverlayLink, "utilisation", property(utilisation)):
+        yield
