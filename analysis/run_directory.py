@@ -116,6 +116,21 @@ class LinkProbe(msgspec.Struct, frozen=True):
     loss_measured: float | None
     ok: bool
     detail: str = ""
+    second: float | None = None
+    """Of the run phase; None before the load."""
+
+
+class FidelitySample(msgspec.Struct, frozen=True):
+    """A stretch of the run phase. Seconds of the scenario's time, and shares; None is what was not measured."""
+
+    begin: float
+    end: float
+    cpu_busy: float | None = None
+    cpu_pressure: float | None = None
+    relay_lateness: float | None = None
+    relay_held_up: float | None = None
+    loop_lag: float | None = None
+    workload_lateness: float | None = None
 
 
 class VariantFidelity(msgspec.Struct, frozen=True):
@@ -123,6 +138,8 @@ class VariantFidelity(msgspec.Struct, frozen=True):
     verdict: str
     checks: list[FidelityCheck] = []
     links: list[LinkProbe] = []
+    samples: list[FidelitySample] = []
+    advice: str = ""
 
 
 class Fidelity(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ def overlay_figure(
     positions = layout(overlay)
     load = {(row.source, row.target): row for row in links}
     carried = {link: _publications(load, link) for link in overlay.links}
-    figure = _figure(height=460)
+    figure = blank_figure(height=460)
     for step in range(LINK_CLASSES):
         _draw_links(figure, positions, carried, busiest, step)
     _draw_link_labels(figure, positions, carried, load)
@@ -164,7 +164,7 @@ def delay_over_time_figure(
     delays: Sequence[DelayOverTime], phases: Sequence[PhaseTimes], variants: Sequence[str]
 ) -> go.Figure:
     """Median (line) and 95th percentile (dotted) of the delay of publications by the second they were due."""
-    figure = _figure()
+    figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in delays if row.variant == variant]
         seconds = [row.second for row in rows]
@@ -191,7 +191,7 @@ def delay_over_time_figure(
 
 def distribution_figure(distribution: Sequence[DelayDistribution], variants: Sequence[str]) -> go.Figure:
     """The share of notifications that took at most so long."""
-    figure = _figure()
+    figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in distribution if row.variant == variant]
         total = sum(row.notifications for row in rows)
@@ -220,7 +220,7 @@ def distribution_figure(distribution: Sequence[DelayDistribution], variants: Seq
 
 def broker_messages_figure(messages: Sequence[BrokerMessages], variants: Sequence[str]) -> go.Figure:
     """Messages each broker handled, busiest first by the first variant."""
-    figure = _figure()
+    figure = blank_figure()
     by_variant = {variant: [row for row in messages if row.variant == variant] for variant in variants}
     handled = {variant: _handled(rows) for variant, rows in by_variant.items()}
     names = sorted({row.broker for row in messages}, key=lambda name: (-handled[variants[0]].get(name, 0), name))
@@ -248,7 +248,7 @@ def _by_kind(rows: Sequence[BrokerMessages], broker: str) -> str:
 
 def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.Figure:
     """The longest output queue of the overlay in each second (line), and all of them together (dotted)."""
-    figure = _figure()
+    figure = blank_figure()
     for index, variant in enumerate(variants):
         by_second: dict[int, list[QueueLength]] = defaultdict(list)
         for row in queues:
@@ -281,7 +281,8 @@ def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.F
     return figure
 
 
-def _figure(height: int = 380) -> go.Figure:
+def blank_figure(height: int = 380) -> go.Figure:
+    """A figure that leaves its colours to the page."""
     figure = go.Figure()
     figure.update_layout(
         height=height,

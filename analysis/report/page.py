@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.report import figures, words
+from analysis.report import fidelity_figures, figures, words
 from analysis.report.data import ReportData, read_report_data
 from analysis.run_directory import VariantFidelity
 from analysis.summary import VariantSummary
@@ -79,6 +79,7 @@ def render(data: ReportData) -> str:
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
         ever_waited=any(row.queue for row in data.queues),
+        faithful=_fidelity_plots(data, variants),
         links=_links(data),
         worst_links=WORST_LINKS_SHOWN,
     )
@@ -102,6 +103,24 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         checks=fidelity,
         overlay=_plot(overlay, f"overlay-{index}"),
     )
+
+
+def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Markup]]:
+    """Heading and plot, of what was measured: nothing of a simulated run."""
+    found = data.fidelity
+    links = any(variant.links for variant in found.variants)
+    samples = any(variant.samples for variant in found.variants)
+    plots = [
+        ("Delay of each link, asked and measured", fidelity_figures.link_delay_figure, links),
+        ("Error of the links' delay under load", fidelity_figures.link_error_figure, links),
+        ("The host over time", fidelity_figures.host_figure, samples),
+        ("Waits for the CPU over time", fidelity_figures.waits_figure, samples),
+    ]
+    return [
+        (heading, _plot(draw(found, variants), f"fidelity-{number}"))
+        for number, (heading, draw, measured) in enumerate(plots)
+        if measured
+    ]
 
 
 def _links(data: ReportData) -> list[LinkRow]:

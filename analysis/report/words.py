@@ -40,7 +40,8 @@ def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
     if fidelity is None:
         return [FIDELITY_SENTENCES["UNKNOWN"]]
     reasons = [f"{check.name}: {check.detail}" for check in fidelity.checks if check.verdict != "VALID"]
-    return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *reasons]
+    advice = [f"{fidelity.advice}."] if fidelity.advice else []
+    return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *reasons, *advice]
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -67,6 +68,7 @@ def what_was_run(data: ReportData) -> list[tuple[str, str]]:
     return [
         *_overlays(data),
         ("Routing", ", ".join(f"{key} {value}" for key, value in _flat(scenario.get("routing")))),
+        *_pace(data),
         ("Seed", str(run.seed)),
         ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
         ("Link driver", f"{run.links.name} ({run.links.reason})"),
@@ -86,6 +88,18 @@ def _overlays(data: ReportData) -> list[tuple[str, str]]:
         size = f"{overlay.name}: {brokers} brokers, {links} links, mean degree {2 * links / brokers:.1f}"
         rows += [(f"Overlay{suffix}", size), (f"Links{suffix}", _link_range(overlay))]
     return rows
+
+
+def _pace(data: ReportData) -> list[tuple[str, str]]:
+    """Only where a variant ran slower than its scenario."""
+    dilations = {variant.name: variant.time_dilation for variant in data.run.variants}
+    if set(dilations.values()) <= {1.0}:
+        return []
+    if len(set(dilations.values())) == 1:
+        shown = f"{next(iter(dilations.values())):g}"
+    else:
+        shown = ", ".join(f"{name} {dilation:g}" for name, dilation in dilations.items())
+    return [("Time dilation", f"{shown} times slower than the scenario; all times here are the scenario's")]
 
 
 def _flat(section: object) -> list[tuple[str, object]]:

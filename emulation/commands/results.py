@@ -98,6 +98,8 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
                 _print_indented(console, reason)
             if (more := len(found.reasons) - _REASONS_SHOWN) > 0:
                 _print_indented(console, f"and {more} more, in fidelity.json")
+            if found.advice:
+                _print_indented(console, f"{found.advice}.")
 
 
 def _print_indented(console: Console, line: str) -> None:

@@ -1,9 +1,10 @@
 """What would help a run whose host was too slow: an estimate of the time dilation under which it would keep up.
 
-Work per second of real time falls in proportion as a run is slowed down, so a host that was busy for a share b of the
-time under dilation d is busy for b * d / d' of it under d'. Processors that were busy all the time hide how much more
-there was to do; the estimate is then the least that can be said, and is called so. Where processors were not busy and
-somebody waited all the same, the wait is taken to last as long as before, which counts d'/d times less.
+The work of a run is spread over more time as it is slowed down, so a run that takes the share u of the host's CPUs
+under dilation d takes u * d / d' of them under d'. CPUs that were busy all the time hide how much more there was to do;
+the estimate is then the least that can be said, and is called so. Where a run waited though it had little to do, the
+wait is taken to last as long as before, which under d' counts d' / d times less. What other programs did is not slowed
+down by dilation, and is left out.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from emulation.fidelity.model import Check, Verdict
 from emulation.fidelity.thresholds import Threshold
 
 AIM = 0.6
-"""Share of the time for which processors may be busy: comfortably less than what makes a run DEGRADED, since load
-comes in bursts."""
+"""Share of the CPUs that a run should take: comfortably less than what makes it DEGRADED, since load has bursts."""
 SATURATED = 0.95
-"""Processors that were busy for longer than this may have had any amount of work left."""
+"""CPUs that were busy for longer than this may have had any amount of work left."""
+OTHERS = 0.2
+"""Other programs that took more than this are worth a word."""
 
 WAITS: tuple[Threshold, ...] = (thresholds.BROKER_LAG, thresholds.RELAY_LATENESS, thresholds.WORKLOAD_LATENESS)
 """Times that somebody had to wait; they count less in a slower run."""
@@ -30,20 +32,31 @@ SHORTAGES: tuple[Threshold, ...] = (
 """Checks that fail for lack of CPU."""
 
 
-def advice(checks: Iterable[Check], host: HostUse | None, dilation: float) -> str:
-    """Which dilation would do, in a sentence, when a run is INVALID for lack of CPU; nothing otherwise."""
+def advice(checks: Iterable[Check], host: HostUse | None, own: float | None, dilation: float) -> str:
+    """What would do, in a sentence or two, when a run is INVALID for lack of CPU; nothing otherwise."""
     invalid = {check.name: check for check in checks if check.verdict is Verdict.INVALID}
     if not any(shortage.name in invalid for shortage in SHORTAGES):
         return ""
     busy = 0.0 if host is None else 1 - host.idle
+    used = busy if own is None else min(own, busy)
     waits = [_excess(invalid[wait.name], wait) for wait in WAITS if wait.name in invalid]
-    factor = busy / AIM if busy > AIM else max(waits, default=1.0)
-    wanted = max(math.ceil(dilation * factor), math.floor(dilation) + 1)
+    return f"{_others(busy - used)}{_dilation(used, busy, max(waits, default=1.0), dilation)}"
+
+
+def _others(used: float) -> str:
+    if used <= OTHERS:
+        return ""
+    return f"other programs took {used:.0%} of this host's CPUs: end those first, for dilation does not slow them. "
+
+
+def _dilation(used: float, busy: float, wait: float, dilation: float) -> str:
+    if used <= AIM and busy - used > OTHERS:
+        return f"The run itself took {used:.0%}, which leaves room enough at a dilation of {dilation:g}"
+    wanted = max(math.ceil(dilation * (used / AIM if used > AIM else wait)), math.floor(dilation) + 1)
     least = " or more" if busy > SATURATED else ""
     return (
-        f"this host was too slow: an estimated `time_dilation: {wanted}`{least} would let it keep up (CPUs were busy "
-        f"for {busy:.0%} of the time at a dilation of {dilation:g}; {AIM:.0%} leaves room for bursts). If other "
-        "programs kept the CPUs busy, end those first"
+        f"This host was too slow: an estimated `time_dilation: {wanted}`{least} would let it keep up (the run took "
+        f"{used:.0%} of the CPUs at a dilation of {dilation:g}; {AIM:.0%} leaves room for bursts)"
     )
 
 

@@ -44,6 +44,8 @@ class Measurements:
     """How many times slower than the scenario it ran. Everything measured is in the time that really passed."""
     links: list[LinkCheck] = field(default_factory=list)
     host: HostUse | None = None
+    own_cpu: float | None = None
+    """Share of all CPUs that the run itself used: brokers, clients, relay, prober, emulator."""
     logs: LogFindings = field(default_factory=LogFindings)
     relay: Relayed | None = None
     """None where no relay ran."""
@@ -66,7 +68,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         *_relay(measured.relay, measured.time_dilation),
         _lag(measured.logs, measured.time_dilation),
         lateness(measured.logs, measured.time_dilation),
-        *_host(measured.host),
+        *_host(measured.host, measured.own_cpu),
         _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
         clocks(measured.logs),
@@ -82,7 +84,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         checks=checks,
         links=measured.links,
         samples=samples(measured.stretches, measured.logs, measured.time_dilation),
-        advice=advice(checks, measured.host, measured.time_dilation),
+        advice=advice(checks, measured.host, measured.own_cpu, measured.time_dilation),
     )
 
 
@@ -163,12 +165,13 @@ def lateness(logs: LogFindings, dilation: float) -> Check:
     return _judged(thresholds.WORKLOAD_LATENESS, late, f"{detail} {max(logs.lateness) / dilation * 1e3:.1f} ms")
 
 
-def _host(used: HostUse | None) -> list[Check]:
+def _host(used: HostUse | None, own: float | None) -> list[Check]:
     if used is None:
         return [_unmeasured(thresholds.CPU_BUSY, "the run phase was too short to sample")]
     busy, busiest = (1 - used.idle) * 100, (1 - used.lowest_idle) * 100
+    ours = "" if own is None else f" ({own:.0%} by the run itself)"
     checks = [
-        _judged(thresholds.CPU_BUSY, busy, f"{busy:.0f}% on average, {busiest:.0f}% in the busiest second"),
+        _judged(thresholds.CPU_BUSY, busy, f"{busy:.0f}% on average{ours}, {busiest:.0f}% in the busiest second"),
         _judged(thresholds.CPU_STEAL, used.steal * 100, f"{used.steal * 100:.1f}%"),
     ]
     for threshold, share in (

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 _IDLE_FIELDS, _STEAL_FIELD = (3, 4), 7
+_TIME_FIELDS = slice(11, 15)
+"""Of /proc/<pid>/stat, counted after the command: user and system time of the process and of children that ended."""
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,27 @@ def use(samples: list[HostSample]) -> HostUse | None:
             for earlier, later in itertools.pairwise(samples)
         ),
     )
+
+
+def processor_times(pids: Iterable[int], proc: Path = Path("/proc")) -> dict[int, float]:
+    """Seconds of CPU that processes have used so far; those that have ended are left out."""
+    return {pid: sum(map(int, fields[_TIME_FIELDS])) / _TICKS for pid in pids if (fields := _fields(proc / str(pid)))}
+
+
+def own_share(before: dict[int, float], after: dict[int, float], seconds: float) -> float | None:
+    """The share of all CPUs that went to these processes; a process that is new in `after` began meanwhile."""
+    if seconds <= 0:
+        return None
+    used = sum(max(0.0, time - before.get(pid, 0.0)) for pid, time in after.items())
+    return min(1.0, used / seconds / (os.cpu_count() or 1))
+
+
+def _fields(process: Path) -> list[str]:
+    try:
+        stat = (process / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return stat[stat.rindex(")") + 2 :].split()
 
 
 def _share(before: float | None, after: float | None, elapsed: float) -> float | None:

@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Self
 
 from emulation.fidelity import LinkCheck, Measurements, Relayed, Stretch
-from emulation.fidelity.host import HostSample, sample, use
+from emulation.fidelity.host import HostSample, own_share, processor_times, sample, use
 from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.network import EmulatedNetwork, LinkProbe, NetworkError, Punctuality, lateness_percentile
+from emulation.processes import processes_of_run
 from topology import Link
 
 _INTERVAL = 1.0
@@ -70,7 +71,10 @@ class _Look:
 class LoadObserver:
     """Looks at host and relay every second, and probes links in turn, in threads of its own, while it is entered."""
 
-    def __init__(self, network: EmulatedNetwork, links: Sequence[Link], seconds: float, dilation: float) -> None:
+    def __init__(
+        self, network: EmulatedNetwork, links: Sequence[Link], run_id: str, *, seconds: float, dilation: float
+    ) -> None:
+        """`seconds` is how long the run phase lasts, as they pass."""
         self._network = network
         self._rounds = rounds(links, LINKS_AT_ONCE)
         self._probe_after = min(seconds * _PROBE_AFTER, PROBE_INTERVAL)
@@ -82,6 +86,8 @@ class LoadObserver:
         self._over = threading.Event()
         self._carried = network.relay_statistics()
         self._periods = count_host_periods(os.getpid())
+        self._run_id = run_id
+        self._used = self._processor_times()
         self._threads = [
             threading.Thread(target=self._look_regularly, name="host sampler", daemon=True),
             threading.Thread(target=self._probe_regularly, name="link prober", daemon=True),
@@ -105,6 +111,8 @@ class LoadObserver:
         if self._failure is not None:
             raise self._failure
         measured.host = use([look.host for look in self._looks])
+        seconds = self._looks[-1].host.time - self._begin
+        measured.own_cpu = own_share(self._used, self._processor_times(), seconds)
         measured.host_throttled = host_throttling(self._periods, count_host_periods(os.getpid()))
         measured.stretches = [self._stretch(*pair) for pair in itertools.pairwise(self._looks)]
         measured.links += self._checks
@@ -123,6 +131,10 @@ class LoadObserver:
             held_up=whole.relay_held_up or 0.0,
             priority=carried.priority,
         )
+
+    def _processor_times(self) -> dict[int, float]:
+        """Of the emulator and of all processes that it or its runtime started."""
+        return processor_times([os.getpid(), *(process.pid for process in processes_of_run(self._run_id))])
 
     def _stretch(self, earlier: _Look, later: _Look) -> Stretch:
         seconds = later.host.time - earlier.host.time

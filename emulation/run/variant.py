@@ -196,8 +196,10 @@ class VariantRun:
     def _run(self, network: EmulatedNetwork, drivers: Drivers, end: float) -> None:
         """Observes host and links while the publishers publish."""
         quota, pids = self._plan.resources.cpu, [process.pid for process in self._watched.values()]
-        dilation = self.measured.time_dilation
-        observer = LoadObserver(network, self._plan.overlay.links, end - time.monotonic(), dilation)
+        observer = LoadObserver(
+            network, self._plan.overlay.links, self._session.place.run_id,
+            seconds=end - time.monotonic(), dilation=self.measured.time_dilation,
+        )  # fmt: skip
         periods = count_periods(pids)
         with observer:
             while time.monotonic() < end:

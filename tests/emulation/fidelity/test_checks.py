@@ -155,6 +155,16 @@ def test_busy_processors_ask_for_dilation(idle: float, dilation: float, advised:
     assert advised in judge(dataclasses.replace(good(), host=host, time_dilation=dilation)).advice
 
 
+def test_other_programs_are_told_apart_from_the_run() -> None:
+    host = dataclasses.replace(IDLE_HOST, idle=0.0)
+    light = judge(dataclasses.replace(good(), host=host, own_cpu=0.3)).advice
+    assert "other programs took 70%" in light
+    assert "time_dilation" not in light
+    heavy = judge(dataclasses.replace(good(), host=host, own_cpu=0.7)).advice
+    assert "other programs took 30%" in heavy
+    assert "`time_dilation: 2` or more" in heavy
+
+
 def test_a_wait_on_idle_processors_asks_for_as_much_as_it_was_too_long() -> None:
     """130 ms where 20 ms are VALID: 6.5 times slower, rounded up; the processors had time, so not `or more`."""
     judged = judge(dataclasses.replace(good(), logs=LogFindings(lag={"B1": [0.13] * 20})))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.fidelity.host import HostSample, sample, use
+from emulation.fidelity.host import HostSample, own_share, processor_times, sample, use
 
 
 def test_counters_are_read_from_proc(tmp_path: Path) -> None:
@@ -43,3 +43,16 @@ def test_no_time_has_no_use() -> None:
 def test_this_host_can_be_sampled() -> None:
     found = sample()
     assert found.idle + found.busy > 0
+
+
+def test_the_share_of_some_processes_is_of_all_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for pid, ticks in (("7", "100 50 20 10"), ("8", "0 30 0 0")):
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "stat").write_text(f"{pid} (a ) b) S " + "0 " * 10 + ticks + " 20 0 1\n")
+    before = processor_times([7, 9], tmp_path)
+    assert before == {7: 1.8}
+    after = {7: 2.8, **processor_times([8], tmp_path)}
+    assert own_share(before, after, 2.0) == pytest.approx((1.0 + 0.3) / 2 / 2)
+    assert own_share({7: 5.0}, {7: 1.0}, 1.0) == 0
+    assert own_share(before, after, 0.0) is None

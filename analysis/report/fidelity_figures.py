@@ -1,0 +1,133 @@
+"""The plots that tell whether the emulation was faithful: link by link, and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import plotly.graph_objects as go
+
+from analysis.report.figures import blank_figure, colour
+from analysis.run_directory import Fidelity, FidelitySample, LinkProbe
+
+BEFORE, DURING = "before", "during"
+_SECONDS = "seconds since the start of the run phase"
+_SHARES: tuple[tuple[str, str, Callable[[FidelitySample], float | None]], ...] = (
+    ("CPU busy", "solid", lambda sample: sample.cpu_busy),
+    ("CPU pressure", "dot", lambda sample: sample.cpu_pressure),
+    ("relay held up", "dash", lambda sample: sample.relay_held_up),
+)
+_WAITS: tuple[tuple[str, str, Callable[[FidelitySample], float | None]], ...] = (
+    ("event loop lag", "solid", lambda sample: sample.loop_lag),
+    ("publications late", "dot", lambda sample: sample.workload_lateness),
+    ("relay late, p99", "dash", lambda sample: sample.relay_lateness),
+)
+
+
+def link_delay_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+    """Delay of every probed direction: asked, measured before the load, and by each probe during it."""
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        probes = _probes(fidelity, variant)
+        asked = {_ends(probe): probe.delay_asked for probe in probes}
+        figure.add_scatter(
+            x=list(asked),
+            y=[delay * 1e3 for delay in asked.values()],
+            mode="markers",
+            name=f"{variant}, asked",
+            marker={"symbol": "line-ew", "size": 14, "line": {"width": 2, "color": colour(index)}},
+            hovertemplate="%{x}: %{y:.2f} ms asked",
+        )
+        for phase, symbol in ((BEFORE, "circle-open"), (DURING, "x-thin-open")):
+            shown = [probe for probe in probes if probe.phase == phase and probe.delay_measured is not None]
+            figure.add_scatter(
+                x=[_ends(probe) for probe in shown],
+                y=[1e3 * (probe.delay_measured or 0.0) for probe in shown],
+                mode="markers",
+                name=f"{variant}, {phase} load",
+                marker={"symbol": symbol, "size": 9, "color": colour(index), "line": {"width": 1.5}},
+                customdata=["" if probe.ok else f", {probe.detail}" for probe in shown],
+                hovertemplate="%{x}: %{y:.2f} ms measured " + phase + " load%{customdata}",
+            )
+    figure.update_xaxes(title="link, in one direction", type="category")
+    figure.update_yaxes(title="one-way delay, ms", rangemode="tozero")
+    return figure
+
+
+def link_error_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+    """By how much each probe during the load missed the delay that was asked."""
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        shown = [
+            probe
+            for probe in _probes(fidelity, variant)
+            if probe.phase == DURING and probe.delay_measured is not None and probe.second is not None
+        ]
+        figure.add_scatter(
+            x=[probe.second for probe in shown],
+            y=[1e3 * ((probe.delay_measured or 0.0) - probe.delay_asked) for probe in shown],
+            mode="markers",
+            name=variant,
+            marker={
+                "size": 8,
+                "color": colour(index),
+                "symbol": ["circle-open" if probe.ok else "x" for probe in shown],
+            },
+            customdata=[_ends(probe) for probe in shown],
+            hovertemplate="%{customdata}: %{y:+.2f} ms",
+        )
+    figure.update_xaxes(title=_SECONDS)
+    figure.update_yaxes(title="measured less asked, ms")
+    return figure
+
+
+def host_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+    """How busy the host was, how much waited for it, and for how long the relay was held up."""
+    figure = _over_time(fidelity, variants, _SHARES, factor=100, unit="%")
+    figure.update_yaxes(title="share of the time, %", range=[0, 101])
+    return figure
+
+
+def waits_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+    """What came late, and by how much."""
+    figure = _over_time(fidelity, variants, _WAITS, factor=1e3, unit=" ms")
+    figure.update_yaxes(title="late by, ms", rangemode="tozero")
+    return figure
+
+
+def _over_time(
+    fidelity: Fidelity,
+    variants: Sequence[str],
+    lines: Sequence[tuple[str, str, Callable[[FidelitySample], float | None]]],
+    *,
+    factor: float,
+    unit: str,
+) -> go.Figure:
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        found = fidelity.of(variant)
+        samples = [] if found is None else found.samples
+        for label, dash, of in lines:
+            values = [(sample.end, value) for sample in samples if (value := of(sample)) is not None]
+            if not values:
+                continue
+            figure.add_scatter(
+                x=[end for end, _ in values],
+                y=[value * factor for _, value in values],
+                mode="lines",
+                name=f"{variant}, {label}",
+                legendgroup=variant,
+                line={"color": colour(index), "dash": dash, "width": 2 if dash == "solid" else 1.5},
+                hovertemplate="%{y:.2f}" + unit,
+            )
+    figure.update_xaxes(title=_SECONDS)
+    figure.update_layout(hovermode="x unified")
+    return figure
+
+
+def _probes(fidelity: Fidelity, variant: str) -> list[LinkProbe]:
+    found = fidelity.of(variant)
+    return [] if found is None else found.links
+
+
+def _ends(probe: LinkProbe) -> str:
+    return f"{probe.a} → {probe.b}"
