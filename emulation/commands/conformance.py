@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -47,7 +48,10 @@ def run_conformance(request: Request) -> ExitCode:
     interrupted = False
     with Interrupt() as interrupt:
         try:
-            with display(console, total) as shown, closing(_results(selection, runtimes, interrupt, shown)) as coming:
+            with (
+                display(console, total) as shown,
+                closing(_results(selection, runtimes, interrupt, console, shown)) as coming,
+            ):
                 for result in coming:
                     results.append(result)
                     shown.done(result)
@@ -73,27 +77,29 @@ def _runtimes(wanted: Sequence[str]) -> list[str]:
     return [name for name in RUNTIMES if name in wanted or ALL in wanted]
 
 
-def _results(selection: Selection, runtimes: Sequence[str], interrupt: Interrupt, shown: Display) -> Generator[Result]:
+def _results(
+    selection: Selection, runtimes: Sequence[str], interrupt: Interrupt, console: Console, shown: Display
+) -> Generator[Result]:
     shown.doing("relations")
     yield from map(run_relation, selection.relations)
     if not (selection.trials or selection.unknown):
         return
     for runtime in runtimes:
+        shown.doing(f"{runtime}: getting ready")
+        with _testbed(runtime, interrupt, console) as testbed:
+            for trial in selection.trials if runtime == SIMULATED else in_company(selection.trials):
+                shown.doing(f"{runtime}: {trial.case.id}")
+                yield run_case(trial.case, trial.protocol, testbed)
         for unknown in selection.unknown:
             note = f"this version has no protocol {unknown.protocol}"
             yield Result(
                 case=unknown.case.id, verdict=Verdict.SKIPPED, protocol=unknown.protocol, runtime=runtime, note=note
             )
-        shown.doing(f"{runtime}: getting ready")
-        with _testbed(runtime, interrupt, shown.doing) as testbed:
-            for trial in selection.trials if runtime == SIMULATED else in_company(selection.trials):
-                shown.doing(f"{runtime}: {trial.case.id}")
-                yield run_case(trial.case, trial.protocol, testbed)
 
 
-def _testbed(runtime: str, interrupt: Interrupt, say: Callable[[str], None]) -> AbstractContextManager[Testbed]:
+def _testbed(runtime: str, interrupt: Interrupt, console: Console) -> AbstractContextManager[Testbed]:
     if runtime == SIMULATED:
         return nullcontext(SimulatedTestbed())
     from emulation.conformance.host import host_testbed  # noqa: PLC0415 - loads Docker and Mininet
 
-    return host_testbed(runtime, interrupt, say)
+    return host_testbed(runtime, interrupt, partial(console.print, markup=False, soft_wrap=True))
