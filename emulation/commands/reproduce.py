@@ -78,6 +78,7 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     finally:
         for one in work:
             one.tidy()
+        store.tidy()
     judged, found = judgements(experiments, store), results(experiments, store)
     show(judged, found)
     took = duration(time.monotonic() - began)
