@@ -117,6 +117,12 @@ class Routes:
     """All ways to a subscriber, by TID. Subscriptions that can be reached alike share one object."""
 
     by_tid: Mapping[TreeId, Route]
+    longest: int = field(init=False)
+    """Hops of the longest; 0 without any."""
+
+    def __post_init__(self) -> None:
+        distances = (route.distance for route in self.by_tid.values())
+        object.__setattr__(self, "longest", max(distances, default=0))
 
 
 NO_ROUTES = Routes({})
@@ -175,24 +181,6 @@ class PublicationRoutingTable:
         """The subscriptions of one home, by number."""
         return self._by_home.get(home, {})
 
-    def by_routes(self, home: str, groups: Iterable[Group]) -> dict[Routes, list[Group]]:
-        """Groups of subscriptions of one home, those together that can be reached alike.
-
-        The routes of a group are those of its first subscription that is still known; `NO_ROUTES` when none is.
-        """
-        known = self.at_home(home)
-        together: dict[Routes, list[Group]] = {}
-        for group in groups:
-            entry = known.get(group[0])
-            if entry is None:
-                entry = next((known[number] for number in group if number in known), None)
-            routes = entry.routes if entry is not None else NO_ROUTES
-            if routes in together:
-                together[routes].append(group)
-            else:
-                together[routes] = [group]
-        return together
-
     def bound_to(self, tid: TreeId) -> Iterable[SubscriptionEntry]:
         return tuple(self._by_tid.get(tid, {}).values())
 
@@ -232,6 +220,14 @@ class PublicationRoutingTable:
             routes = Routes(dict(key))
             self._shared[key] = routes
         entry.routes = routes
+
+
+def routes_to(group: Group, known: Mapping[int, SubscriptionEntry]) -> Routes:
+    """The routes of a group's first subscription that is still known; `NO_ROUTES` when none is."""
+    for number in group:
+        if number in known:
+            return known[number].routes
+    return NO_ROUTES
 
 
 def _tid_of(item: tuple[TreeId, Route]) -> TreeId:

@@ -66,6 +66,7 @@ from broker_service.routing.routing_tables import (
     SubscriptionEntry,
     SubscriptionRoutingTable,
     TreeId,
+    routes_to,
     split_id,
 )
 from broker_service.routing.tid_forwarding import Arrival, Copies, DynamicForwarding, FixedForwarding, Forwarding
@@ -233,19 +234,20 @@ class TidRouter:
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         header = decode_publish(message.header)
-        destinations = dict(header.destinations)
+        destinations = header.destinations
         actions: list[Action] = []
-        here = destinations.pop(self._home_name, ())
+        here = destinations.pop(self._home_name, None)
         if here:
             actions.append(Deliver(self._subscribers(here), message))
         if destinations:
             copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
             for home, groups in destinations.items():
-                for routes, together in self._subscriptions.by_routes(home, groups).items():
-                    if not copies.add(routes, home, together):
-                        self._context.trace.dropped_message(
-                            message, f"no route to {len(together)} subscribers at {home}"
-                        )
+                known = self._subscriptions.at_home(home)
+                missed = 0
+                for group in groups:
+                    missed += not copies.add(routes_to(group, known), home, group)
+                if missed:
+                    self._context.trace.dropped_message(message, f"no route to {missed} subscribers at {home}")
             actions += copies.sends(message)
         return actions
 
@@ -269,12 +271,9 @@ class TidRouter:
                     groups[subscriber][1].append(entry.number)
                 else:
                     groups[subscriber] = (routes, [entry.number])
-        together: dict[tuple[Routes, str], list[Group]] = {}
-        for (home, _client), (routes, numbers) in groups.items():
-            together.setdefault((routes, home), []).append(tuple(numbers))
         copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
-        for (routes, home), reached_alike in together.items():
-            copies.add(routes, home, reached_alike)
+        for (home, _client), (routes, numbers) in groups.items():
+            copies.add(routes, home, tuple(numbers))
         return copies.sends(message)
 
     # Links

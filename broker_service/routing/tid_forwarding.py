@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import LinkStatus, Send
-from broker_service.routing.routing_tables import Group, Routes, TreeId
+from broker_service.routing.routing_tables import Group, Route, Routes, TreeId
 from broker_service.routing.tid_messages import PublishHeader, encode
 
 BUSIEST = 1 << 30
@@ -63,17 +63,20 @@ class DynamicForwarding:
         self._margin = margin
 
     def longest(self, routes: Routes, tid: TreeId) -> int:
-        return max((route.distance for route in routes.by_tid.values()), default=0)
+        return routes.longest
 
     def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None:
         if arrival.budget <= 0:
             return None
+        own = routes.by_tid.get(arrival.tid)
+        if own is not None and self._fits(own, arrival) and not self._level(own.last_hop):
+            return NextHop(own.last_hop, arrival.tid)  # nothing ranks before its own tree over an idle link
         best: tuple[int, bool, int, TreeId] | None = None
         levels: dict[BrokerId, int] = {}
         for tid, route in routes.by_tid.items():
-            neighbour = route.last_hop
-            if route.distance > arrival.budget or neighbour == arrival.source:
+            if not self._fits(route, arrival):
                 continue
+            neighbour = route.last_hop
             if (level := levels.get(neighbour)) is None:
                 level = levels[neighbour] = self._level(neighbour)
             rank = (level, tid != arrival.tid, route.distance, tid)
@@ -82,6 +85,9 @@ class DynamicForwarding:
         if best is None:
             return self._shortest(routes)
         return NextHop(routes.by_tid[best[3]].last_hop, best[3])
+
+    def _fits(self, route: Route, arrival: Arrival) -> bool:
+        return route.distance <= arrival.budget and route.last_hop != arrival.source
 
     def _shortest(self, routes: Routes) -> NextHop | None:
         """For the rare moment in which the tables changed under way and nothing fits the budget."""
@@ -101,43 +107,37 @@ class Copies:
     def __init__(self, forwarding: Forwarding, arrival: Arrival) -> None:
         self._forwarding = forwarding
         self._arrival = arrival
-        self._choices: dict[Routes, NextHop | None] = {}
-        self._tids: dict[BrokerId, TreeId] = {}
-        self._destinations: dict[BrokerId, dict[str, list[Group]]] = {}
+        self._copies: dict[BrokerId, PublishHeader] = {}
+        self._ways: dict[Routes, dict[str, list[Group]] | None] = {}
+        """The destinations of the copy that each choice was made for."""
 
-    def add(self, routes: Routes, home: str, groups: Iterable[Group]) -> bool:
-        """Sends groups of subscriptions of one home along one of their routes; False when none can be taken."""
+    def add(self, routes: Routes, home: str, group: Group) -> bool:
+        """Sends a group of subscriptions of one home along one of their routes; False when none can be taken."""
         try:
-            choice = self._choices[routes]
+            destinations = self._ways[routes]
         except KeyError:
-            choice = self._choices[routes] = self._forwarding.choose(routes, self._arrival)
-        if choice is None:
-            return False
-        destinations = self._destinations.get(choice.neighbour)
+            destinations = self._ways[routes] = self._choose(routes)
         if destinations is None:
-            destinations = self._destinations[choice.neighbour] = {}
-            self._tids[choice.neighbour] = choice.tid
-        destinations.setdefault(home, []).extend(groups)
+            return False
+        groups = destinations.get(home)
+        if groups is None:
+            destinations[home] = [group]
+        else:
+            groups.append(group)
         return True
 
     def sends(self, message: Message) -> list[Send]:
-        budget = self._arrival.budget - 1
+        hops = message.hops + 1
         return [
-            Send(
-                neighbour,
-                Message(
-                    message.kind,
-                    message.id,
-                    message.body,
-                    encode(
-                        PublishHeader(
-                            self._tids[neighbour],
-                            budget,
-                            {home: tuple(groups) for home, groups in destinations.items()},
-                        )
-                    ),
-                    message.hops + 1,
-                ),
-            )
-            for neighbour, destinations in self._destinations.items()
+            Send(neighbour, Message(message.kind, message.id, message.body, encode(header), hops))
+            for neighbour, header in self._copies.items()
         ]
+
+    def _choose(self, routes: Routes) -> dict[str, list[Group]] | None:
+        choice = self._forwarding.choose(routes, self._arrival)
+        if choice is None:
+            return None
+        copy = self._copies.get(choice.neighbour)
+        if copy is None:
+            copy = self._copies[choice.neighbour] = PublishHeader(choice.tid, self._arrival.budget - 1, {})
+        return copy.destinations

@@ -28,7 +28,7 @@ class PublishHeader(msgspec.Struct, frozen=True, array_like=True):
     tid: TreeId
     budget: int
     """Hops it may still travel."""
-    destinations: dict[str, tuple[Group, ...]]
+    destinations: dict[str, list[Group]]
     """For each home, the matching subscriptions there."""
 
 
