@@ -88,7 +88,7 @@ def results(directory: Path, engine: Engine) -> tuple[bytes, dict[str, list[byte
 
 
 @settings(
-    max_examples=6,
+    max_examples=3,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.too_slow],
 )

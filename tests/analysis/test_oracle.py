@@ -14,6 +14,7 @@ from broker_service.trace import Event
 from tests.analysis.history import ADVERTISED, EXPENSIVE, STOCK, History, joined, predicate, write_run
 
 CHEAP = [STOCK, predicate("price", "<", 10)]
+A_STOCK = {"class": "STOCK"}
 
 
 def sent(at: float) -> tuple[str, Event, float]:
@@ -252,7 +253,22 @@ CASES = [
     Case(joined("another broker's session down").session(105, broker="B3").publish(), ["lost"], 1, 0, {"lost": 1}),
     Case(joined("another driver's session down").session(105, node="d2").publish(), ["lost"], 1, 0, {"lost": 1}),
     Case(joined("sessions closed in the end").publish(at=169).session(170), ["lost"], 1, 0, {"lost": 1}),
+    Case(
+        joined("its publisher's session down")
+        .session(105, node="d2", broker="B2")
+        .add("d2", Event.PUBLISH, 110, client="P", id="P:1", peer="B2", numbers={"price": 90}, strings=A_STOCK),
+        ["correct"],
+        0,
+        0,
+        {"published": 1},
+    ),
     # What is slow
+    Case(
+        History("subscribed while slow").advertise().fault(105, "slow").subscribe(at=106).publish(at=115),
+        ["correct"],
+        0,
+        0,
+    ),
     Case(
         joined("unsubscribed while it was in a queue")
         .publish(at=105)
@@ -318,6 +334,18 @@ CASES = [
         joined("on two trees", keeps_order=True)
         .advertise(id="a2", predicates=[*ADVERTISED, predicate("volume", ">", 0)])
         .publish("P:1", 110, volume=1)
+        .publish("P:2", 110.01)
+        .notify("P:2", "P:1"),
+        ["correct"],
+        2,
+        2,
+        {"published": 2, "overtaken": 1},
+    ),
+    Case(
+        joined("on either of two trees", keeps_order=True)
+        .advertise(id="a2", at=91)
+        .unadvertise(at=111)
+        .publish("P:1", 110)
         .publish("P:2", 110.01)
         .notify("P:2", "P:1"),
         ["correct"],
