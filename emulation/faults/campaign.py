@@ -42,6 +42,11 @@ class FaultCampaign:
         """Whether something is due once a number is reached."""
         return any(self._injector.next_count(counter) is not None for counter in Counter)
 
+    @property
+    def in_effect(self) -> bool:
+        """Whether anything is wrong at present."""
+        return self._injector.in_effect
+
     def advance(self, counts: Counts) -> list[Action]:
         """Does what is due by now. Raises `HostError` when the host refuses."""
         return self._perform(self._injector.advance(self._clock() - self._start, counts))

@@ -22,7 +22,7 @@ _ANSWER_WITHIN = 5.0
 
 
 class HostActuator:
-    """An `Actuator` for brokers that are processes of this host."""
+    """An `Actuator` for brokers that are processes of this host. One that has ended by itself is left as it is."""
 
     def __init__(
         self,
@@ -41,7 +41,8 @@ class HostActuator:
         """What paused brokers are to be told."""
 
     def kill(self, broker: BrokerId) -> None:
-        self._runtime.kill(broker)
+        if self._lives(broker):
+            self._runtime.kill(broker)
 
     def stop(self, broker: BrokerId) -> None:
         self._runtime.stop([broker], _STOP_WITHIN)
@@ -53,8 +54,9 @@ class HostActuator:
         self._runtime.start([launch], {broker: self._network.pid(broker)})
 
     def pause(self, broker: BrokerId) -> None:
-        self._runtime.pause(broker)
-        self._paused.add(broker)
+        if self._lives(broker):
+            self._runtime.pause(broker)
+            self._paused.add(broker)
 
     def resume(self, broker: BrokerId) -> None:
         self._paused.discard(broker)
@@ -87,9 +89,13 @@ class HostActuator:
     def corrupt(self, way: Way, share: float) -> None:
         self._network.corrupt(way.source, way.target, share)
 
+    def _lives(self, broker: BrokerId) -> bool:
+        process = self._runtime.processes().get(broker)
+        return process is not None and process.alive
+
     def _pace(self, broker: BrokerId, pace: ServiceTime) -> None:
         """Tells a broker how fast to work, unless it is down."""
-        if broker not in self._runtime.processes():
+        if not self._lives(broker):
             return
         request = broker_pb2.PaceRequest(mean=pace.mean, distribution=pace.distribution.value, deviation=pace.deviation)
         try:

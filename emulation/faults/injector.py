@@ -25,7 +25,7 @@ from emulation.faults.conditions import (
     setting,
 )
 from emulation.faults.planning import Schedule
-from emulation.faults.programs import Begin, Change, End, Lift, unfold
+from emulation.faults.programs import Begin, Change, End, Lift, Program, unfold
 from emulation.faults.times import Count, Counter, Counts
 from topology import LinkProperties, Overlay
 
@@ -54,14 +54,15 @@ class FaultInjector:
     def __init__(self, schedule: Schedule, overlay: Overlay) -> None:
         self._overlay = overlay
         self._numbers = itertools.count()
-        self._order = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
-        self._waiting = [(entry.start, entry.program) for entry in schedule.entries if isinstance(entry.start, Count)]
+        self._waiting: list[tuple[Count, int, Program]] = []
         self._holding: dict[int, tuple[Condition, ...]] = {}
         self._effective: dict[tuple[type[Condition], Target], Setting] = {}
-        for entry in schedule.entries:
-            if isinstance(entry.start, int):
-                self._push(unfold(entry.program, entry.start, self._numbers))
+        for index, entry in enumerate(schedule.entries):
+            if isinstance(entry.start, Count):
+                self._waiting.append((entry.start, index, entry.program))
+            else:
+                self._push(index, unfold(entry.program, entry.start, self._numbers))
 
     @property
     def next_time(self) -> int | None:
@@ -70,7 +71,7 @@ class FaultInjector:
 
     def next_count(self, counter: Counter) -> int | None:
         """The count at which something is due next."""
-        return min((count.number for count, _ in self._waiting if count.counter is counter), default=None)
+        return min((count.number for count, _, _ in self._waiting if count.counter is counter), default=None)
 
     @property
     def in_effect(self) -> bool:
@@ -81,12 +82,13 @@ class FaultInjector:
         """What is to be done now, in this order. Nothing is left out, however late it is."""
         for reached in [one for one in self._waiting if counts.of(one[0].counter) >= one[0].number]:
             self._waiting.remove(reached)
-            self._push(unfold(reached[1], now, self._numbers))
+            _, index, program = reached
+            self._push(index, unfold(program, now, self._numbers))
         actions: list[Action] = []
         while self._due and self._due[0][0] <= now:
-            _, _, change, rest = heapq.heappop(self._due)
+            _, index, change, rest = heapq.heappop(self._due)
             actions += self._apply(change)
-            self._push(rest)
+            self._push(index, rest)
         return actions
 
     def heal(self) -> list[Action]:
@@ -95,10 +97,10 @@ class FaultInjector:
         self._waiting.clear()
         return self._apply(Lift())
 
-    def _push(self, changes: Iterator[tuple[int, Change]]) -> None:
-        """Notes the next change of a program."""
+    def _push(self, index: int, changes: Iterator[tuple[int, Change]]) -> None:
+        """Notes the next change of a program. Equal times keep the order of the schedule, which holds each once."""
         if (first := next(changes, None)) is not None:
-            heapq.heappush(self._due, (first[0], next(self._order), first[1], changes))
+            heapq.heappush(self._due, (first[0], index, first[1], changes))
 
     def _apply(self, change: Change) -> list[Action]:
         match change:

@@ -154,6 +154,11 @@ def test_equal_times_keep_the_order_of_the_scenario() -> None:
     assert [str(action) for action in faults.advance(SECOND)] == ["pause B3", "pause B1", "pause B2"]
 
 
+def test_a_heal_comes_in_the_order_of_its_fault() -> None:
+    faults = injector((1, Hold((Paused("B3"),), 1)), (2, Hold((Paused("B1"),))))
+    assert played(faults, 3)[1:3] == [(2, "resume B3"), (2, "pause B1")]
+
+
 BROKERS = st.sampled_from(["B1", "B2", "B3"])
 WAYS = st.sampled_from([Way(link.a, link.b) for link in OVERLAY.links])
 CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
