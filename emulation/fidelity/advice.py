@@ -46,7 +46,7 @@ def advice(checks: Iterable[Check], host: HostUse | None, own: float | None, dil
 def _others(used: float) -> str:
     if used <= OTHERS:
         return ""
-    return f"other programs took {used:.0%} of this host's CPUs: end those first, for dilation does not slow them. "
+    return f"Other programs took {used:.0%} of this host's CPUs: end those first, for dilation does not slow them. "
 
 
 def _dilation(used: float, busy: float, wait: float, dilation: float) -> str:

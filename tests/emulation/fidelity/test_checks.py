@@ -158,10 +158,10 @@ def test_busy_processors_ask_for_dilation(idle: float, dilation: float, advised:
 def test_other_programs_are_told_apart_from_the_run() -> None:
     host = dataclasses.replace(IDLE_HOST, idle=0.0)
     light = judge(dataclasses.replace(good(), host=host, own_cpu=0.3)).advice
-    assert "other programs took 70%" in light
+    assert "Other programs took 70%" in light
     assert "time_dilation" not in light
     heavy = judge(dataclasses.replace(good(), host=host, own_cpu=0.7)).advice
-    assert "other programs took 30%" in heavy
+    assert "Other programs took 30%" in heavy
     assert "`time_dilation: 2` or more" in heavy
 
 
