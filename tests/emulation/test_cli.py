@@ -94,3 +94,51 @@ def test_a_rung_that_does_not_exist_is_bad_input(
     assert code == 2
     assert "'magic'" in printed
     assert "choose auto" in printed
+
+
+_SIMULATED = """
+import sys
+from emulation import cli
+sys.argv = ["brokerlab", "emulate", sys.argv[1], "--runtime", "simulated", "--no-spark", "--out", sys.argv[2]]
+try:
+    cli.main()
+finally:
+    assert "pyspark" not in sys.modules, "Spark was loaded"
+"""
+
+
+def test_a_simulated_run_needs_no_program_of_the_host(tmp_path: Path) -> None:
+    """Neither Java nor Docker nor Mininet is found."""
+    environment = {key: value for key, value in os.environ.items() if key not in {"PATH", "JAVA_HOME", "DOCKER_HOST"}}
+    done = subprocess.run(
+        [sys.executable, "-c", _SIMULATED, ROOT / "scenarios" / "line-3.yaml", tmp_path], cwd=ROOT, text=True,
+        capture_output=True, env=environment | {"PATH": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "delivery: correct" in done.stdout
+    assert "simulated: asked for" in done.stdout
+    (run,) = tmp_path.iterdir()
+    assert (run / "report" / "index.html").is_file()
+
+
+def test_spark_alone_has_a_master(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    master = "spark://h:1"
+    code, printed = brokerlab(capsys, monkeypatch, "analyze", str(tmp_path), "--no-spark", "--master", master)
+    assert code == 2
+    assert "contradict" in printed
+
+
+def test_a_calibration_is_for_simulated_brokers_and_must_be_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "c.json").write_text('{"frame": -1}')
+    arguments = ["emulate", str(ROOT / "scenarios" / "line-3.yaml"), "--runtime", "simulated", "--no-spark"]
+    code, printed = brokerlab(
+        capsys, monkeypatch, *arguments, "--out", str(tmp_path / "runs"), "--calibration", str(tmp_path / "c.json")
+    )
+    assert code == 2
+    assert "c.json" in printed
+    assert "frame" in printed
+    assert not (tmp_path / "runs").exists()
