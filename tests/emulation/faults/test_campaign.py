@@ -36,7 +36,8 @@ def test_a_campaign() -> None:
     assert campaign.next_time is None
     trial.overlay.run_until(begin + 9 * SECOND)
     campaign.heal()
-    assert [((record.time - begin) / SECOND, record.event.value, record.text, record.peer) for record in log.records] == [
+    told = [((record.time - begin) / SECOND, record.event.value, record.text, record.peer) for record in log.records]
+    assert told == [
         (2, "fault", "kill", "B2"), (5, "healed", "restart", "B2"),
         (6, "fault", "link_down", "B1-B2"), (9, "healed", "link_up", "B1-B2"),
     ]  # fmt: skip
