@@ -6,6 +6,7 @@ import time
 
 from emulation.dilation import dilate
 from emulation.driver_operations import ready
+from emulation.errors import HostError
 from emulation.fidelity import Measurements
 from emulation.plan import VariantPlan
 from emulation.run.directory import full_disk_in_words
@@ -42,6 +43,8 @@ class SimulatedVariant:
         self._clients = ClientNodes(plan.workload, self._overlay, self._logs.of)
         self._operations = plan.workload.operations()
         self._next = next(self._operations, None)
+        self._begin = 0
+        """When the workload began, in virtual time."""
         self._began = time.monotonic()
         self._look_at = 0.0
 
@@ -55,39 +58,47 @@ class SimulatedVariant:
         try:
             with session.phase(self.record, "start", activity="starting brokers, opening links"):
                 self._start()
-            begin = self._agenda.now
+            self._begin = self._agenda.now
             with session.phase(self.record, "join", timeline.join, "clients advertise and subscribe"):
-                self._issue_until(begin, timeline.join)
+                self._issue_until(self._at(timeline.join))
             self.measured.unsettled = self._overlay.busy
             with session.phase(self.record, "run", timeline.run, "publishers publish"):
-                self._issue_until(begin, timeline.join + timeline.run)
+                self._issue_until(self._at(timeline.join + timeline.run))
             with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
-                self._drain(begin, timeline.duration)
+                self._drain(self._at(timeline.duration))
             with session.phase(self.record, "stop", activity="clients leave, brokers stop"):
                 self._leave()
         finally:
             self._stop()
 
     def _start(self) -> None:
-        self._overlay.start()
-        self._overlay.settle(_START_WITHIN)
+        try:
+            self._overlay.start()
+            self._overlay.settle(_START_WITHIN)
+        except UnsettledError:
+            raise HostError(
+                f"{self._plan.name}: links do not come up within {_START_WITHIN:g} s of virtual time; "
+                "`topology.link` says how they are: less `loss` or `delay` lets them"
+            ) from None
         self._clients.open()
         self._session.snapshot.links_up = len(self._plan.overlay.links)
 
-    def _issue_until(self, begin: int, seconds: float) -> None:
-        """Has clients do what they should do until so many seconds after the workload began, open loop."""
-        end = begin + round(seconds * NANOSECONDS)
-        while self._next is not None and (at := begin + self._next.at) < end:
+    def _at(self, seconds: float) -> int:
+        """The virtual time so many seconds after the workload began."""
+        return self._begin + round(seconds * NANOSECONDS)
+
+    def _issue_until(self, end: int) -> None:
+        """Has clients do what they should do before this virtual time, open loop, and lets it come."""
+        while self._next is not None and (at := self._begin + self._next.at) < end:
             self._advance(at)
             self._clients.issue(ready(self._next), at)
             self._next = next(self._operations, None)
         self._advance(end)
 
-    def _drain(self, begin: int, seconds: float) -> None:
+    def _drain(self, end: int) -> None:
         """Waits until nothing moves any more, at most as long as the scenario says."""
-        end = begin + round(seconds * NANOSECONDS)
         while not (self._overlay.settled and self._next is None) and self._agenda.now < end:
-            self._advance(min(end, self._agenda.now + _STEP))
+            self._issue_until(min(end, self._agenda.now + _STEP))
         if not self._overlay.settled:
             self._session.say(f"{self._plan.name}: messages were still under way when the drain phase ended")
 

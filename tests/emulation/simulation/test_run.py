@@ -189,6 +189,12 @@ def test_a_full_disk_ends_the_run_in_one_line(plan: Plan, tmp_path: Path, monkey
         simulate(plan, tmp_path, calibration=Calibration.free())
 
 
+def test_links_that_cannot_come_up_are_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "deaf.yaml").write_text(SCENARIO.replace("loss: 1%", "loss: 100%"))
+    with pytest.raises(HostError, match="do not come up"):
+        simulate(make_plan(load(tmp_path / "deaf.yaml")), tmp_path, calibration=Calibration.free())
+
+
 class TestLogs:
     def record(self, number: int) -> TraceRecord:
         return TraceRecord(time=number, node="B1", variant="base", event=Event.SENT, id=f"P1:{number}")
