@@ -60,7 +60,10 @@ class Event(enum.StrEnum):
     """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
 
     FAULT = "fault"
-    """A fault took effect. text: its kind (kill, link_down, ...); peer: the broker, or `A-B` for a link."""
+    """A fault took effect, between `time - duration` and `time`. text: its kind (kill, link_down, ...).
+
+    peer: the broker, `A-B` for a link, `A->B` for one direction of it.
+    """
     HEALED = "healed"
     """It was healed. text: how (restart, link_up, ...); peer: as in `fault`. The node is whoever injects faults."""
 
