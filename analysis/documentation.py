@@ -29,7 +29,8 @@ _INTRODUCTION = """\
 
 <!-- Written by `python -m analysis.documentation > docs/logs.md`. Edit the docstrings it is made of. -->
 
-A run directory holds `logs/<node>.jsonl`, one file a broker and one a driver (the process that speaks for clients).
+A run directory holds `logs/<node>.jsonl`: one file a broker, one a driver (the process that speaks for clients), and
+`emulator.jsonl` where faults were injected.
 `brokerlab analyze RUN` reads them and writes `results/<table>.parquet` and `summary.json`, replacing older ones; it
 needs nothing but the run directory, and may be repeated at any time. Spark runs it on all processors, and `--master`
 points it at a cluster that shares the directory; `--no-spark` runs the same in one Python process, without Java. Either

@@ -25,6 +25,7 @@ class DeliveryCounts:
     expected: int = 0
     delivered: int = 0
     optional: int = 0
+    excused: int = 0
     lost: int = 0
     duplicate: int = 0
     spurious: int = 0
@@ -45,12 +46,14 @@ class DeliveryCounts:
             self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + got
         else:
             self.optional += got > 0 and not must
+            self.excused += not got and not must
             self.duplicate += max(got - 1, 0)
 
     def merge(self, other: DeliveryCounts) -> None:
         self.expected += other.expected
         self.delivered += other.delivered
         self.optional += other.optional
+        self.excused += other.excused
         self.lost += other.lost
         self.duplicate += other.duplicate
         self.spurious += other.spurious

@@ -76,7 +76,7 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     shares = divide(run.log_files, share)
     tell("reading logs")
     reads = workers.run(shares, reading, buckets)
-    read = _merged(_counted(reads.tallies(), len(shares), tell), ReadTally())
+    read = _merged(_told(reads.tallies(), "reading logs", len(shares), tell), ReadTally())
     if not read.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
     lives = lifetimes(read.declared)
@@ -86,12 +86,12 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     ]
     tell(f"judging deliveries, from {read.records:,} records")
     judged = reads.then(Judging(histories, buckets), buckets)
-    judging = _merged(judged.tallies(), JudgingTally())
+    judging = _merged(_told(judged.tallies(), "judging deliveries", buckets, tell), JudgingTally())
     tell("writing notifications")
     orders = tuple(VariantOrder(one.name, run_start(one), one.keeps_order) for one in variants)
     with _parts_directory(run.results) as parts:
         ordered = judged.then(Ordering(orders, str(parts.resolve()), buckets), buckets)
-        ordering = _merged(ordered.tallies(), OrderingTally())
+        ordering = _merged(_told(ordered.tallies(), "writing notifications", buckets, tell), OrderingTally())
         delays = _merged(ordered.then(measure_delays, 1).tallies(), DelayTally())
         written = join_parts(parts, Notification, run.results)
         join_parts(parts, Expectation, run.results)
@@ -107,9 +107,10 @@ def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
     return total
 
 
-def _counted(tallies: Iterator[ReadTally], shares: int, tell: Progress) -> Iterator[ReadTally]:
+def _told(tallies: Iterator[_Tally], what: str, of: int, tell: Progress) -> Iterator[_Tally]:
+    """Says how far a stage is; buckets with nothing in them are never reached."""
     for number, tally in enumerate(tallies, 1):
-        tell(f"reading logs ({number} of {shares} parts)")
+        tell(f"{what} ({number} of {of} parts)")
         yield tally
 
 

@@ -94,6 +94,7 @@ def _delivery(
         expected=counts.expected,
         delivered=counts.delivered,
         optional=counts.optional,
+        excused=counts.excused,
         lost=counts.lost,
         duplicate=counts.duplicate,
         spurious=counts.spurious,

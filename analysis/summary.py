@@ -51,7 +51,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     delivered: int
     """Notifications that clients got, defective ones included."""
     optional: int
-    """Pairs that may have got it (something was in flight) and did."""
+    """Pairs that may have got it (something was in flight or broken) and did."""
+    excused: int = 0
+    """Pairs that may have got it and did not."""
     lost: int
     """Pairs that must have got it and did not."""
     duplicate: int

@@ -23,7 +23,7 @@ def delivery_sentence(delivery: Delivery) -> str:
     if delivery.verdicts == [CORRECT]:
         return (
             f"Every subscriber got exactly what it should: all {delivery.expected:,} expected notifications of "
-            f"{delivery.published:,} publications came, none twice, and none to anybody else."
+            f"{delivery.published:,} publications came, none twice, and none to anybody else.{_excused(delivery)}"
         )
     found = [
         f"{delivery.lost:,} of {delivery.expected:,} expected notifications never came" if delivery.lost else "",
@@ -32,7 +32,13 @@ def delivery_sentence(delivery: Delivery) -> str:
         f"{delivery.reordered:,} came after a later one, though routing promises order" if delivery.reordered else "",
     ]
     sentence = "; ".join(part for part in found if part)
-    return sentence[0].upper() + sentence[1:] + "."
+    return sentence[0].upper() + sentence[1:] + "." + _excused(delivery)
+
+
+def _excused(delivery: Delivery) -> str:
+    if not delivery.excused:
+        return ""
+    return f" {delivery.excused:,} more might have come and did not, while something was in flight or broken."
 
 
 def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:

@@ -411,6 +411,13 @@ def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None
     assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
 
 
+def test_what_may_come_and_does_not_is_counted(judged: Summary) -> None:
+    for name in ("during a fault", "never confirmed", "cut short", "unsubscribing, not delivered"):
+        assert (delivery(judged, name).excused, delivery(judged, name).optional) == (1, 0), name
+    for name in ("during a fault, delivered", "does not match", "delivered", "dropped"):
+        assert delivery(judged, name).excused == 0, name
+
+
 def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
     assert judged.delivery == ["lost", "duplicated", "spurious", "reordered"]
     assert not judged.correct

@@ -33,6 +33,11 @@ def test_a_correct_run_says_so_with_its_numbers() -> None:
     assert "all 1,200 expected notifications of 10 publications" in sentence
 
 
+def test_what_was_excused_is_told() -> None:
+    sentence = words.delivery_sentence(msgspec.structs.replace(GOOD, excused=7))
+    assert sentence.endswith("7 more might have come and did not, while something was in flight or broken.")
+
+
 def test_every_defect_is_named() -> None:
     bad = msgspec.structs.replace(GOOD, verdicts=["lost", "spurious"], lost=3, spurious=1)
     assert words.delivery_sentence(bad) == (
