@@ -200,13 +200,21 @@ class TidRouter:
             return []
         known = self._advertisements.get(message.id)
         if known is not None:
-            if known.last_hop == neighbour:
-                known.path = path
-            return []
+            return self._renew_path(known, neighbour, message, path)
         entry = AdvertisementEntry(message.id, message.body, neighbour, path, root)
         self._advertisements.add(entry)
         onward = self._advertise_message(entry, message.hops)
         return [*self._broadcast(onward, neighbour), *self._bind_local(entry), *self._renew(neighbour, (entry.tid,))]
+
+    def _renew_path(
+        self, row: AdvertisementEntry, neighbour: BrokerId, message: Message, path: tuple[BrokerId, ...]
+    ) -> Actions:
+        """A tree has another way to here since a broker on it was restarted; all behind must know it, or one of those
+        on the new way, restarted in turn, would hang itself below them."""
+        if row.last_hop != neighbour or row.path == path:
+            return []
+        row.path = path
+        return self._broadcast(self._advertise_message(row, message.hops), neighbour)
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
         """Rule 2, at a broker on the way: note the routes, and follow each tree further."""

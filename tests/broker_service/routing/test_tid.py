@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate
 from broker_service.messages import Kind, Message
+from broker_service.routing.tid_messages import AdvertiseHeader, decode_advertise, encode
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 
@@ -275,3 +276,17 @@ def test_a_malformed_header_is_dropped_and_counted() -> None:
     for kind in Kind:
         overlay.brokers["B1"].receive("B2", [Message(kind, "x", b"\xff", b"\xff\x00garbage", 1)])
     assert overlay.brokers["B1"].dropped >= 4
+
+
+def test_a_new_way_of_a_tree_is_told_to_all_behind() -> None:
+    """Or a broker on the new way, restarted, takes the tree from its own descendants."""
+    overlay = CoreOverlay([("B1", "B2"), ("B2", "B3"), ("B3", "B4")])
+    overlay.attach("P", "B1")
+    overlay.advertise("P", "a", above(0))
+    overlay.settle()
+    (row,) = overlay.brokers["B3"]._router._advertisements  # type: ignore[attr-defined]
+    told = Message(Kind.ADVERTISE, row.tid, row.body, encode(AdvertiseHeader(("B1", "B9", "B2"))), 3)
+    overlay.brokers["B3"].receive("B2", [told])
+    overlay.brokers["B3"].receive("B2", [told])
+    sent = overlay.brokers["B3"].links["B4"].take()
+    assert [decode_advertise(message.header).path for message in sent] == [("B1", "B9", "B2", "B3")]
