@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.claims import Claim, Claims
+from analysis.claims import Claim, Claims, Recipe
 from analysis.claims.measures import MEASURES
 from emulation.errors import BadInputError
 from emulation.scenario import Scenario, load
@@ -102,8 +102,14 @@ def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None) -> Exp
         claims=claims,
         seeds=tuple(range(1, count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
-        fingerprint=hashlib.sha256(msgspec.json.encode([scenario.resolved(), recipes])).hexdigest()[:16],
+        fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
     )
+
+
+def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe]) -> str:
+    """Neither more seeds nor a better explanation makes another experiment."""
+    measured = [msgspec.structs.replace(recipe, seeds=None, explanation="") for recipe in recipes]
+    return hashlib.sha256(msgspec.json.encode([scenario.resolved(), measured])).hexdigest()[:16]
 
 
 def _weight(scenario: Scenario) -> float:
