@@ -1,13 +1,15 @@
 """How fast the simulator is, and how much memory a large overlay takes: `python -m benchmarks.simulation`.
 
-Three trials, each in a process of its own, logs included:
+Trials, each in a process of its own, logs included and with the shipped calibration:
 
-* *quickstart*: the scenario as it is shipped, with the shipped calibration: virtual time against real time.
-* *events*: the quickstart's overlay with ten times its publications and five times its subscriptions' selectivity. An
-  event is something that happened to a message at a broker, as its log tells: received, matched, sent or delivered.
+* *quickstart*: the scenario as it is: virtual time against real time.
+* *relay*: publications that pass through a line of ten brokers, nearly all of whose work is to pass messages on.
+* *busy*: the quickstart's overlay with ten times its publications and five times its subscriptions' selectivity, where
+  making, matching and delivering publications takes its share.
 * *large*: 1,000 brokers and 100,000 publications: the greatest resident memory.
 
-Rates are for CPU seconds of the one process, so that what else the machine does counts for little.
+An event is something that happened to a message at a broker, as its log tells: received, matched, sent or delivered.
+Rates are for CPU seconds of the one process, so that what else the machine does counts for less.
 """
 
 from __future__ import annotations
@@ -37,6 +39,16 @@ TARGET_MEMORY = 4096
 
 EVENTS = (Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED)
 BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}
+RELAY = """
+name: relay
+topology: {kind: line, brokers: 10, link: {delay: 2ms}}
+routing: {protocol: tid, publications: fixed}
+workload:
+  publications: {source: stocks, publishers: 1, rate: 400/s, placement: [B1]}
+  subscriptions: {subscribers: 1, selectivity: 100%, placement: [B10]}
+timeline: {join: 1s, run: 60s, drain: 4s}
+seed: 1
+"""
 LARGE = """
 name: large
 topology: {kind: cyclic, brokers: 1000, degree: 4, link: {delay: 2ms..10ms, jitter: 5%, bandwidth: 10mbit}}
@@ -101,21 +113,30 @@ def _count(logs: Path) -> Counter[str]:
     return found
 
 
-def quickstart(_directory: Path) -> bool:
+def quickstart(_directory: Path) -> None:
     trial = run_trial(QUICKSTART, {})
     speed = trial.virtual / trial.wall
     print(f"quickstart: {trial.virtual:.0f} s of virtual time in {trial.wall:.2f} s, {trial.records:,} log records")
-    return _judged("  times as fast as real time", speed, TARGET_SPEED, speed >= TARGET_SPEED)
+    _judged("  times as fast as real time", speed, TARGET_SPEED, speed >= TARGET_SPEED)
 
 
-def events(_directory: Path) -> bool:
-    trial = run_trial(QUICKSTART, BUSY)
+def relay(directory: Path) -> None:
+    scenario = directory / "relay.yaml"
+    scenario.write_text(RELAY)
+    _event_rate("relay", run_trial(scenario, {}))
+
+
+def busy(_directory: Path) -> None:
+    _event_rate("busy", run_trial(QUICKSTART, BUSY))
+
+
+def _event_rate(name: str, trial: Trial) -> None:
     rate = trial.events / trial.cpu
-    print(f"events: {trial.published:,} publications, {trial.events:,} events in {trial.cpu:.2f} CPU s")
-    return _judged("  events a CPU second", rate, TARGET_EVENTS, rate >= TARGET_EVENTS)
+    print(f"{name}: {trial.published:,} publications, {trial.events:,} events in {trial.cpu:.2f} CPU s")
+    _judged("  events a CPU second", rate, TARGET_EVENTS, rate >= TARGET_EVENTS)
 
 
-def large(directory: Path) -> bool:
+def large(directory: Path) -> None:
     scenario = directory / "large.yaml"
     scenario.write_text(LARGE)
     trial = run_trial(scenario, {})
@@ -124,15 +145,14 @@ def large(directory: Path) -> bool:
         f"{trial.wall:.0f} s ({trial.cpu:.0f} CPU s), {trial.events:,} events ({trial.events / trial.cpu:,.0f} a CPU "
         f"second), {trial.state:,} of them of advertisements and subscriptions"
     )
-    return _judged("  MB at most", trial.memory, TARGET_MEMORY, trial.memory <= TARGET_MEMORY)
+    _judged("  MB at most", trial.memory, TARGET_MEMORY, trial.memory <= TARGET_MEMORY)
 
 
-def _judged(what: str, value: float, target: float, met: bool) -> bool:
+def _judged(what: str, value: float, target: float, met: bool) -> None:
     print(f"{what}: {value:,.0f} (target: {target:,.0f}){'' if met else '  MISSED'}", flush=True)
-    return met
 
 
-TRIALS: Mapping[str, Callable[[Path], bool]] = {"quickstart": quickstart, "events": events, "large": large}
+TRIALS: Mapping[str, Callable[[Path], None]] = {"quickstart": quickstart, "relay": relay, "busy": busy, "large": large}
 
 
 def main() -> None:
@@ -142,13 +162,10 @@ def main() -> None:
     if unknown := set(options.trials) - set(TRIALS):
         parser.error(f"there is no trial {', '.join(sorted(unknown))}; choose from {', '.join(TRIALS)}")
     processes = multiprocessing.get_context("spawn")
-    met = True
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
         for name in options.trials or TRIALS:
             with processes.Pool(1) as pool:
-                met &= pool.apply(TRIALS[name], (Path(temporary),))
-    if not met:
-        raise SystemExit(1)
+                pool.apply(TRIALS[name], (Path(temporary),))
 
 
 if __name__ == "__main__":
