@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 from analysis.delays import DelayTables, DelayTally, measure_delays
-from analysis.engines.interface import Workers
+from analysis.engines.interface import Exchange, Workers
 from analysis.errors import RunDirectoryError
 from analysis.judging import Judging, JudgingTally
 from analysis.lifetimes import Lifetime, lifetimes
@@ -62,33 +62,47 @@ _Tally = TypeVar("_Tally", bound=_Mergeable)
 
 def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     """Runs the stages. Writes `results/notifications.parquet` and `results/expected.parquet`."""
-    variants = run.manifest.variants
     log_bytes = sum(file.stat().st_size for file in run.log_files)
+    # Two rounds of tasks; an engine may want a bucket more, for the tallies.
     buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)
-    reading = Reading(
+    share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
+    shares = divide(run.log_files, share)
+    tell("reading logs")
+    reads = workers.run(shares, _reading(run, buckets), buckets)
+    read = _merged(_told(reads.tallies(), "reading logs", len(shares), tell), ReadTally())
+    if not read.records:
+        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
+    lives = lifetimes(read.declared)
+    tell(f"judging deliveries, from {read.records:,} records")
+    judged = reads.then(Judging(_histories(run, lives, read.outages), buckets), buckets)
+    judging = _merged(_told(judged.tallies(), "judging deliveries", buckets, tell), JudgingTally())
+    tell("writing notifications")
+    ordering, delays = _order(run, judged, buckets, tell)
+    names = tuple(variant.name for variant in run.manifest.variants)
+    return Findings(read, lives, judging, ordering, TrafficTables(read.traffic, names), DelayTables(delays, names))
+
+
+def _reading(run: RunDirectory, buckets: int) -> Reading:
+    variants = run.manifest.variants
+    return Reading(
         variants={variant.name: number for number, variant in enumerate(variants)},
         run_starts=tuple(map(run_start, variants)),
         brokers=frozenset(run.brokers),
         buckets=buckets,
         dilations=run.dilations,
     )
-    share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
-    shares = divide(run.log_files, share)
-    tell("reading logs")
-    reads = workers.run(shares, reading, buckets)
-    read = _merged(_told(reads.tallies(), "reading logs", len(shares), tell), ReadTally())
-    if not read.records:
-        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
-    lives = lifetimes(read.declared)
-    histories = [
-        _history(number, variant, lives, read.outages, frozenset(run.brokers))
-        for number, variant in enumerate(variants)
-    ]
-    tell(f"judging deliveries, from {read.records:,} records")
-    judged = reads.then(Judging(histories, buckets), buckets)
-    judging = _merged(_told(judged.tallies(), "judging deliveries", buckets, tell), JudgingTally())
-    tell("writing notifications")
-    orders = tuple(VariantOrder(one.name, run_start(one), one.keeps_order) for one in variants)
+
+
+def _histories(run: RunDirectory, lives: Iterable[Lifetime], outages: Iterable[Outage]) -> list[History]:
+    brokers = frozenset(run.brokers)
+    return [_history(number, variant, lives, outages, brokers) for number, variant in enumerate(run.manifest.variants)]
+
+
+def _order(
+    run: RunDirectory, judged: Exchange[JudgingTally], buckets: int, tell: Progress
+) -> tuple[OrderingTally, DelayTally]:
+    """The last two stages, and the tables of which workers have written parts."""
+    orders = tuple(VariantOrder(one.name, run_start(one), one.keeps_order) for one in run.manifest.variants)
     with _parts_directory(run.results) as parts:
         ordered = judged.then(Ordering(orders, str(parts.resolve()), buckets), buckets)
         ordering = _merged(_told(ordered.tallies(), "writing notifications", buckets, tell), OrderingTally())
@@ -97,8 +111,7 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
         join_parts(parts, Expectation, run.results)
     if written != sum(counts.delivered for counts in ordering.counts.values()):
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
-    names = tuple(variant.name for variant in variants)
-    return Findings(read, lives, judging, ordering, TrafficTables(read.traffic, names), DelayTables(delays, names))
+    return ordering, delays
 
 
 def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
