@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 
 from broker_service.config import BrokerConfig, LinkConfig
+from emulation.faults import Demand, Schedule, require_possible
+from emulation.faults import plan as plan_faults
 from emulation.network.model import LinkEnd, name_links
 from emulation.runtimes.interface import Paths, Resources
 from emulation.scenario import Scenario, Variant
@@ -66,6 +68,19 @@ class VariantPlan:
         """Seconds from the begin of the join phase to the end of the drain phase, as the host's clock shows them."""
         return self.scenario.timeline.duration * self.scenario.time_dilation
 
+    def schedule(self) -> Schedule:
+        """What goes wrong, on which brokers and links of the overlay, and when."""
+        homes, speaks = self.workload.clients, drivers(self.workload)
+        publishing, subscribing = (
+            frozenset(homes[client] for client, node in speaks.items() if node == name)
+            for name in (PUBLISHERS, SUBSCRIBERS)
+        )
+        demand = Demand(publishing, subscribing) if publishing and subscribing else None
+        scenario, timeline = self.scenario, self.scenario.timeline
+        return plan_faults(
+            scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=demand
+        )
+
     @property
     def resources(self) -> Resources:
         brokers, default = self.scenario.brokers, Resources()
@@ -82,6 +97,11 @@ class Plan:
     """As the file has it, overrides applied, before `vary`."""
     seed: int
     variants: tuple[VariantPlan, ...]
+
+    def require_possible(self, runtime: str) -> None:
+        """Raises `HostError` when this runtime cannot inject a fault of some variant."""
+        for variant in self.variants:
+            require_possible(variant.schedule(), runtime)
 
 
 def make_plan(scenario: Scenario) -> Plan:

@@ -38,6 +38,7 @@ def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Ca
 
     Raises `UserError`s; what was made until then is removed first.
     """
+    plan.require_possible(rungs.runtime.name)
     place = RunPlace.of(plan.run_id, out)
     place.make()
     snapshot = Snapshot(variants=len(plan.variants))

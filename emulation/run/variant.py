@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
 from emulation.processes import ProcessIdentity
 from emulation.run.drivers import Drivers
-from emulation.run.monitor import OverlayMonitor, QuietWatch
+from emulation.run.faults import VariantFaults
+from emulation.run.monitor import BrokerState, OverlayMonitor, QuietWatch
 from emulation.run.observation import LoadObserver, link_checks
 from emulation.run.session import HostSession
 from emulation.runtimes.interface import Ending, Launch
@@ -63,14 +64,17 @@ class VariantRun:
                 network = self._network(stack)
                 monitor = self._start_brokers(stack, network)
                 drivers = self._start_drivers(stack)
+                faults = stack.enter_context(VariantFaults(session, self._plan, network, self._launches()))
             begin = time.monotonic() + _LEAD
             drivers.begin(int(begin * 1e9))
+            faults.begin(int(begin * 1e9))
             with session.phase(self.record, "join", timeline.join + _LEAD, "clients advertise and subscribe"):
-                self._join(network, monitor, drivers, begin + timeline.join)
+                self._join(network, monitor, drivers, faults, begin + timeline.join)
             with session.phase(self.record, "run", timeline.run, "publishers publish"):
-                self._run(network, drivers, begin + timeline.join + timeline.run)
+                self._run(network, drivers, faults, begin + timeline.join + timeline.run)
+                faults.heal()
             with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
-                self._drain(network, monitor, drivers, timeline.drain)
+                self._drain(network, monitor, drivers, faults, timeline.drain)
             self._when_over()
 
     def _network(self, stack: ExitStack) -> EmulatedNetwork:
@@ -136,7 +140,7 @@ class VariantRun:
         session.snapshot.brokers_up = len(states)
         session.snapshot.links_up = sum(state.links_up for state in states.values()) // 2
         session.display.refresh()
-        return len(states) == len(self._brokers) and all(state.links_up == state.links for state in states.values())
+        return self._whole(states)
 
     def _not_connected(self, monitor: OverlayMonitor) -> str:
         states = monitor.poll()
@@ -175,16 +179,24 @@ class VariantRun:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
         return path
 
-    def _join(self, network: EmulatedNetwork, monitor: OverlayMonitor, drivers: Drivers, end: float) -> None:
+    def _join(
+        self,
+        network: EmulatedNetwork,
+        monitor: OverlayMonitor,
+        drivers: Drivers,
+        faults: VariantFaults,
+        end: float,
+    ) -> None:
         """Lets clients join until the phase's time is over, and notes whether the overlay has become quiet by then."""
         session, quiet = self._session, QuietWatch()
         while (left := end - time.monotonic()) > 0:
             settled = quiet.quiet_since is not None
-            if quiet.look(monitor.poll()) and not settled:
+            # A paused broker does not answer, and the faults to come do not wait for it.
+            if not faults.in_effect and quiet.look(monitor.poll()) and not settled:
                 session.doing("all subscriptions are in place, nothing moves")
-            self._look_after(network, drivers)
+            self._look_after(network, drivers, faults)
             # Closer looks towards the end: whatever moved since the one before counts as not settled.
-            session.interrupt.wait(min(TICK, max(_SHORTEST_TICK, left / 3), max(0.0, end - time.monotonic())))
+            faults.wait(min(TICK, max(_SHORTEST_TICK, left / 3), max(0.0, end - time.monotonic())))
         self.measured.unsettled = quiet.busy
         session.log.info("joined", quiet_since=quiet.quiet_since, busy=quiet.busy)
         if quiet.busy:
@@ -193,38 +205,54 @@ class VariantRun:
                 "subscriptions when publishing began; a longer `timeline.join` lets them finish first"
             )
 
-    def _run(self, network: EmulatedNetwork, drivers: Drivers, end: float) -> None:
+    def _run(self, network: EmulatedNetwork, drivers: Drivers, faults: VariantFaults, end: float) -> None:
         """Observes host and links while the publishers publish."""
-        quota, pids = self._plan.resources.cpu, [process.pid for process in self._watched.values()]
+        quota = self._plan.resources.cpu
+        pids = [process.pid for broker, process in self._watched.items() if broker not in faults.hit]
         observer = LoadObserver(
-            network, self._plan.overlay.links, self._session.place.run_id,
+            network, faults.sound_links, self._session.place.run_id,
             seconds=end - time.monotonic(), dilation=self.measured.time_dilation,
         )  # fmt: skip
         periods = count_periods(pids)
         with observer:
             while time.monotonic() < end:
-                self._look_after(network, drivers)
-                self._session.interrupt.wait(min(TICK, max(0.0, end - time.monotonic())))
+                self._look_after(network, drivers, faults)
+                faults.wait(min(TICK, max(0.0, end - time.monotonic())))
         observer.report(self.measured)
         if quota is not None:
             self.measured.throttling = throttling(quota, periods, count_periods(pids))
         self._session.log.info("observed", host=self.measured.host, relay=self.measured.relay)
 
-    def _drain(self, network: EmulatedNetwork, monitor: OverlayMonitor, drivers: Drivers, most: float) -> None:
+    def _drain(
+        self,
+        network: EmulatedNetwork,
+        monitor: OverlayMonitor,
+        drivers: Drivers,
+        faults: VariantFaults,
+        most: float,
+    ) -> None:
         """Waits until nothing has moved for a while, at most as long as the scenario says."""
         quiet, end = QuietWatch(), time.monotonic() + most
         while time.monotonic() < end:
-            self._look_after(network, drivers)
-            quiet.look(monitor.poll())
-            if drivers.status.done and quiet.quiet_since and time.monotonic() - quiet.quiet_since >= _QUIET_FOR:
+            self._look_after(network, drivers, faults)
+            states = monitor.poll()
+            quiet.look(states)
+            rested = quiet.quiet_since is not None and time.monotonic() - quiet.quiet_since >= _QUIET_FOR
+            if drivers.status.done and rested and (not faults.planned or self._whole(states)):
                 return
             self._session.interrupt.wait(TICK)
         if quiet.busy or not drivers.status.done:
             self._session.say(f"{self._plan.name}: messages were still under way when the drain phase ended")
 
-    def _look_after(self, network: EmulatedNetwork, drivers: Drivers) -> None:
-        """Takes counters to the display, and notices what has ended."""
+    def _whole(self, states: Mapping[BrokerId, BrokerState]) -> bool:
+        """Whether all brokers are there, and linked to all their neighbours."""
+        return len(states) == len(self._brokers) and all(state.links_up == state.links for state in states.values())
+
+    def _look_after(self, network: EmulatedNetwork, drivers: Drivers, faults: VariantFaults) -> None:
+        """Lets happen what is due, takes counters to the display, and notices what has ended by itself."""
         session = self._session
+        faults.advance(drivers.status)
+        self._watched = dict(session.runtime.processes())
         drivers.check()
         network.check()
         for ending in self._ended():

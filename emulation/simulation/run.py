@@ -41,6 +41,7 @@ def simulate(
     worker processes may call it.
     """
     costs = calibration or load_calibration()
+    plan.require_possible(runtime.name)
     place = RunPlace.of(plan.run_id, out)
     place.make()
     snapshot = Snapshot(variants=len(plan.variants), speed=0.0)

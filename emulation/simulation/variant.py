@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from emulation.dilation import dilate
 from emulation.driver_operations import ready
 from emulation.errors import HostError
+from emulation.faults.campaign import NODE as FAULT_NODE
 from emulation.fidelity import Measurements
 from emulation.plan import VariantPlan
 from emulation.run.directory import full_disk_in_words
@@ -14,6 +16,7 @@ from emulation.run.session import Session
 from emulation.simulation.agenda import Agenda, UnsettledError
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.clients import ClientNodes
+from emulation.simulation.faults import SimulatedFaults
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import Settings, SimulatedOverlay
@@ -39,8 +42,12 @@ class SimulatedVariant:
         self._plan = plan
         self._agenda = agenda
         self._logs = LogDirectory(session.place.logs, plan.name)
-        self._overlay = SimulatedOverlay(plan.overlay, _settings(plan, calibration), self._logs.of, agenda)
+        schedule = plan.schedule()
+        settings = replace(_settings(plan, calibration), leaping=schedule.leaping)
+        self._overlay = SimulatedOverlay(plan.overlay, settings, self._logs.of, agenda)
         self._clients = ClientNodes(plan.workload, self._overlay, self._logs.of)
+        log, counts = self._logs.of(FAULT_NODE), self._clients.counts
+        self._faults = SimulatedFaults(session, schedule, self._overlay, log, counts)
         self._operations = plan.workload.operations()
         self._next = next(self._operations, None)
         self._begin = 0
@@ -59,11 +66,13 @@ class SimulatedVariant:
             with session.phase(self.record, "start", activity="starting brokers, opening links"):
                 self._start()
             self._begin = self._agenda.now
+            self._faults.begin(self._begin)
             with session.phase(self.record, "join", timeline.join, "clients advertise and subscribe"):
                 self._issue_until(self._at(timeline.join))
             self.measured.unsettled = self._overlay.busy
             with session.phase(self.record, "run", timeline.run, "publishers publish"):
                 self._issue_until(self._at(timeline.join + timeline.run))
+                self._faults.heal()
             with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
                 self._drain(self._at(timeline.duration))
             with session.phase(self.record, "stop", activity="clients leave, brokers stop"):
@@ -116,10 +125,11 @@ class SimulatedVariant:
         self._check_logs()
 
     def _advance(self, until: int) -> None:
-        """Lets virtual time pass, looking after user and disk every now and then."""
-        overlay, agenda = self._overlay, self._agenda
+        """Lets virtual time pass, and happen what is due, looking after user and disk every now and then."""
+        overlay, agenda, faults = self._overlay, self._agenda, self._faults
         while agenda.now < until:
-            overlay.run_until(min(until, agenda.now + _STEP))
+            overlay.run_until(faults.before(min(until, agenda.now + _STEP)))
+            faults.advance()
             if time.monotonic() >= self._look_at:
                 self._look()
 

@@ -1,0 +1,90 @@
+"""The faults of a variant that runs on this host, between two looks at the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from broker_service.trace_writer import FileTrace, NullTrace
+from emulation.faults import Action, Counts, FaultCampaign
+from emulation.faults.campaign import NODE
+from emulation.faults.host import HostActuator
+from emulation.network import EmulatedNetwork
+from emulation.plan import VariantPlan
+from emulation.run.drivers import DriverStatus
+from emulation.run.session import HostSession
+from emulation.runtimes.interface import Launch
+from topology import Link
+
+
+class VariantFaults:
+    """See the module. A context: leaving it closes the log of faults, and heals nothing."""
+
+    def __init__(
+        self, session: HostSession, plan: VariantPlan, network: EmulatedNetwork, launches: Iterable[Launch]
+    ) -> None:
+        """`launches` are those that the brokers were started with."""
+        self._session = session
+        self._plan = plan
+        self._schedule = plan.schedule()
+        path = session.place.logs / f"{NODE}.jsonl"
+        # Without faults there is no such log.
+        self._trace = FileTrace(path, NODE, plan.name) if self._schedule else NullTrace(NODE, plan.name)
+        addresses = {broker.id: f"unix:{session.place.socket(broker.id)}" for broker in plan.overlay.brokers}
+        actuator = HostActuator(session.runtime, network, launches, addresses)
+        self._campaign = FaultCampaign(self._schedule, plan.overlay, actuator, self._trace, session.clock)
+        self.hit = self._schedule.brokers
+        """Brokers that a fault hits sooner or later."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._trace.close()
+
+    @property
+    def planned(self) -> bool:
+        """Whether anything is to go wrong in this variant."""
+        return bool(self._schedule)
+
+    def begin(self, start: int) -> None:
+        """The workload begins at this time of the run's clock."""
+        self._campaign.begin(start)
+
+    @property
+    def in_effect(self) -> bool:
+        """Whether anything is wrong at present."""
+        return self._campaign.in_effect
+
+    @property
+    def sound_links(self) -> list[Link]:
+        """Links that no fault hits, whose properties therefore hold at all times."""
+        hit = self._schedule.links
+        return [link for link in self._plan.overlay.links if frozenset((link.a, link.b)) not in hit]
+
+    def wait(self, seconds: float) -> None:
+        """Until then, or until the next fault is due. Raises `Interrupted` when the user wants the end."""
+        due = self._campaign.next_time
+        if due is not None:
+            seconds = max(0.0, min(seconds, due / 1e9 - time.monotonic()))
+        self._session.interrupt.wait(seconds)
+
+    def advance(self, status: DriverStatus) -> None:
+        """Lets happen what is due. Raises `HostError`."""
+        self._note(self._campaign.advance(Counts(status.notified, status.published)))
+
+    def heal(self) -> None:
+        """Ends all faults. Raises `HostError`."""
+        if self.in_effect:
+            self._session.doing("healing what is still broken")
+        self._note(self._campaign.heal())
+
+    def _note(self, actions: list[Action]) -> None:
+        for action in actions:
+            self._session.log.info("fault", variant=self._plan.name, what=str(action), heals=action.heals)
+        if actions:
+            self._trace.flush()

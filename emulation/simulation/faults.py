@@ -1,0 +1,59 @@
+"""The faults of a simulated variant, between two steps of virtual time."""
+
+from __future__ import annotations
+
+from broker_service.trace import Trace
+from emulation.clients import Counts
+from emulation.faults import Action, FaultCampaign, Schedule
+from emulation.faults import Counts as FaultCounts
+from emulation.faults.simulated import SimulatedActuator
+from emulation.run.session import Session
+from emulation.simulation.links import NANOSECONDS
+from emulation.simulation.overlay import SimulatedOverlay
+
+_COUNTING_STEP = NANOSECONDS // 1000
+"""Virtual time that passes at once while a fault waits for a count to be reached: it comes no later than that."""
+
+
+class SimulatedFaults:
+    """See the module."""
+
+    def __init__(
+        self, session: Session, schedule: Schedule, overlay: SimulatedOverlay, trace: Trace, counts: Counts
+    ) -> None:
+        """`counts` is what the clients have done, and `trace` the log of faults."""
+        self._session = session
+        self._overlay = overlay
+        self._counts = counts
+        self._planned = bool(schedule)
+        actuator = SimulatedActuator(overlay)
+        self._campaign = FaultCampaign(schedule, overlay.overlay, actuator, trace, overlay.agenda.clock)
+
+    def begin(self, start: int) -> None:
+        """The workload begins at this virtual time."""
+        self._campaign.begin(start)
+
+    def before(self, time: int) -> int:
+        """How far virtual time may go, at most up to this time, before `advance` has to be called."""
+        if not self._planned:
+            return time
+        now, due = self._overlay.agenda.now, self._campaign.next_time
+        if self._campaign.awaits_counts:
+            time = min(time, now + _COUNTING_STEP)
+        return time if due is None else max(now, min(time, due))
+
+    def advance(self) -> None:
+        """Lets happen what is due."""
+        if self._planned:
+            counts = FaultCounts(self._counts.notified, self._counts.published)
+            self._note(self._campaign.advance(counts))
+
+    def heal(self) -> None:
+        """Ends all faults."""
+        self._note(self._campaign.heal())
+
+    def _note(self, actions: list[Action]) -> None:
+        for action in actions:
+            self._session.log.info("fault", what=str(action), heals=action.heals)
+        if actions:
+            self._session.snapshot.brokers_up = len(self._overlay.brokers)

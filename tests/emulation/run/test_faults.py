@@ -1,0 +1,88 @@
+"""A run on this host in which things go wrong on purpose: what it does is what it logs, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SECOND = 1_000_000_000
+
+pytestmark = [
+    pytest.mark.container,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("docker") is None or shutil.which("mnexec") is None,
+        reason="needs root, Docker and Mininet",
+    ),
+]
+
+SCENARIO = """
+name: faulty
+topology: {kind: ring, brokers: 4, link: {delay: 2ms}}
+routing: {protocol: tid, publications: dynamic}
+workload:
+  publications: {publishers: 2, rate: 10/s, placement: [B1]}
+  subscriptions: {subscribers: 4, selectivity: 30%, placement: [B2, B3]}
+timeline: {join: 3s, run: 11s, drain: 15s}
+brokers: {limits: {heartbeat: 500ms}}
+faults:
+  - {at: run+1s, kill: B2, for: 2s}
+  - {at: run+4s, pause: B3, for: 2s}
+  - {after: 60 publications, degrade: B1-B4, delay: 30ms, for: 2s}
+  - {at: run+7s, link_down: B1->B4}
+  - {at: run+8s, stop: B4}
+seed: 3
+"""
+
+
+def records(run: Path, node: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "logs" / f"{node}.jsonl").read_text().splitlines()]
+
+
+def test_a_run_with_faults(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "faulty.yaml", tmp_path / "runs"
+    scenario.write_text(SCENARIO)
+    command = [sys.executable, "-m", "emulation", "emulate", scenario, "--out", out, "--no-spark", "--no-report"]
+    done = subprocess.run(
+        [*map(str, command), "--runtime", "container"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in {0, 3}, done.stdout + done.stderr  # a busy host makes the run invalid, not wrong
+    (run,) = out.iterdir()
+    phases = {
+        phase["name"]: phase for phase in json.loads((run / "manifest.json").read_bytes())["variants"][0]["phases"]
+    }
+    told = records(run, "emulator")
+    assert sorted((record["event"], record["text"], record["peer"]) for record in told) == [
+        ("fault", "degrade", "B1-B4"), ("fault", "kill", "B2"), ("fault", "link_down", "B1->B4"),
+        ("fault", "pause", "B3"), ("fault", "stop", "B4"),
+        ("healed", "link_up", "B1->B4"), ("healed", "recover", "B1-B4"), ("healed", "restart", "B2"),
+        ("healed", "restart", "B4"), ("healed", "resume", "B3"),
+    ]  # fmt: skip
+    at = {record["text"]: record["time"] for record in told if record["event"] == "fault"}
+    assert at["kill"] < at["pause"] < at["link_down"] < at["stop"]
+    assert at["kill"] - at.get("duration", 0) >= phases["run"]["start"] + SECOND // 2
+    assert max(record["time"] for record in told) <= phases["drain"]["start"], "all is healed before the drain phase"
+    for broker, ends in (("B1", 1), ("B2", 1), ("B3", 1), ("B4", 2)):
+        own = records(run, broker)
+        starts = [record["count"] for record in own if record["event"] == "started"]
+        assert starts == ([1, 2] if broker in {"B2", "B4"} else [1])
+        assert len([record for record in own if record["event"] == "stopped"]) == ends, "who is killed says nothing"
+    healed = [record["time"] for record in told if record["text"] == "resume"]
+    silent = [record for record in records(run, "B3") if at["pause"] < record["time"] < healed[0]]
+    assert silent == [], "a paused broker does nothing"
+    assert "delivery: correct" in done.stdout
+    listed = subprocess.run(
+        ["docker", "ps", "-aq", "--filter", f"label=brokerlab.run={run.name}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert listed.stdout == ""
