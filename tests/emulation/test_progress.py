@@ -13,8 +13,8 @@ from emulation.progress import LiveDisplay, NoDisplay, PlainDisplay, Snapshot, c
 def running() -> Snapshot:
     return Snapshot(
         variant="dynamic", variant_number=2, variants=2, clock=lambda: 50.0, phase="run", phase_begin=20.0,
-        phase_end=140.0, run_end=150.0, brokers=30, brokers_up=29, links=60, links_up=59, published=1200, publications=4800,
-        delivered=34567,
+        phase_end=140.0, run_end=150.0, brokers=30, brokers_up=29, links=60, links_up=59, published=1200,
+        publications=4800, delivered=34567,
     )  # fmt: skip
 
 
