@@ -44,9 +44,8 @@ import hashlib, sys
 from pathlib import Path
 from emulation.plan import make_plan
 from emulation.scenario import load
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
-run = simulate(make_plan(load(Path(sys.argv[1]))), Path(sys.argv[2]), calibration=Calibration.free()).directory
+run = simulate(make_plan(load(Path(sys.argv[1]))), Path(sys.argv[2])).directory
 for log in sorted((run / "logs").iterdir()):
     print(log.name, hashlib.sha256(log.read_bytes()).hexdigest())
 """
@@ -139,7 +138,8 @@ def test_notifications_take_as_long_as_links_at_least(run: Path) -> None:
         assert (took == 0) == (each.hops == 0)
 
 
-def test_the_same_seed_gives_the_same_bytes_in_any_process(scenario: Path, run: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_in_any_process(scenario: Path, plan: Plan, tmp_path: Path) -> None:
+    run = simulate(plan, tmp_path / "here").directory
     here = "".join(
         f"{log.name} {hashlib.sha256(log.read_bytes()).hexdigest()}\n" for log in sorted((run / "logs").iterdir())
     )
