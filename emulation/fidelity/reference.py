@@ -23,9 +23,8 @@ def reference() -> str:
         for limit in vars(thresholds).values()
         if isinstance(limit, Threshold)
     ]
-    return "\n".join(
-        ["| check | unit | DEGRADED beyond | INVALID beyond | what it means |", "|---|---|---|---|---|", *rows]
-    )
+    heading = ["| check | unit | DEGRADED beyond | INVALID beyond | what it means |", "|---|---|---|---|---|"]
+    return "\n".join([*heading, *rows])
 
 
 def updated(text: str) -> str:

@@ -110,7 +110,7 @@ class VariantRun:
         self._watched = dict(session.runtime.processes())
         session.doing("waiting for brokers to connect")
         monitor = stack.enter_context(OverlayMonitor(sockets))
-        deadline = time.monotonic() + _CONNECT_WITHIN + _CONNECT_WITHIN_EACH * len(self._brokers)
+        deadline = time.monotonic() + self._connect_within
         while not self._connected(monitor):
             if time.monotonic() > deadline:
                 raise HostError(self._not_connected(monitor))
@@ -130,6 +130,11 @@ class VariantRun:
             Launch(config=config, config_directory=directory / config.id, resources=self._plan.resources)
             for config in broker_configs(self._plan, session.place.run_id, session.runtime.paths)
         ]
+
+    @property
+    def _connect_within(self) -> float:
+        """Slower links take longer to open, too."""
+        return _CONNECT_WITHIN * self.measured.time_dilation + _CONNECT_WITHIN_EACH * len(self._brokers)
 
     def _connected(self, monitor: OverlayMonitor) -> bool:
         """Whether every broker answers with all its links up. A broker that ends instead is an error."""
@@ -158,7 +163,7 @@ class VariantRun:
         session.snapshot.publications = sum(one.publications for one in inputs)
         configs = [(one.name, self._write_driver(one)) for one in inputs]
         drivers = stack.enter_context(Drivers(configs, session.place.run_id, session.journal))
-        deadline = time.monotonic() + _CONNECT_WITHIN + _CONNECT_WITHIN_EACH * len(self._brokers)
+        deadline = time.monotonic() + self._connect_within
         while not drivers.ready:
             if time.monotonic() > deadline:
                 raise HostError(f"clients cannot connect to their brokers; see {session.place.directory}")
@@ -233,11 +238,12 @@ class VariantRun:
     ) -> None:
         """Waits until nothing has moved for a while, at most as long as the scenario says."""
         quiet, end = QuietWatch(), time.monotonic() + most
+        quiet_for = _QUIET_FOR * self.measured.time_dilation
         while time.monotonic() < end:
             self._look_after(network, drivers, faults)
             states = monitor.poll()
             quiet.look(states)
-            rested = quiet.quiet_since is not None and time.monotonic() - quiet.quiet_since >= _QUIET_FOR
+            rested = quiet.quiet_since is not None and time.monotonic() - quiet.quiet_since >= quiet_for
             if drivers.status.done and rested and (not faults.planned or self._whole(states)):
                 return
             self._session.interrupt.wait(TICK)

@@ -81,12 +81,13 @@ class SimulatedVariant:
             self._stop()
 
     def _start(self) -> None:
+        within = _START_WITHIN * self.measured.time_dilation
         try:
             self._overlay.start()
-            self._overlay.settle(_START_WITHIN)
+            self._overlay.settle(within)
         except UnsettledError:
             raise HostError(
-                f"{self._plan.name}: links do not come up within {_START_WITHIN:g} s of virtual time; "
+                f"{self._plan.name}: links do not come up within {within:g} s of virtual time; "
                 "`topology.link` says how they are: less `loss` or `delay` lets them"
             ) from None
         self._clients.open()
@@ -114,7 +115,7 @@ class SimulatedVariant:
     def _leave(self) -> None:
         self._clients.close()
         try:
-            self._overlay.settle(_STOP_WITHIN)
+            self._overlay.settle(_STOP_WITHIN * self.measured.time_dilation)
         except UnsettledError:
             self._session.log.info("brokers stopped with messages under way", variant=self._plan.name)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.logs import divide, read_piece
+from analysis.logs import bring_to_scenario_time, divide, read_piece, scenario_time
 from analysis.schema import arrow_schema
 from analysis.tables import Notification
-from broker_service.trace import TraceRecord
+from broker_service.trace import Event, TraceRecord
 
 RECORD = b'{"time":1,"node":"B1","variant":"base","event":"received"}\n'
 START = b'{"time":2,"node":"B1","variant":"base","event":"started","count":2}\n'
@@ -66,6 +66,34 @@ def test_every_line_is_read_once_however_a_file_is_divided(
         record.time for share in shares for piece in share for block in read_piece(piece) for record in block.records
     ]
     assert read == list(range(len(lengths)))
+
+
+def test_all_times_of_a_record_become_the_scenarios_and_only_those(tmp_path: Path) -> None:
+    lines = b"".join(
+        msgspec.json.encode(
+            TraceRecord(
+                time=1_000, node="B1", variant=variant, event=Event.SENT, duration=500, intended=900, queue=10,
+                count=20, bytes=30, hops=40,
+            )
+        ) + b"\n"
+        for variant in ("slow", "plain")
+    )  # fmt: skip
+    (tmp_path / "B1.jsonl").write_bytes(lines)
+    (share,) = divide([tmp_path / "B1.jsonl"], 1000)
+    slow, plain = (record for piece in share for block in read_piece(piece, {"slow": 4.0}) for record in block.records)
+    assert (slow.time, slow.duration, slow.intended) == (250, 125, 225)
+    assert (slow.queue, slow.count, slow.bytes, slow.hops) == (10, 20, 30, 40)
+    assert (plain.time, plain.duration, plain.intended) == (1_000, 500, 900)
+    bare = TraceRecord(time=8, node="B1", variant="slow", event=Event.LAG)
+    bring_to_scenario_time([bare], {"slow": 4.0})
+    assert (bare.time, bare.duration, bare.intended) == (2, None, None)
+
+
+@given(st.integers(0, 1 << 60), st.integers(0, 1 << 60), st.floats(1, 1000))
+def test_the_order_of_times_is_kept(first: int, second: int, dilation: float) -> None:
+    early, late = sorted((first, second))
+    assert scenario_time(early, dilation) <= scenario_time(late, dilation)
+    assert scenario_time(late, 1.0) == late
 
 
 def test_small_files_share_a_task(tmp_path: Path) -> None:

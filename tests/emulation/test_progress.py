@@ -57,6 +57,15 @@ def test_virtual_time_is_shown_with_its_speed_and_waits_are_the_users() -> None:
     assert snapshot.until(140.0) == "2 s"
 
 
+def test_a_slower_run_shows_both_times() -> None:
+    snapshot = running()
+    snapshot.dilation = 4.0
+    assert counters(snapshot).endswith("delivered 34,567  7.5 of 30 s of the scenario's time, 4 times slower")
+    assert snapshot.until(140.0) == "1 min 30 s"
+    snapshot.phase_end = None
+    assert counters(snapshot).endswith("delivered 34,567")
+
+
 def test_nobody_is_told_anything_where_nobody_looks() -> None:
     with NoDisplay() as shown:
         shown.refresh()

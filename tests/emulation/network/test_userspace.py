@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
+import signal
 import socket
 import threading
 import time
@@ -214,3 +216,33 @@ def assert_frames_fit(network: EmulatedNetwork, properties: LinkProperties) -> N
     mean = direction.octets / direction.frames
     assert mean <= 1514 if properties.rate else mean > 1514
     assert direction.undeliverable == 0
+
+
+def test_a_relay_that_was_stopped_knows_for_how_long(run_id: str) -> None:
+    with single(run_id, LinkProperties(delay=0.001)) as network:
+        statistics, before = network.relay_statistics(), network.punctuality()
+        assert statistics is not None
+        assert before is not None
+        os.kill(statistics.pid, signal.SIGSTOP)
+        time.sleep(0.3)
+        os.kill(statistics.pid, signal.SIGCONT)
+        await_true(lambda: _held_up(network) > before.held_up, "the relay's next tick")
+        assert 0.25 <= (_held_up(network) - before.held_up) / 1e9 <= 0.6
+
+
+def _held_up(network: EmulatedNetwork) -> int:
+    found = network.punctuality()
+    assert found is not None
+    return found.held_up
+
+
+def test_directions_that_a_fault_changes_are_not_probed_under_load(run_id: str) -> None:
+    with single(run_id, LinkProperties(delay=0.002)) as network:
+        network.cut("A", "B")
+        assert [(probe.a, probe.ok) for probe in network.probe_under_load()] == [("B", True)]
+        network.corrupt("B", "A", 0.5)
+        assert network.probe_under_load() == []
+        network.restore("A", "B")
+        network.change("A", "B", LinkProperties(delay=0.004))
+        (probe,) = network.probe_under_load()
+        assert (probe.a, probe.delay_asked, probe.ok) == ("A", 0.004, True)
