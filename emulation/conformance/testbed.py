@@ -14,7 +14,7 @@ from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation
 from emulation.conformance.model import Case
 from emulation.conformance.protocols import ConformanceProtocol
 
-LIMITS = Limits(heartbeat=0.25, reconnect_last=0.25)
+LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15)
 """Brokers and links that fail are noticed within a second, and found again as soon, so that cases are quick."""
 
 Tables = Mapping[BrokerId, Mapping[str, object]]

@@ -42,6 +42,12 @@ class HostBrokers:
         self._namespaces = {broker: network.pid(broker) for broker in names}
         runtime.start([self._launch(broker) for broker in names], self._namespaces)
 
+    @property
+    def as_started(self) -> bool:
+        """Whether all of them still live their first life, with all links."""
+        first_lives = all(incarnation == 1 for incarnation in self._incarnations.values())
+        return first_lives and len(self.expected.living) == len(self._incarnations) and not self.expected.cut
+
     def stop(self) -> None:
         """Ends them at once; their network stays."""
         self._runtime.stop(self.expected.living, 0.0)

@@ -20,8 +20,9 @@ CONNECT_WITHIN = 60.0
 SETTLE_WITHIN = 20.0
 """Seconds. A link that fails is noticed within one; starting a broker on a busy host takes several."""
 
-_LOOK_INTERVAL = 0.01
-"""Seconds between two looks at an overlay that is not settled."""
+_FIRST_LOOKS, _LATER_LOOKS = 0.005, 0.08
+"""Seconds between two looks at an overlay that is not settled: most are soon; those that wait for a failure to be
+noticed, or for a broker to start, are not worth the work of asking often."""
 _CHECK_INTERVAL = 0.2
 """Seconds between two looks whether the user wants the end, and whether all that should run still does."""
 _BARRIER = "conformance-barrier"
@@ -115,10 +116,12 @@ class HostCase:
         deadline = time.monotonic() + within
         await self._pass_barriers()
         settling = Settling(brokers.expected)
+        interval = _FIRST_LOOKS
         while not settling.look(await brokers.controls.ask(brokers.expected.living)):
             if time.monotonic() > deadline:
                 raise UnsettledError(f"not settled after {within:g} seconds: {settling.obstacle}")
-            await asyncio.sleep(_LOOK_INTERVAL)
+            await asyncio.sleep(interval)
+            interval = min(1.5 * interval, _LATER_LOOKS)
         await self._pass_barriers()
 
     async def _pass_barriers(self) -> None:

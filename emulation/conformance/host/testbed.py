@@ -1,9 +1,9 @@
 """Real brokers for cases, one overlay at a time.
 
 Starting brokers takes longer than a case. So the network stays while one case after another has the same overlay, and
-the brokers stay too while the protocol is the same and no case has made anything fail, provided that once all clients
-have left the routing tables are what they were at first: then nobody can tell them from brokers that have just
-started. Where they are not, the next case gets new brokers.
+the brokers stay too while the protocol is the same and no case has killed any of them, provided that once all clients
+have left all links work and the routing tables are what they were at first: then nobody can tell them from brokers that
+have just started. Where they are not, the next case gets new brokers.
 """
 
 from __future__ import annotations
@@ -106,16 +106,16 @@ class HostTestbed:
     @contextmanager
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[HostCase]:
         overlay, fresh = self._overlay(case, protocol)
-        usable = False
+        ended = False
         try:
             if fresh:
                 overlay.come_up()
                 self._pristine = overlay.tables()
             yield overlay
-            usable = not case.faulty
+            ended = True
         finally:
             overlay.close()
-            if not (usable and self._as_new(overlay)):
+            if not (ended and self._as_new(overlay)):
                 self._stop_brokers()
 
     def close(self) -> None:
@@ -156,6 +156,8 @@ class HostTestbed:
 
     def _as_new(self, overlay: HostCase) -> bool:
         """Whether the brokers that a case leaves behind are as good as new."""
+        if self._brokers is None or not self._brokers.as_started:
+            return False
         try:
             overlay.settle()
         except UnsettledError:
