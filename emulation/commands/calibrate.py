@@ -55,6 +55,7 @@ def _report(console: Console, measured: Measured) -> None:
         quantiles = (f"{value:.3f}" for value in np.quantile(values, _QUANTILES))
         latencies.add_row(name, f"{len(values):,}", f"{values.mean():.3f}", *quantiles)
     console.print(latencies)
+    console.print("with the work of the broker where each ends; the file keeps the two apart\n")
     work = Table("processor time, us", "", box=None, pad_edge=False)
     work.add_row("a frame, in and out", f"{calibration.frame / 1e3:.1f}")
     for kind, time in calibration.work.items():
