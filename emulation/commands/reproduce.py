@@ -37,6 +37,8 @@ from emulation.reproduction import (
 from emulation.reproduction.words import closing_lines, explanation, reported, table, violated
 from emulation.runtimes.ladder import SIMULATED
 
+_WIDTH_IN_FILES = 140
+
 Show = Callable[[Sequence[Judgement], Sequence[CellResult]], None]
 """Prints judgements and what there is to say of the runs behind them."""
 
@@ -92,8 +94,8 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
 
 
 def show_table(judged: Sequence[Judgement], found: Sequence[CellResult]) -> None:
-    """For people."""
-    console = Console(highlight=False)
+    """For people; in a file as wide as it takes, on a terminal as wide as that is."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(table(judged))
     for judgement in judged:
         if told := explanation(judgement):
