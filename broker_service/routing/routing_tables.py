@@ -51,6 +51,8 @@ class AdvertisementEntry:
     """The brokers it came through, the publisher's first, this one not included."""
     root: Home
     _advertisement: Advertisement | None = None
+    ending: bool = False
+    """Whether it was heard that the tree ends, but not along the tree yet."""
 
     @property
     def advertisement(self) -> Advertisement:

@@ -36,6 +36,10 @@ and the journey ends.
 *Ties.* When links are equally loaded (within `utilisation_margin`), the publication stays on its tree: the broadcast
 that built it was a race, so in a quiet overlay it is the fastest way. Next come shorter ways, then smaller TIDs.
 
+*Withdrawals.* An unadvertisement is broadcast, and a broker heeds the copy that comes along the tree: links keep their
+order, so no publication of another tree that has borrowed this one finds it gone before it arrives. A copy that came
+another way counts when the link towards the root is down.
+
 *Restarts.* An advertisement carries the path it took, and nobody accepts or offers one whose path leads through the
 receiver, so a broker that lost its tables cannot be hung below its own descendants. When a neighbour comes up with a
 new incarnation, it is told all advertisements that do not come through it and all subscriptions whose trees lead to it;
@@ -187,6 +191,11 @@ class TidRouter:
         return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
 
     def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        """A tree ends from its root outwards; a copy from elsewhere may have overtaken publications on the tree."""
+        row = self._advertisements.get(message.id)
+        if row is not None and row.last_hop is not None and row.last_hop != neighbour and self._is_up(row.last_hop):
+            row.ending = True
+            return []
         return self._withdraw_advertisement(message.id, neighbour)
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
@@ -308,8 +317,13 @@ class TidRouter:
         return actions + self._renew(neighbour, [row.tid for row in rows if row.last_hop == neighbour])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        """Nothing to change: dynamic routing sees the link's status, and the neighbour may come back as it was."""
-        return []
+        """Trees whose end was heard of elsewhere end now. Nothing else changes: dynamic routing sees the link's status,
+        and the neighbour may come back as it was."""
+        ending = [row.tid for row in self._advertisements if row.ending and row.last_hop == neighbour]
+        return [action for tid in ending for action in self._withdraw_advertisement(tid, None)]
+
+    def _is_up(self, neighbour: BrokerId) -> bool:
+        return self._context.link_status[neighbour].up
 
     def timer(self, name: str) -> Actions:
         neighbour = name.removeprefix(RECONCILE)

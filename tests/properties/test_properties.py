@@ -16,40 +16,40 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow,
 
 
 @pytest.mark.parametrize("protocol", checks.BOTH)
-@settings(unhurried, max_examples=200)
+@settings(unhurried, max_examples=120)
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
     checks.delivered_exactly_once(case, protocol)
 
 
-@settings(unhurried, max_examples=150)
+@settings(unhurried, max_examples=90)
 @given(case=cases())
 def test_no_broker_receives_a_publication_twice_under_fixed_routing(case: Case) -> None:
     checks.no_broker_receives_twice(case, checks.FIXED)
 
 
-@settings(unhurried, max_examples=150)
+@settings(unhurried, max_examples=90)
 @given(case=cases(settled=True))
 def test_the_same_are_notified_with_and_without_tid_changes(case: Case) -> None:
     checks.tid_changes_notify_the_same(case, checks.DYNAMIC)
 
 
 @pytest.mark.parametrize("protocol", checks.BOTH)
-@settings(unhurried, max_examples=150)
+@settings(unhurried, max_examples=90)
 @given(case=cases(withdrawn=True))
 def test_tables_are_empty_when_everything_is_withdrawn(protocol: str, case: Case) -> None:
     checks.nothing_remains(case, protocol)
 
 
 @pytest.mark.parametrize("protocol", checks.BOTH)
-@settings(unhurried, max_examples=150)
+@settings(unhurried, max_examples=90)
 @given(case=cases())
 def test_no_message_lives_for_ever(protocol: str, case: Case) -> None:
     checks.nothing_lives_for_ever(case, protocol)
 
 
 @pytest.mark.parametrize("protocol", checks.BOTH)
-@settings(unhurried, max_examples=100)
+@settings(unhurried, max_examples=60)
 @given(case=cases_with_crashes())
 def test_exactly_once_again_when_a_broker_has_come_back(protocol: str, case: Case) -> None:
     checks.delivered_exactly_once(case, protocol)
