@@ -45,9 +45,9 @@ def test_relation(relation: Relation) -> None:
 
 
 @pytest.mark.container
-@pytest.mark.parametrize("runtime", ["process", "container"])
-def test_on_real_brokers(runtime: str) -> None:
-    trials = in_company(select(CASES, ON_REAL_BROKERS).trials)
+@pytest.mark.parametrize(("runtime", "protocols"), [("process", ["tid-fixed"]), ("container", ["tid-dynamic"])])
+def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
+    trials = in_company(select(CASES, ON_REAL_BROKERS, protocols).trials)
     assert {step.op for trial in trials for step in trial.case.steps} == OPS
     with Interrupt() as interrupt, host_testbed(runtime, interrupt, print) as testbed:
         results = [run_case(trial.case, trial.protocol, testbed) for trial in trials]
