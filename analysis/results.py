@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -12,6 +13,7 @@ from typing import Generic, Self, TypeVar
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.json import ParseOptions, ReadOptions, read_json
 
 from analysis.errors import RunDirectoryError
 from analysis.schema import arrow_schema
@@ -26,7 +28,8 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 def write_table(rows: Sequence[_Row], results: Path, row: type[_Row]) -> None:
     """Replaces `results/<name>.parquet` in one step."""
     with _replaced(results / _file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
-        writer.write_table(_arrow_table(rows, row))
+        if rows:
+            writer.write_table(_arrow_table(rows, row))
 
 
 def read_table(results: Path, row: type[_Row]) -> list[_Row]:
@@ -36,7 +39,8 @@ def read_table(results: Path, row: type[_Row]) -> list[_Row]:
     """
     file = results / _file(row)
     try:
-        table = pq.read_table(file)
+        with pq.ParquetFile(file) as opened:
+            table = opened.read()
     except FileNotFoundError:
         raise RunDirectoryError(f"{file}: no such table; `brokerlab analyze {results.parent}` makes it") from None
     except (OSError, pa.ArrowException) as error:
@@ -102,11 +106,12 @@ def _replaced(target: Path) -> Iterator[Path]:
 
 
 def _arrow_table(rows: Sequence[_Row], row: type[_Row]) -> pa.Table:
+    """Of at least one row. By way of JSON: to take lists, Arrow would load pandas wherever that is installed."""
     schema = arrow_schema(row)
-    columns = [[getattr(each, name) for each in rows] for name in schema.names]
-    return pa.Table.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
-    )
+    lines = msgspec.json.Encoder().encode_lines(rows)
+    whole = ReadOptions(use_threads=False, block_size=len(lines))
+    read = read_json(BytesIO(lines), read_options=whole, parse_options=ParseOptions(explicit_schema=schema))
+    return pa.Table.from_arrays(read.columns, schema=schema)  # which knows what is never null
 
 
 def _part(directory: Path, row: type[msgspec.Struct], number: int) -> Path:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -141,3 +144,25 @@ def test_what_goes_wrong_in_a_worker_is_told(spark: SparkSession, tmp_path: Path
     for engine in (PlainEngine(), RunningSpark(spark)):
         with pytest.raises(RunDirectoryError, match="no log holds a single record"):
             analyze(directory, engine)
+
+
+def test_plain_python_is_plain(tmp_path: Path) -> None:
+    directory = write_run(tmp_path / "run", [joined("base").publish().notify()])
+    script = """
+import sys
+from pathlib import Path
+from analysis.engines import PlainEngine
+from analysis.report import build_report
+from analysis.run import analyze
+analyze(Path(sys.argv[1]), PlainEngine())
+build_report(Path(sys.argv[1]))
+print([name for name in ("pyspark", "pandas") if name in sys.modules])
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(directory)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": "", "JAVA_HOME": ""},
+    )
+    assert (run.stdout, run.stderr) == ("[]\n", "")
