@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,13 +13,16 @@ import msgspec
 
 from broker_service.trace import Event
 
-_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT))
+_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT, Event.HEALED))
 _LOOKED_FOR = re.compile(f'"event":"({_EVENTS})"'.encode())
 _HEAD = 200
 """Bytes of a line, at most, before its event; the same letters further on belong to something else."""
 CLOCK_TOLERANCE = 2.0
 """Seconds that a node may begin before, or end after, what the emulator takes for its variant's time."""
+LAG_INTERVAL = 1.5
+"""Seconds that a record of lag looks back, at most."""
 _SECOND = 1_000_000_000
+_OUTAGES = frozenset({Event.FAULT, Event.HEALED})
 _KILL = "kill"
 """What a fault is called that ends a node with a signal it cannot answer."""
 
@@ -55,7 +58,7 @@ class LogFindings:
     """Of one variant. Times in seconds, as they passed."""
 
     lag: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Per node, the worst lateness of its event loop in each second of the run phase."""
+    """Per node, the worst lateness of its event loop in each second of the run phase, faults on the node left out."""
     lateness: list[float] = field(default_factory=list)
     """Per publication of the run phase, how much after its intended time it was handed over."""
     lost: dict[str, int] = field(default_factory=dict)
@@ -82,6 +85,8 @@ class LogFindings:
 def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindings]:
     """Reads logs once, for all variants."""
     findings = {variant: LogFindings() for variant in spans}
+    lags: list[_Record] = []
+    afflicted: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
     decoder = msgspec.json.Decoder(_Record)
     for path in files:
         for line in _lines_looked_for(path):
@@ -91,8 +96,18 @@ def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindi
                 for found in findings.values():
                     found.torn += 1
                 continue
-            if record.variant in findings:
-                _note(findings[record.variant], record, spans[record.variant])
+            if record.variant not in findings:
+                continue
+            if record.event == Event.LAG:
+                lags.append(record)
+            elif record.event in _OUTAGES:
+                # A fault takes effect at some time before it is logged, at the earliest `duration` before.
+                broken = record.event == Event.FAULT
+                afflicted[record.variant, record.peer].append((record.time - record.duration * broken, broken))
+            _note(findings[record.variant], record, spans[record.variant])
+    for record in lags:
+        if not _afflicted(record.time, afflicted.get((record.variant, record.node), ())):
+            _note_lag(findings[record.variant], record, spans[record.variant])
     kills = sum(found.killed.total() for found in findings.values())
     for found in findings.values():
         found.torn = max(0, found.torn - kills)
@@ -126,12 +141,27 @@ def _note(found: LogFindings, record: _Record, span: Span) -> None:
                 found.lost[record.node] = found.lost.get(record.node, 0) + record.count
         case Event.FAULT if record.text == _KILL:
             found.killed[record.peer] += 1
-        case Event.LAG if in_run:
-            found.lag[record.node].append(lag := record.duration / _SECOND)
-            found.worst_lag[second] = max(lag, found.worst_lag.get(second, 0.0))
         case Event.PUBLISH if record.intended is not None and in_run:
             found.lateness.append(late := (record.time - record.intended) / _SECOND)
             found.worst_lateness[second] = max(late, found.worst_lateness.get(second, 0.0))
+
+
+def _note_lag(found: LogFindings, record: _Record, span: Span) -> None:
+    if span.run_begin <= record.time <= span.run_end:
+        second = (record.time - span.run_begin) // _SECOND
+        found.lag[record.node].append(lag := record.duration / _SECOND)
+        found.worst_lag[second] = max(lag, found.worst_lag.get(second, 0.0))
+
+
+def _afflicted(time: int, changes: Sequence[tuple[int, bool]]) -> bool:
+    """Whether a node that was broken and healed at these times was broken since shortly before."""
+    broken = False
+    since = 0
+    for at, breaks in sorted(changes):
+        if at > time:
+            break
+        broken, since = breaks, at
+    return broken or (bool(changes) and 0 <= time - since <= LAG_INTERVAL * _SECOND and since > 0)
 
 
 def _note_clock(found: LogFindings, record: _Record, span: Span) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self
@@ -61,6 +62,8 @@ class EmulatedNetwork:
             self._properties |= {(link.a, link.b): link.forward, (link.b, link.a): link.backward}
         self._cut: set[tuple[BrokerId, BrokerId]] = set()
         self._damaging: set[tuple[BrokerId, BrokerId]] = set()
+        self._changes: Counter[tuple[BrokerId, BrokerId]] = Counter()
+        """How often each direction was cut, restored or altered."""
         self._nodes: dict[BrokerId, Node] = {}
         self._links: dict[tuple[BrokerId, BrokerId], PlainLink] = {}
         self._relay: RelayProcess | None = None
@@ -132,18 +135,21 @@ class EmulatedNetwork:
 
     def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None:
         """Give what `source` sends to `target` from now on other properties; what is under way keeps its own."""
+        self._changes[source, target] += 1
         link, side = self._direction(source, target)
         link.change(side, properties)
         self._properties[source, target] = properties
 
     def cut(self, source: BrokerId, target: BrokerId) -> None:
         """Drop what `source` sends to `target` from now on; what is under way still arrives. Not the way back."""
+        self._changes[source, target] += 1
         link, side = self._direction(source, target)
         self._cut.add((source, target))
         link.cut(side)
 
     def restore(self, source: BrokerId, target: BrokerId) -> None:
         """Undo `cut`."""
+        self._changes[source, target] += 1
         link, side = self._direction(source, target)
         link.restore(side)
         self._cut.discard((source, target))
@@ -153,6 +159,7 @@ class EmulatedNetwork:
 
         The receiver's checksums find the damage out, and TCP sends again: a corrupted frame is a lost one that arrives.
         """
+        self._changes[source, target] += 1
         link, side = self._direction(source, target)
         (self._damaging.add if share else self._damaging.discard)((source, target))
         link.corrupt(side, share)
@@ -169,9 +176,12 @@ class EmulatedNetwork:
 
         Directions that are cut or changed meanwhile, which only faults do, have none: nobody could say what is right.
         """
-        routes = [route for route in self._routes(links) if self._is_still(route)]
+        changes = self._changes.copy()
+        unsound = self._cut | self._damaging
+        routes = [route for route in self._routes(links) if route.ends not in unsound]
         probes = probe_under_load(routes) if routes else []
-        return [probe for route, probe in zip(routes, probes, strict=True) if self._is_still(route)]
+        pairs = zip(routes, probes, strict=True)
+        return [probe for route, probe in pairs if self._changes[route.ends] == changes[route.ends]]
 
     def relay_statistics(self) -> RelayStatistics | None:
         """What the relay has carried so far; None where there is none."""
@@ -190,11 +200,6 @@ class EmulatedNetwork:
             if ends in self._links:
                 return self._links[ends], side
         raise NetworkError(f"there is no link between {source} and {target}")
-
-    def _is_still(self, route: Route) -> bool:
-        """Whether the direction carries frames, and has the properties that it had when the route was made."""
-        ends = (route.source, route.target)
-        return ends not in self._cut | self._damaging and self._properties[ends] == route.properties
 
     def _routes(self, links: Iterable[Link] | None) -> list[Route]:
         wanted = self._links if links is None else [(link.a, link.b) for link in links]

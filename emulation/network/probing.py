@@ -65,6 +65,10 @@ class Route:
     """Bytes that pass before the rate slows anything."""
 
     @property
+    def ends(self) -> tuple[BrokerId, BrokerId]:
+        return self.source, self.target
+
+    @property
     def expected_delay(self) -> float:
         """Median one-way delay of a small packet with nothing before it, in seconds."""
         properties = self.properties

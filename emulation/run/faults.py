@@ -16,7 +16,6 @@ from emulation.plan import VariantPlan
 from emulation.run.drivers import DriverStatus
 from emulation.run.session import HostSession
 from emulation.runtimes.interface import Launch
-from topology import Link
 
 
 class VariantFaults:
@@ -59,12 +58,6 @@ class VariantFaults:
     def in_effect(self) -> bool:
         """Whether anything is wrong at present."""
         return self._campaign.in_effect
-
-    @property
-    def sound_links(self) -> list[Link]:
-        """Links that no fault hits, whose properties therefore hold at all times."""
-        hit = self._schedule.links
-        return [link for link in self._plan.overlay.links if frozenset((link.a, link.b)) not in hit]
 
     def wait(self, seconds: float) -> None:
         """Until then, or until the next fault is due. Raises `Interrupted` when the user wants the end."""

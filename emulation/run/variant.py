@@ -215,7 +215,7 @@ class VariantRun:
         quota = self._plan.resources.cpu
         pids = [process.pid for broker, process in self._watched.items() if broker not in faults.hit]
         observer = LoadObserver(
-            network, faults.sound_links, self._session.place.run_id,
+            network, self._plan.overlay.links, self._session.place.run_id,
             seconds=end - time.monotonic(), dilation=self.measured.time_dilation,
         )  # fmt: skip
         periods = count_periods(pids)

@@ -97,3 +97,20 @@ def test_a_log_without_an_end_is_one_unless_a_fault_killed_the_node(tmp_path: Pa
     found = scan([log], {"fixed": RUN})["fixed"]
     assert found.unended == ["B3"]
     assert found.torn == 0
+
+
+def test_a_node_that_a_fault_holds_up_is_not_late(tmp_path: Path) -> None:
+    """Paused from 12.3 s, as logged at 12.5 s, to 14.2 s: what its lag says of that time is the fault's."""
+    broker, faults = tmp_path / "B1.jsonl", tmp_path / "emulator.jsonl"
+    milliseconds = (11_900, 12_400, 14_900, 15_900)
+    broker.write_bytes(
+        b"".join(line("B1", Event.LAG, at * 1_000_000, duration=number) for number, at in enumerate(milliseconds, 1))
+        + line("B2", Event.LAG, 13 * SECOND, duration=SECOND)
+    )
+    faults.write_bytes(
+        line("emulator", Event.FAULT, 12_500_000_000, text="pause", peer="B1", duration=200_000_000)
+        + line("emulator", Event.HEALED, 14_200_000_000, text="resume", peer="B1")
+    )
+    found = scan([broker, faults], {"fixed": RUN})["fixed"]
+    assert found.lag == {"B1": [1e-9, 4e-9], "B2": [1.0]}
+    assert found.worst_lag == {1: 1e-9, 3: 1.0, 5: 4e-9}
