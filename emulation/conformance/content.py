@@ -26,10 +26,7 @@ def encode(op: str, text: str) -> bytes:
             return encode_predicates(parse_subscription(text).predicates)
         case "publish":
             return encode_publication(parse_publication(text))
-        case "composite":
-            parse_composite(text)
-            raise NotImplementedError("no protocol takes composite subscriptions yet")
-    raise ValueError(f"{op} has no text")
+    raise ValueError(f"{op} has no content that brokers take")
 
 
 @lru_cache(_KEPT)
