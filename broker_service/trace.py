@@ -60,12 +60,15 @@ class Event(enum.StrEnum):
     """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
 
     FAULT = "fault"
-    """A fault took effect, between `time - duration` and `time`. text: its kind (kill, link_down, ...).
+    """A fault took effect, between `time` and `time + duration`. text: its kind (kill, link_down, ...).
 
     peer: the broker, `A-B` for a link, `A->B` for one direction of it.
     """
     HEALED = "healed"
-    """It was healed. text: how (restart, link_up, ...); peer: as in `fault`. The node is whoever injects faults."""
+    """It was healed, between `time - duration` and `time`. text: how (restart, link_up, ...); peer: as in `fault`.
+
+    The node of both is whoever injects faults.
+    """
 
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):

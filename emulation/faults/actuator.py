@@ -1,7 +1,7 @@
 """From actions to deeds: the contract of whoever acts on brokers and links, and the log of what was done.
 
-`fault` and `healed` records are written when the deed is done; `duration` is how long it took, so that the fault took
-effect between `time - duration` and `time`.
+Records are written when the deed is done, and say how long it took. A `fault` has the time at which the deed began, a
+`healed` that at which it was done, so that all that a fault can have spoilt lies between the two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from broker_service.service_time import ServiceTime
-from broker_service.trace import Event, Recorder
+from broker_service.trace import Event, Trace, TraceRecord
 from emulation.faults.conditions import Kind, Way
 from emulation.faults.injector import Action
 from topology import BrokerId, LinkProperties
@@ -50,9 +50,7 @@ class Actuator(Protocol):
     def corrupt(self, way: Way, share: float) -> None: ...
 
 
-def perform(
-    actions: Iterable[Action], actuator: Actuator, recorder: Recorder, clock: Callable[[], int]
-) -> Iterator[Action]:
+def perform(actions: Iterable[Action], actuator: Actuator, trace: Trace, clock: Callable[[], int]) -> Iterator[Action]:
     """Does one action after another and writes it down; yields each when it is done.
 
     Both directions of one link, when the same happens to them, are one record.
@@ -61,11 +59,17 @@ def perform(
         begin = clock()
         for action in group:
             carry_out(action, actuator)
-        recorder.note(
-            Event.HEALED if group[0].heals else Event.FAULT,
-            peer=_peer(group),
-            text=group[0].kind.value,
-            duration=clock() - begin,
+        end, heals = clock(), group[0].heals
+        trace.write(
+            TraceRecord(
+                time=end if heals else begin,
+                node=trace.node,
+                variant=trace.variant,
+                event=Event.HEALED if heals else Event.FAULT,
+                peer=_peer(group),
+                text=group[0].kind.value,
+                duration=end - begin,
+            )
         )
         yield from group
 

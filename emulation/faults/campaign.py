@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from broker_service.trace import Recorder, Trace
+from broker_service.trace import Trace
 from emulation.faults.actuator import Actuator, perform
 from emulation.faults.injector import Action, FaultInjector
 from emulation.faults.planning import Schedule
@@ -23,7 +23,7 @@ class FaultCampaign:
     ) -> None:
         self._injector = FaultInjector(schedule, overlay)
         self._actuator = actuator
-        self._recorder = Recorder(trace, clock)
+        self._trace = trace
         self._clock = clock
         self._start = 0
 
@@ -56,4 +56,4 @@ class FaultCampaign:
         return self._perform(self._injector.heal())
 
     def _perform(self, actions: Iterable[Action]) -> list[Action]:
-        return list(perform(actions, self._actuator, self._recorder, self._clock))
+        return list(perform(actions, self._actuator, self._trace, self._clock))
