@@ -25,6 +25,8 @@ _PROBE_AFTER = 0.35
 """Share of the run phase after which links are probed for the first time, unless `PROBE_INTERVAL` comes earlier."""
 PROBE_INTERVAL = 5.0
 """Seconds from the begin of one round of probes to the next."""
+ROUND_TAKES = 2.5
+"""Seconds that a round of probes may take. None is begun, after the first, that could outlast the run phase."""
 LINKS_AT_ONCE = 20
 """Links probed in a round: probing all of a large overlay at once would be a load of its own. Rounds take links in
 turn, so that all have been probed when the run phase is long enough."""
@@ -80,6 +82,7 @@ class LoadObserver:
         self._probe_after = min(seconds * _PROBE_AFTER, PROBE_INTERVAL)
         self._dilation = dilation
         self._begin = time.monotonic()
+        self._last_round = seconds - ROUND_TAKES
         self._looks: list[_Look] = []
         self._checks: list[LinkCheck] = []
         self._failure: NetworkError | None = None
@@ -169,5 +172,7 @@ class LoadObserver:
                 probes = self._network.probe_under_load(links)
                 self._checks += link_checks(probes, "during", self._dilation, (begin - self._begin) / self._dilation)
                 due = begin + PROBE_INTERVAL
+                if due - self._begin > self._last_round:
+                    return
         except NetworkError as error:
             self._failure = error
