@@ -72,7 +72,6 @@ class VariantRun:
                 self._join(network, monitor, drivers, faults, begin + timeline.join)
             with session.phase(self.record, "run", timeline.run, "publishers publish"):
                 self._run(network, drivers, faults, begin + timeline.join + timeline.run)
-                faults.heal()
             with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
                 self._drain(network, monitor, drivers, faults, timeline.drain)
             self._when_over()
@@ -211,7 +210,7 @@ class VariantRun:
             )
 
     def _run(self, network: EmulatedNetwork, drivers: Drivers, faults: VariantFaults, end: float) -> None:
-        """Observes host and links while the publishers publish."""
+        """Observes host and links while the publishers publish, and heals in the end what is broken."""
         quota = self._plan.resources.cpu
         pids = [process.pid for broker, process in self._watched.items() if broker not in faults.hit]
         observer = LoadObserver(
@@ -223,6 +222,7 @@ class VariantRun:
             while time.monotonic() < end:
                 self._look_after(network, drivers, faults)
                 faults.wait(min(TICK, max(0.0, end - time.monotonic())))
+            faults.heal()
         observer.report(self.measured)
         if quota is not None:
             self.measured.throttling = throttling(quota, periods, count_periods(pids))
