@@ -55,6 +55,8 @@ def comparison_sentence(comparison: Comparison) -> str:
     difference = comparison.relative_difference
     if difference is None:
         return "The two variants delivered no notification in common, so their delays cannot be compared."
+    if difference == 0 and comparison.interval in (None, (0.0, 0.0)):
+        return f"Over the same {comparison.pairs:,} notifications, both variants have the very same delays."
     direction = "shorter" if difference < 0 else "longer"
     sentence = (
         f"Over the same {comparison.pairs:,} notifications, the mean delay with {comparison.variant} is "
