@@ -195,9 +195,12 @@ class VariantRun:
         session, quiet = self._session, QuietWatch()
         while (left := end - time.monotonic()) > 0:
             settled = quiet.quiet_since is not None
-            # A paused broker does not answer, and the faults to come do not wait for it.
-            if not faults.in_effect and quiet.look(monitor.poll()) and not settled:
-                session.doing("all subscriptions are in place, nothing moves")
+            if not faults.in_effect:  # a paused broker does not answer, and the faults to come do not wait for it
+                states = monitor.poll()
+                if time.monotonic() >= end:
+                    break  # what moved may be the first publications
+                if quiet.look(states) and not settled:
+                    session.doing("all subscriptions are in place, nothing moves")
             self._look_after(network, drivers, faults)
             # Closer looks towards the end: whatever moved since the one before counts as not settled.
             faults.wait(min(TICK, max(_SHORTEST_TICK, left / 3), max(0.0, end - time.monotonic())))
