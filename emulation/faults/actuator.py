@@ -74,6 +74,11 @@ def perform(actions: Iterable[Action], actuator: Actuator, trace: Trace, clock: 
         yield from group
 
 
+def described(actions: Iterable[Action]) -> list[str]:
+    """What was done, for people, as the log has it: `kill B7`, `link_down B1-B2`."""
+    return [f"{group[0].kind} {_peer(group)}" for group in _grouped(actions)]
+
+
 def carry_out(action: Action, actuator: Actuator) -> None:
     """Does one action."""
     if isinstance(action.target, Way):

@@ -9,6 +9,7 @@ from typing import Self
 
 from broker_service.trace_writer import FileTrace, NullTrace
 from emulation.faults import Action, Counts, FaultCampaign
+from emulation.faults.actuator import described
 from emulation.faults.campaign import NODE
 from emulation.faults.host import HostActuator
 from emulation.network import EmulatedNetwork
@@ -16,6 +17,9 @@ from emulation.plan import VariantPlan
 from emulation.run.drivers import DriverStatus
 from emulation.run.session import HostSession
 from emulation.runtimes.interface import Launch
+
+_SHOWN = 4
+"""Faults told in one line."""
 
 
 class VariantFaults:
@@ -77,7 +81,10 @@ class VariantFaults:
         self._note(self._campaign.heal())
 
     def _note(self, actions: list[Action]) -> None:
-        for action in actions:
-            self._session.log.info("fault", variant=self._plan.name, what=str(action), heals=action.heals)
-        if actions:
-            self._trace.flush()
+        if not actions:
+            return
+        self._trace.flush()
+        done = described(actions)
+        more = f" and {len(done) - _SHOWN} more" if len(done) > _SHOWN else ""
+        self._session.log.info("faults", variant=self._plan.name, done=", ".join(done))
+        self._session.say(f"{self._plan.name}: {', '.join(done[:_SHOWN])}{more}")

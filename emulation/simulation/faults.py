@@ -6,6 +6,7 @@ from broker_service.trace import Trace
 from emulation.clients import Counts
 from emulation.faults import Action, FaultCampaign, Schedule
 from emulation.faults import Counts as FaultCounts
+from emulation.faults.actuator import described
 from emulation.faults.simulated import SimulatedActuator
 from emulation.run.session import Session
 from emulation.simulation.links import NANOSECONDS
@@ -53,7 +54,6 @@ class SimulatedFaults:
         self._note(self._campaign.heal())
 
     def _note(self, actions: list[Action]) -> None:
-        for action in actions:
-            self._session.log.info("fault", what=str(action), heals=action.heals)
         if actions:
+            self._session.log.info("faults", done=", ".join(described(actions)))
             self._session.snapshot.brokers_up = len(self._overlay.brokers)

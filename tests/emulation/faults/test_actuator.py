@@ -9,6 +9,7 @@ import pytest
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Event, TraceRecord
 from emulation.faults import Action, Kind, Way, perform
+from emulation.faults.actuator import described
 from topology import LinkProperties
 
 AB, BA, BC = Way("B1", "B2"), Way("B2", "B1"), Way("B2", "B3")
@@ -94,6 +95,11 @@ def test_both_directions_of_a_link_are_one_record() -> None:
         ("healed", "link_up", "B1->B2"), ("healed", "recover", "B2->B1"),
     ]  # fmt: skip
     assert deeds.records[0].duration == 2_000_000_000
+
+
+def test_actions_in_words() -> None:
+    cut = [Action(Kind.LINK_DOWN, False, way) for way in (AB, BA, BC)]
+    assert described([Action(Kind.KILL, False, "B7"), *cut]) == ["kill B7", "link_down B1-B2", "link_down B2->B3"]
 
 
 def test_what_fails_is_not_written_down() -> None:
