@@ -19,12 +19,13 @@ A publication is under way from its publishing until `SETTLE_SECONDS` after anyt
 the oracle listens to brokers, and only to be lenient with a publication that stood in a queue for long: a withdrawal or
 an outage meets it there.
 
-An outage lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
+A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
-`SETTLE_SECONDS` more. A fault that is never healed lasts to the end. The same goes for the session of a driver with a
-broker, from `link_down` to `link_up`, as far as clients of that session are concerned. Operations that an outage meets
-in flight settle when it is over. Faults that only slow brokers down (slow, throttle, clock_jump) delay operations, too,
-but excuse no loss.
+`SETTLE_SECONDS` more. One that is never healed lasts to the end. Operations that a fault meets in flight settle when it
+is over. An outage, which excuses losses, is only what takes messages with it: a broker that ends (kill, stop) and, as
+far as its clients are concerned, a broken session of a driver with a broker, from `link_down` to `link_up`. All other
+faults (pause, slow, throttle, clock_jump, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is
+not known excuses all (`analysis.outages.FAULT_RULES`, by docs/guarantees.md).
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is
 counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID
@@ -80,7 +81,7 @@ class History:
     outages: Stretches = NONE
     """In which publications may be lost."""
     unsettled: Stretches = NONE
-    """In which operations may take longer to settle: outages and slowdowns."""
+    """In which operations may take longer to settle: faults of every kind."""
     session_outages: Mapping[tuple[str, str | None], Stretches] = field(default_factory=dict)
     """By driver and broker."""
 

@@ -7,28 +7,48 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from analysis.reading import Outage
 
 FOREVER = 1 << 62
 """Later than any time in a log."""
 
-_HEALED_BY = {
-    "kill": "restart",
-    "stop": "restart",
-    "pause": "resume",
-    "link_down": "link_up",
-    "degrade": "recover",
-    "corrupt": "clean",
-    "slow": "full_speed",
-    "throttle": "unthrottle",
-    "clock_jump": "clock_steady",
+
+class FaultRule(NamedTuple):
+    """What ends faults of a kind, and what they excuse."""
+
+    healed_by: str
+    """Several kinds may strike the same broker or link at a time."""
+    excuses_loss: bool
+    """Whether publications under way may be lost. Operations in flight settle when it is over under every kind."""
+
+
+FAULT_RULES: Mapping[str, FaultRule] = {
+    "kill": FaultRule("restart", excuses_loss=True),
+    "stop": FaultRule("restart", excuses_loss=True),
+    "pause": FaultRule("resume", excuses_loss=False),
+    "slow": FaultRule("full_speed", excuses_loss=False),
+    "throttle": FaultRule("unthrottle", excuses_loss=False),
+    "clock_jump": FaultRule("clock_steady", excuses_loss=False),
+    "link_down": FaultRule("link_up", excuses_loss=False),
+    "degrade": FaultRule("recover", excuses_loss=False),
+    "corrupt": FaultRule("clean", excuses_loss=False),
 }
-"""What ends a fault of a kind, where several may strike the same broker or link at a time."""
-SLOWDOWNS = frozenset({"slow", "throttle", "clock_jump"})
-"""Faults under which nothing may be lost, though all takes longer."""
+"""By kind, as docs/guarantees.md promises. A partition and a link that flaps are links that are down."""
+UNKNOWN_FAULT = FaultRule("", excuses_loss=True)
+"""Any repair of the same broker or link ends it."""
+
+
+def rule_of(kind: str) -> FaultRule:
+    return FAULT_RULES.get(kind, UNKNOWN_FAULT)
+
+
+def excusing(faults: Iterable[Outage]) -> list[Outage]:
+    """Those under which publications may be lost, and all repairs."""
+    return [one for one in faults if not one.broken or rule_of(one.kind).excuses_loss]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +86,42 @@ class Stretches:
 NONE = Stretches()
 
 
-def stretches(outages: Iterable[Outage], lingering: int, brokers: Container[str] = ()) -> Stretches:
-    """From each break to the repair of the same thing and so many nanoseconds on; for ever where it never is.
+@dataclass(frozen=True, slots=True, order=True)
+class Break:
+    """From when one thing was broken in one way until it was repaired."""
 
-    `brokers` tells the name of a broker from that of a link.
-    """
-    broken: dict[tuple[str, str], int] = {}
-    found: list[tuple[int, int]] = []
+    begin: int
+    kind: str
+    """Of the fault; empty for sessions."""
+    what: str
+    """As it was logged: one record of a link breaks both directions, which may be repaired one by one."""
+    end: int
+    """`FOREVER` where it never was."""
+
+
+def breaks(outages: Iterable[Outage], brokers: Container[str] = ()) -> list[Break]:
+    """Each break with its repair, in order. `brokers` tells the name of a broker from that of a link."""
+    broken: dict[tuple[str, str], Outage] = {}
+    found: list[Break] = []
     for outage in sorted(outages):
         for thing in _things(outage.what, brokers):
             if outage.broken:
-                broken.setdefault((thing, _HEALED_BY.get(outage.kind, "")), outage.at.time)
+                broken.setdefault((thing, rule_of(outage.kind).healed_by), outage)
             else:
                 healed = [key for key in broken if key[0] == thing and key[1] in (outage.kind, "")]
-                found += [(broken.pop(key), outage.at.time + lingering) for key in healed]
-    return Stretches.of([*found, *((start, FOREVER) for start in broken.values())])
+                found += [_break(broken.pop(key), outage.at.time) for key in healed]
+    return sorted([*found, *(_break(outage, FOREVER) for outage in broken.values())])
+
+
+def _break(outage: Outage, end: int) -> Break:
+    return Break(outage.at.time, outage.kind, outage.what, end)
+
+
+def stretches(outages: Iterable[Outage], lingering: int, brokers: Container[str] = ()) -> Stretches:
+    """From each break to the repair of the same thing and so many nanoseconds on; for ever where it never is."""
+    return Stretches.of(
+        (one.begin, one.end if one.end == FOREVER else one.end + lingering) for one in breaks(outages, brokers)
+    )
 
 
 def _things(what: str, brokers: Container[str]) -> list[str]:

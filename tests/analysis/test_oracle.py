@@ -221,7 +221,40 @@ CASES = [
         0,
     ),
     Case(joined("healed by something else").fault(105).heal(110, "resume").publish(at=120), ["correct"], 0, 0),
-    Case(joined("slow, not broken").fault(105, "slow").publish(), ["lost"], 1, 0, {"lost": 1}),
+    Case(joined("stopped").fault(105, "stop").publish(), ["correct"], 0, 0, {"excused": 1}),
+    *(
+        Case(joined(f"{kind} {what}, no excuse").fault(105, kind, what).publish(), ["lost"], 1, 0, {"lost": 1})
+        for kind, what in (
+            ("pause", "B2"),
+            ("slow", "B2"),
+            ("throttle", "B2"),
+            ("clock_jump", "B2"),
+            ("link_down", "B1-B2"),
+            ("link_down", "B1->B2"),
+            ("degrade", "B1-B2"),
+            ("corrupt", "B2-B3"),
+        )
+    ),
+    Case(joined("killed while paused").fault(105, "pause").fault(106).publish(), ["correct"], 0, 0),
+    Case(
+        joined("restarted, still paused").fault(105, "pause").fault(106).heal(107).publish(at=116),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(joined("of an unknown kind").fault(105, "meteorite").publish(), ["correct"], 0, 0),
+    Case(joined("rebuilt").fault(105, "meteorite").heal(106, "resume").publish(at=120), ["lost"], 1, 0, {"lost": 1}),
+    Case(
+        History("subscribed behind a dead link")
+        .advertise()
+        .fault(105, "link_down", "B1-B2")
+        .subscribe(at=106)
+        .publish(at=115),
+        ["correct"],
+        0,
+        0,
+    ),
     Case(
         joined("unsubscribed during a fault").fault(105).unsubscribe(106).heal(110).publish(at=115).notify(at=115.1),
         ["correct"],

@@ -3,8 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.outages import FOREVER, Stretches, stretches
+from analysis.outages import FAULT_RULES, FOREVER, Break, Stretches, breaks, stretches
 from analysis.reading import Outage, Place
+from emulation.faults import conditions
 
 times = st.integers(0, 30)
 pairs = st.lists(st.tuples(times, times).map(lambda pair: (min(pair), max(pair))), max_size=6)
@@ -61,3 +62,27 @@ def test_a_link_is_whole_when_both_directions_are() -> None:
 def test_a_fault_of_an_unknown_kind_is_ended_by_any_repair_of_the_same_thing() -> None:
     events = [outage(10, "B2", "meteorite", True), outage(20, "B2", "rebuilt", False)]
     assert stretches(events, 5, BROKERS) == Stretches.of([(10, 25)])
+
+
+def test_every_kind_that_can_be_asked_for_has_a_rule() -> None:
+    healed_by = {"kill": "restart", "stop": "restart"}
+    for condition in (*conditions.OF_BROKERS, *conditions.OF_LINKS):
+        if condition is not conditions.Down:
+            healed_by[getattr(condition, "begins_by")] = condition.heals_by  # noqa: B009 - the others have it
+    assert {kind: rule.healed_by for kind, rule in FAULT_RULES.items()} == healed_by
+    assert {kind for kind, rule in FAULT_RULES.items() if rule.excuses_loss} == {"kill", "stop"}
+
+
+def test_breaks_tell_what_was_broken_in_which_way() -> None:
+    events = [
+        outage(10, "B1-B-3", "degrade", True),
+        outage(12, "B1-B-3", "link_down", True),
+        outage(13, "B-3->B1", "link_up", False),
+        outage(14, "B1->B-3", "link_up", False),
+    ]
+    assert breaks(events, BROKERS) == [
+        Break(10, "degrade", "B1-B-3", FOREVER),
+        Break(10, "degrade", "B1-B-3", FOREVER),
+        Break(12, "link_down", "B1-B-3", 13),
+        Break(12, "link_down", "B1-B-3", 14),
+    ]
