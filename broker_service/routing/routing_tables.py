@@ -6,7 +6,7 @@ one life of one broker, so whatever a broker left behind when it died can be tol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -93,6 +93,10 @@ class SubscriptionRoutingTable:
         if len(self._withdrawn) > self.WITHDRAWN_KEPT:
             del self._withdrawn[next(iter(self._withdrawn))]
         return self._entries.pop(tid, None)
+
+    def remove(self, tid: TreeId) -> None:
+        """Removes a row, if it is there; it may come again."""
+        self._entries.pop(tid, None)
 
     def is_withdrawn(self, tid: TreeId) -> bool:
         return tid in self._withdrawn
@@ -182,6 +186,10 @@ class PublicationRoutingTable:
     def at_home(self, home: str) -> Mapping[int, SubscriptionEntry]:
         """The subscriptions of one home, by number."""
         return self._by_home.get(home, {})
+
+    def trees(self) -> Set[TreeId]:
+        """The TIDs that subscriptions are bound to."""
+        return self._by_tid.keys()
 
     def bound_to(self, tid: TreeId) -> Iterable[SubscriptionEntry]:
         return tuple(self._by_tid.get(tid, {}).values())

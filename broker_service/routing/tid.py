@@ -38,13 +38,13 @@ that built it was a race, so in a quiet overlay it is the fastest way. Next come
 
 *Withdrawals.* An unadvertisement is broadcast, and a broker heeds the copy that comes along the tree: links keep their
 order, so no publication of another tree that has borrowed this one finds it gone before it arrives. A copy that came
-another way counts when the link towards the root is down.
+another way counts once the link towards the root has been down for `reconcile_after` seconds: should it come up again
+before, what waited for it arrives, and the copy along the tree last.
 
 *Restarts.* An advertisement carries the path it took, and nobody accepts or offers one whose path leads through the
 receiver, so a broker that lost its tables cannot be hung below its own descendants. When a neighbour comes up with a
-new incarnation, it is told all advertisements that do not come through it and all subscriptions whose trees lead to it;
-what its former incarnation's clients had is forgotten everywhere (`Restarted` is broadcast); and subscriptions that
-used to come through it and are not renewed within `reconcile_after` seconds are withdrawn along their trees.
+new incarnation, it is told all advertisements that do not come through it and all subscriptions whose trees lead to it.
+What is not said again after a restart is given up as `tid_reconciliation` tells.
 """
 
 from __future__ import annotations
@@ -76,16 +76,18 @@ from broker_service.routing.routing_tables import (
 from broker_service.routing.tid_forwarding import Arrival, Copies, DynamicForwarding, FixedForwarding, Forwarding
 from broker_service.routing.tid_messages import (
     AdvertiseHeader,
+    Lost,
     Restarted,
     SubscribeHeader,
     UnsubscribeHeader,
     decode_advertise,
+    decode_control,
     decode_publish,
-    decode_restarted,
     decode_subscribe,
     decode_unsubscribe,
     encode,
 )
+from broker_service.routing.tid_reconciliation import Reconciliation
 
 
 class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,7 +97,7 @@ class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     utilisation_margin: float = 0.1
     """Links whose utilisation differs by less count as equally loaded."""
     reconcile_after: float = 5.0
-    """Seconds a restarted neighbour has to renew the subscriptions that came through it."""
+    """Seconds a restarted neighbour has to say again what came through it."""
 
 
 RECONCILE = "reconcile:"
@@ -115,12 +117,7 @@ class TidRouter:
         self._subscriptions = PublicationRoutingTable()
         self._matching: MatchIndex[SubscriptionEntry] = MatchIndex()
         """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
-        self._incarnations: dict[BrokerId, int] = {context.broker: context.incarnation}
-        """The latest life heard of, of any broker."""
-        self._linked: dict[BrokerId, int] = {}
-        """The life of each neighbour that was last told our tables."""
-        self._stale: dict[BrokerId, set[tuple[str, TreeId]]] = {}
-        """(subscription, TID) pairs that a restarted neighbour has yet to renew."""
+        self._reconciliation = Reconciliation(self._home)
         self._forwarding: Forwarding = (
             FixedForwarding()
             if options.publications == "fixed"
@@ -193,20 +190,36 @@ class TidRouter:
     def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
         """A tree ends from its root outwards; a copy from elsewhere may have overtaken publications on the tree."""
         row = self._advertisements.get(message.id)
-        if row is not None and row.last_hop is not None and row.last_hop != neighbour and self._is_up(row.last_hop):
-            row.ending = True
-            return []
-        return self._withdraw_advertisement(message.id, neighbour)
+        if row is None or row.last_hop is None or row.last_hop == neighbour:
+            return self._withdraw_advertisement(message.id, neighbour)
+        row.ending = True
+        return [] if self._is_up(row.last_hop) else [self._reconcile_later(row.last_hop)]
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._forget_former_lives(decode_restarted(message.header), neighbour)
+        news = decode_control(message.header)
+        if isinstance(news, Restarted):
+            return self._forget_former_lives(news, neighbour)
+        return self._receive_lost(neighbour, news.tid)
+
+    def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
+        """The neighbour knows nothing of a tree any more, nor of the subscriptions it has passed on along it."""
+        row = self._advertisements.get(tid)
+        if row is not None and row.last_hop == neighbour:
+            return self._give_up_tree(row)
+        actions: list[Action] = []
+        for entry in self._subscriptions.bound_to(tid):
+            actions += self._withdraw_subscription(entry, (tid,), neighbour)
+        if row is not None and not row.ending and not self._reconciliation.is_doubtful(row):
+            actions += self._offer(neighbour, row)
+        return actions
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
         """Rule 1: the first copy counts; one that came through this very broker never does."""
         path = decode_advertise(message.header).path
         root, _ = split_id(message.id)
-        if self._is_former(root) or self._advertisements.is_withdrawn(message.id) or self._home.broker in path:
+        if self._is_void(message.id) or self._home.broker in path:
             return []
+        self._reconciliation.renew_tree(neighbour, message.id)
         known = self._advertisements.get(message.id)
         if known is not None:
             return self._renew_path(known, neighbour, message, path)
@@ -229,18 +242,17 @@ class TidRouter:
         """Rule 2, at a broker on the way: note the routes, and follow each tree further."""
         header = decode_subscribe(message.header)
         home, number = split_id(message.id)
-        if self._is_former(home) or home == self._home:
+        if self._reconciliation.is_former(home) or home == self._home:
             return []
         entry = self._subscriptions.get(message.id)
         if entry is None:
             entry = SubscriptionEntry(message.id, message.body, home, number, header.client, False)
             self._subscriptions.add(entry)
         route = Route(neighbour, message.hops)
-        stale = self._stale.get(neighbour, set())
         news = []
         for tid in header.tids:
-            stale.discard((entry.id, tid))
-            if self._advertisements.is_withdrawn(tid) or entry.routes.by_tid.get(tid) == route:
+            self._reconciliation.renew_subscription(neighbour, entry.id, tid)
+            if self._is_void(tid) or entry.routes.by_tid.get(tid) == route:
                 continue
             self._subscriptions.bind(entry, tid, route)
             news.append(tid)
@@ -296,43 +308,54 @@ class TidRouter:
     # Links
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        former = self._linked.get(neighbour)
+        former = self._reconciliation.meet(neighbour, incarnation)
         if former == incarnation:
-            return []
-        self._linked[neighbour] = incarnation
-        actions: list[Action] = []
+            return [self._reconcile_later(neighbour)] if self._reconciliation.has_doubts(neighbour) else []
+        actions = self._forget_former_lives(Restarted(neighbour, incarnation), neighbour)
         if former is not None:
-            actions += self._forget_former_lives(Restarted(neighbour, incarnation), neighbour)
-            self._stale[neighbour] = {
-                (entry.id, tid)
-                for entry in self._subscriptions
-                for tid, route in entry.routes.by_tid.items()
-                if route.last_hop == neighbour
-            }
-            actions.append(SetTimer(RECONCILE + neighbour, self._options.reconcile_after))
+            self._reconciliation.doubt(neighbour, self._advertisements, self._subscriptions)
+            actions.append(self._reconcile_later(neighbour))
         rows = tuple(self._advertisements)
         for row in rows:
-            if row.last_hop != neighbour and neighbour not in row.path:
-                actions.append(Send(neighbour, self._advertise_message(row, len(row.path))))
+            actions += self._offer(neighbour, row)
         return actions + self._renew(neighbour, [row.tid for row in rows if row.last_hop == neighbour])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        """Trees whose end was heard of elsewhere end now. Nothing else changes: dynamic routing sees the link's status,
-        and the neighbour may come back as it was."""
-        ending = [row.tid for row in self._advertisements if row.ending and row.last_hop == neighbour]
-        return [action for tid in ending for action in self._withdraw_advertisement(tid, None)]
-
-    def _is_up(self, neighbour: BrokerId) -> bool:
-        return self._context.link_status[neighbour].up
+        """Nothing changes yet: dynamic routing sees the link's status, and the neighbour may come back as it was."""
+        return [self._reconcile_later(neighbour)] if self._ending_through(neighbour) else []
 
     def timer(self, name: str) -> Actions:
         neighbour = name.removeprefix(RECONCILE)
         actions: list[Action] = []
-        for id, tid in sorted(self._stale.pop(neighbour, set())):
+        if not self._is_up(neighbour):  # it can say nothing again; but what has ended elsewhere ends here, too
+            for row in self._ending_through(neighbour):
+                actions += self._give_up_tree(row)
+            return actions
+        overdue = self._reconciliation.settle(neighbour)
+        for tid in sorted(overdue.trees):
+            known = self._advertisements.get(tid)
+            if known is not None and known.last_hop == neighbour:
+                actions += self._give_up_tree(known)
+        for id, tid in sorted(overdue.subscriptions):
             entry = self._subscriptions.get(id)
             if entry is not None:
                 actions += self._withdraw_subscription(entry, (tid,), neighbour)
         return actions
+
+    def _is_up(self, neighbour: BrokerId) -> bool:
+        return self._context.link_status[neighbour].up
+
+    def _reconcile_later(self, neighbour: BrokerId) -> SetTimer:
+        return SetTimer(RECONCILE + neighbour, self._options.reconcile_after)
+
+    def _ending_through(self, neighbour: BrokerId) -> list[AdvertisementEntry]:
+        return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
+
+    def _offer(self, neighbour: BrokerId, row: AdvertisementEntry) -> list[Action]:
+        """Tells a neighbour of a tree, unless that leads through it."""
+        if row.last_hop == neighbour or neighbour in row.path:
+            return []
+        return [Send(neighbour, self._advertise_message(row, len(row.path)))]
 
     # Advertisements and subscriptions, wherever they come from
 
@@ -395,30 +418,42 @@ class TidRouter:
 
     def _withdraw_advertisement(self, tid: TreeId, source: BrokerId | None) -> list[Action]:
         known = self._advertisements.withdraw(tid)
+        self._unbind_all(tid)
+        return self._broadcast(Message(Kind.UNADVERTISE, tid), source) if known is not None else []
+
+    def _give_up_tree(self, row: AdvertisementEntry) -> list[Action]:
+        """A tree that leads here no longer; for good, if it was heard that it ends."""
+        if row.ending:
+            return self._withdraw_advertisement(row.tid, None)
+        self._advertisements.remove(row.tid)
+        self._unbind_all(row.tid)
+        return self._broadcast(Message(Kind.CONTROL, row.tid, b"", encode(Lost(row.tid))), None)
+
+    def _unbind_all(self, tid: TreeId) -> None:
         for entry in self._subscriptions.bound_to(tid):
             self._subscriptions.unbind(entry, tid)
             if not entry.local and not entry.tids:
                 self._subscriptions.remove(entry)
             self._index(entry)
-        return self._broadcast(Message(Kind.UNADVERTISE, tid), source) if known is not None else []
 
     def _forget_former_lives(self, restarted: Restarted, source: BrokerId) -> list[Action]:
         """Everything a broker's earlier incarnations had is void. Their trees end too, without an unadvertisement."""
-        if self._incarnations.get(restarted.broker, 1) >= restarted.incarnation:
+        if not self._reconciliation.learn(restarted.broker, restarted.incarnation):
             return []
-        self._incarnations[restarted.broker] = restarted.incarnation
-        for row in tuple(self._advertisements):
-            if self._is_former(row.root):
-                self._withdraw_advertisement(row.tid, None)
+        for tid in {row.tid for row in self._advertisements} | self._subscriptions.trees():
+            if self._is_void(tid):
+                self._advertisements.remove(tid)
+                self._unbind_all(tid)
         for entry in tuple(self._subscriptions):
-            if self._is_former(entry.home):
+            if self._reconciliation.is_former(entry.home):
                 self._subscriptions.remove(entry)
                 self._index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode(restarted))
         return self._broadcast(message, source)
 
-    def _is_former(self, home: Home) -> bool:
-        return home.incarnation < self._incarnations.get(home.broker, 0)
+    def _is_void(self, tid: TreeId) -> bool:
+        """Whether a tree has ended for good."""
+        return self._advertisements.is_withdrawn(tid) or self._reconciliation.is_former(split_id(tid)[0])
 
     def _index(self, entry: SubscriptionEntry) -> None:
         """Keeps the matching index at exactly the subscriptions bound to a tree rooted here."""

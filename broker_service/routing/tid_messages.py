@@ -32,11 +32,17 @@ class PublishHeader(msgspec.Struct, frozen=True, array_like=True):
     """For each home, the matching subscriptions there."""
 
 
-class Restarted(msgspec.Struct, frozen=True, array_like=True):
+class Restarted(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A broker lives its next life; what the earlier ones left is void."""
 
     broker: BrokerId
     incarnation: int
+
+
+class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The sender knows nothing of a tree any more."""
+
+    tid: TreeId
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -44,4 +50,4 @@ decode_advertise = msgspec.msgpack.Decoder(AdvertiseHeader).decode
 decode_subscribe = msgspec.msgpack.Decoder(SubscribeHeader).decode
 decode_unsubscribe = msgspec.msgpack.Decoder(UnsubscribeHeader).decode
 decode_publish = msgspec.msgpack.Decoder(PublishHeader).decode
-decode_restarted = msgspec.msgpack.Decoder(Restarted).decode
+decode_control = msgspec.msgpack.Decoder(Restarted | Lost).decode
