@@ -38,6 +38,7 @@ _EMULATE_EXAMPLES = """
 
   brokerlab emulate scenarios/quickstart.yaml\n
   brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s\n
+  brokerlab emulate scenarios/quickstart.yaml --set time_dilation=3\n
   brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7\n
   brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark
 """
