@@ -49,8 +49,8 @@ _TABLES = """\
 Each is one Parquet file. Columns marked *nullable* may be null. Times whose name ends in `_ns` are of the run's clock,
 in nanoseconds. `second` counts whole seconds from the start of the variant's phase `run`, and is negative while clients
 still join. Delay counts from the time the workload intended a publication for, not from when it was sent: a driver or
-a broker that falls behind cannot hide it. All times are the scenario's: what a `time_dilation` of 5 made last five times
-as long in the logs is divided by 5 again.
+a broker that falls behind cannot hide it. All times are the scenario's: what a `time_dilation` of 5 made last five
+times as long in the logs is divided by 5 again.
 """
 
 _ORACLE = """\
