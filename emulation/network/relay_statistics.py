@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -47,7 +49,7 @@ class RelayStatistics:
 
     pid: int
     priority: str
-    """What the host let it take."""
+    """What the host let it take, and whether it still has it."""
     frames: int
     unread: int
     lateness_50: float
@@ -86,7 +88,7 @@ def gather_statistics(relay: RelayProcess, links: Iterable[UserspaceLink]) -> Re
             buckets.update(counters[side].lateness)
     return RelayStatistics(
         pid=relay.pid,
-        priority=relay.await_ready(),
+        priority=_priority(relay),
         frames=sum(direction.frames for direction in directions),
         unread=sum(direction.unread for direction in directions),
         lateness_50=lateness_percentile(buckets, 0.5),
@@ -95,6 +97,15 @@ def gather_statistics(relay: RelayProcess, links: Iterable[UserspaceLink]) -> Re
         lateness_greatest=max((direction.lateness_greatest for direction in directions), default=0.0),
         directions=tuple(directions),
     )
+
+
+def _priority(relay: RelayProcess) -> str:
+    """A relay that finds no rest gives its precedence up, and then is late as others are."""
+    taken = relay.await_ready()
+    with contextlib.suppress(ProcessLookupError):
+        if taken.startswith("real-time") and os.sched_getscheduler(relay.pid) == os.SCHED_OTHER:
+            return f"{taken}, given up as it never rested"
+    return taken
 
 
 def _direction(source: BrokerId, target: BrokerId, counted: DirectionCounters, unread: int) -> DirectionStatistics:

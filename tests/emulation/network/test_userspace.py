@@ -246,3 +246,16 @@ def test_directions_that_a_fault_changes_are_not_probed_under_load(run_id: str) 
         network.change("A", "B", LinkProperties(delay=0.004))
         (probe,) = network.probe_under_load()
         assert (probe.a, probe.delay_asked, probe.ok) == ("A", 0.004, True)
+
+
+def test_a_relay_that_gave_up_its_precedence_says_so(run_id: str) -> None:
+    with single(run_id, LinkProperties(delay=0.001)) as network:
+        statistics = network.relay_statistics()
+        assert statistics is not None
+        if not statistics.priority.startswith("real-time"):
+            pytest.skip("this host gives nobody real-time scheduling")
+        assert "given up" not in statistics.priority
+        os.sched_setscheduler(statistics.pid, os.SCHED_OTHER, os.sched_param(0))
+        later = network.relay_statistics()
+        assert later is not None
+        assert later.priority.endswith("given up as it never rested")
