@@ -15,14 +15,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.delay_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.engines.interface import Bucket, Output
 from analysis.judging import Judged, Receipt
 from analysis.phases import MILLISECOND, second_of
 from analysis.tables import DelayByHops, DelayDistribution, DelayOverTime
-
-CLASSES_PER_DECADE = 20
-SMALLEST_MS = 0.001
-"""Delays below a microsecond fall into its class."""
 
 
 class Grouping(IntEnum):
@@ -195,8 +192,8 @@ class DelayTables:
         return [
             DelayDistribution(
                 variant=self.variants[variant],
-                lower_ms=10.0 ** (number / CLASSES_PER_DECADE),
-                upper_ms=10.0 ** ((number + 1) / CLASSES_PER_DECADE),
+                lower_ms=lower_ms(number),
+                upper_ms=lower_ms(number + 1),
                 notifications=count,
             )
             for (variant, _), figures in self._of(Grouping.ALL)

@@ -11,6 +11,8 @@ import msgspec
 
 from analysis.comparison import BLOCK_SECONDS, Block
 from analysis.engines.interface import Bucket, Output
+from analysis.fault_baseline import Baselines
+from analysis.faults import FaultTimes
 from analysis.journeys import Journey, Way, way_of
 from analysis.oracle import History, Judgement, Oracle, Verdict
 from analysis.phases import second_of
@@ -52,6 +54,8 @@ class Judged(msgspec.Struct, array_like=True):
     place: int
     """In the log of the publisher's node; 0 when nobody published it."""
     rejected: bool
+    seen_last: int
+    """When anything was last logged of it."""
     reached: tuple[str, ...]
     """The brokers it arrived at, in the order of links travelled."""
     tree: int | None
@@ -98,12 +102,14 @@ class JudgingTally:
     """By variant."""
     blocks: dict[int | None, Block] = field(default_factory=dict)
     """Delays of the first two variants side by side."""
+    baselines: Baselines = field(default_factory=Baselines)
 
     def merge(self, other: JudgingTally) -> None:
         for variant, counts in other.counts.items():
             self.counts.setdefault(variant, PublicationCounts()).merge(counts)
         for number, block in other.blocks.items():
             self.blocks[number] = self.blocks.get(number, Block()) + block
+        self.baselines.merge(other.baselines)
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,8 @@ class Judging:
     """Judges a bucket of publications."""
 
     histories: Sequence[History]
+    """By variant."""
+    faults: Sequence[FaultTimes]
     """By variant."""
     buckets: int
 
@@ -127,6 +135,7 @@ class Judging:
             for variant, sightings in by_variant.items():
                 journey = Journey.of(sightings)
                 tally.counts.setdefault(variant, PublicationCounts()).add(journey)
+                tally.baselines.add(variant, journey, self.faults[variant])
                 verdict = self._oracles[variant].judge(journey)
                 if verdict.judgements:
                     one = both[variant] = _judged(variant, publication, journey, verdict)
@@ -169,6 +178,7 @@ def _judged(variant: int, publication: str, journey: Journey, verdict: Verdict) 
         published=None if published is None else published.time,
         place=0 if published is None else published.place,
         rejected=journey.rejected,
+        seen_last=journey.seen_last,
         reached=journey.reached,
         tree=verdict.tree,
         outcomes=outcomes,

@@ -11,6 +11,7 @@ from pathlib import Path
 from analysis.delays import DelaySamples
 from analysis.engines.interface import Bucket, Output
 from analysis.examples import FoundExamples
+from analysis.fault_counts import FaultTally, VariantFaults
 from analysis.judging import Judged, Outcome, Receipt, decode_judged
 from analysis.outages import FOREVER
 from analysis.phases import MILLISECOND, second_of
@@ -70,11 +71,13 @@ class OrderingTally:
     counts: dict[int, DeliveryCounts] = field(default_factory=dict)
     """By variant."""
     examples: FoundExamples = field(default_factory=FoundExamples)
+    faults: FaultTally = field(default_factory=FaultTally)
 
     def merge(self, other: OrderingTally) -> None:
         for variant, counts in other.counts.items():
             self.counts.setdefault(variant, DeliveryCounts()).merge(counts)
         self.examples.merge(other.examples)
+        self.faults.merge(other.faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class VariantOrder:
     name: str
     run_start: int | None
     keeps_order: bool
+    faults: VariantFaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,8 @@ class Ordering:
         tally, samples = OrderingTally(), DelaySamples()
         judged = decode_judged(bucket.parts)
         judged.sort(key=_by_publisher)
+        for one in judged:
+            tally.faults.add(one, self.variants[one.variant].faults)
         directory = Path(self.parts)
         with (
             PartWriter(directory, Notification, bucket.number) as notifications,

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,9 @@ from typing import Protocol, Self, TypeVar
 from analysis.delays import DelayTables, DelayTally, measure_delays
 from analysis.engines.interface import Exchange, Workers
 from analysis.errors import RunDirectoryError
+from analysis.fault_counts import VariantFaults
+from analysis.fault_tables import FaultTables
+from analysis.faults import FaultTimes, fault_spans
 from analysis.judging import Judging, JudgingTally
 from analysis.lifetimes import Lifetime, lifetimes
 from analysis.logs import divide
@@ -51,6 +54,7 @@ class Findings:
     ordering: OrderingTally
     traffic: TrafficTables
     delays: DelayTables
+    faults: FaultTables
 
 
 class _Mergeable(Protocol):
@@ -74,12 +78,30 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
     lives = lifetimes(read.declared)
     tell(f"judging deliveries, from {read.records:,} records")
-    judged = reads.then(Judging(_histories(run, lives, read.outages), buckets), buckets)
+    faults = [_faults(number, one, read.outages, run.brokers) for number, one in enumerate(run.manifest.variants)]
+    judged = reads.then(Judging(_histories(run, lives, read.outages), faults, buckets), buckets)
     judging = _merged(_told(judged.tallies(), "judging deliveries", buckets, tell), JudgingTally())
     tell("writing notifications")
-    ordering, delays = _order(run, judged, buckets, tell)
+    against = tuple(
+        VariantOrder(
+            name=one.name,
+            run_start=run_start(one),
+            keeps_order=one.keeps_order,
+            faults=VariantFaults(times, judging.baselines.late_from(number, times)),
+        )
+        for number, (one, times) in enumerate(zip(run.manifest.variants, faults, strict=True))
+    )
+    ordering, delays = _order(run, judged, against, buckets, tell)
     names = tuple(variant.name for variant in run.manifest.variants)
-    return Findings(read, lives, judging, ordering, TrafficTables(read.traffic, names), DelayTables(delays, names))
+    return Findings(
+        read=read,
+        lifetimes=lives,
+        judging=judging,
+        ordering=ordering,
+        traffic=TrafficTables(read.traffic, names),
+        delays=DelayTables(delays, names),
+        faults=FaultTables(against, judging.baselines, ordering.faults, read.neighbours),
+    )
 
 
 def _reading(run: RunDirectory, buckets: int) -> Reading:
@@ -99,12 +121,11 @@ def _histories(run: RunDirectory, lives: Iterable[Lifetime], outages: Iterable[O
 
 
 def _order(
-    run: RunDirectory, judged: Exchange[JudgingTally], buckets: int, tell: Progress
+    run: RunDirectory, judged: Exchange[JudgingTally], variants: tuple[VariantOrder, ...], buckets: int, tell: Progress
 ) -> tuple[OrderingTally, DelayTally]:
     """The last two stages, and the tables of which workers have written parts."""
-    orders = tuple(VariantOrder(one.name, run_start(one), one.keeps_order) for one in run.manifest.variants)
     with _parts_directory(run.results) as parts:
-        ordered = judged.then(Ordering(orders, str(parts.resolve()), buckets), buckets)
+        ordered = judged.then(Ordering(variants, str(parts.resolve()), buckets), buckets)
         ordering = _merged(_told(ordered.tallies(), "writing notifications", buckets, tell), OrderingTally())
         delays = _merged(ordered.then(measure_delays, 1).tallies(), DelayTally())
         written = join_parts(parts, Notification, run.results)
@@ -112,6 +133,12 @@ def _order(
     if written != sum(counts.delivered for counts in ordering.counts.values()):
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
     return ordering, delays
+
+
+def _faults(number: int, variant: Variant, outages: Iterable[Outage], brokers: Collection[str]) -> FaultTimes:
+    """What was injected into a variant before all was taken down."""
+    faults = [one for one in outages if one.variant == number and not one.node and one.at.time < _end(variant)]
+    return FaultTimes(fault_spans(faults, _lingering(variant), brokers))
 
 
 def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
@@ -131,9 +158,8 @@ def _history(
     number: int, variant: Variant, lives: Iterable[Lifetime], outages: Iterable[Outage], brokers: frozenset[str]
 ) -> History:
     """What the oracle knows of a variant."""
-    lingering = round(variant.recovery * SECOND) + SETTLE
-    end = FOREVER if variant.end is None else variant.end  # from then on all is taken down, sessions first
-    mine = [outage for outage in outages if outage.variant == number and outage.at.time < end]
+    lingering = _lingering(variant)
+    mine = [outage for outage in outages if outage.variant == number and outage.at.time < _end(variant)]
     faults = [outage for outage in mine if not outage.node]
     sessions: dict[tuple[str, str | None], list[Outage]] = {}
     for outage in mine:
@@ -147,6 +173,16 @@ def _history(
         unsettled=stretches(faults, lingering, brokers),
         session_outages={session: stretches(found, lingering) for session, found in sessions.items()},
     )
+
+
+def _lingering(variant: Variant) -> int:
+    """How long after its heal a fault may still be felt."""
+    return round(variant.recovery * SECOND) + SETTLE
+
+
+def _end(variant: Variant) -> int:
+    """From then on all is taken down, sessions first."""
+    return FOREVER if variant.end is None else variant.end
 
 
 @contextmanager

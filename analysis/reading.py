@@ -70,6 +70,16 @@ class Outage(NamedTuple):
     broken: bool
 
 
+class NeighbourChange(NamedTuple):
+    """A broker lost a neighbour or has it again, as it saw it."""
+
+    at: Place
+    variant: int
+    node: str
+    neighbour: str
+    up: bool
+
+
 @dataclass(slots=True)
 class ReadTally:
     """All that is small in the logs."""
@@ -80,6 +90,7 @@ class ReadTally:
     traffic: Traffic = field(default_factory=Traffic)
     declared: list[Declared] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
+    neighbours: list[NeighbourChange] = field(default_factory=list)
 
     def merge(self, other: ReadTally) -> None:
         self.records += other.records
@@ -88,6 +99,7 @@ class ReadTally:
         self.traffic.merge(other.traffic)
         self.declared += other.declared
         self.outages += other.outages
+        self.neighbours += other.neighbours
 
     @property
     def loss(self) -> LogLoss:
@@ -168,7 +180,7 @@ class Reading:
             )
 
     def _read_outage(self, record: TraceRecord, at: Place, tally: ReadTally) -> None:
-        """Links between brokers that break without a fault are the brokers' own affair; a client's session is not."""
+        """What brokers see of each other excuses nothing; what they see of a client's session does."""
         variant, event = self.variants.get(record.variant), record.event
         if variant is None or record.peer is None:
             return
@@ -176,6 +188,8 @@ class Reading:
             tally.outages.append(Outage(at, variant, "", record.peer, record.text or "", event is Event.FAULT))
         elif record.node not in self.brokers:
             tally.outages.append(Outage(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
+        elif record.peer in self.brokers:
+            tally.neighbours.append(NeighbourChange(at, variant, record.node, record.peer, event is Event.LINK_UP))
 
 
 def _sighting(variant: int, id: str, event: Event, record: TraceRecord, place: int) -> Sighting | None:

@@ -21,6 +21,7 @@ from analysis.tables import (
     DelayDistribution,
     DelayOverTime,
     Drop,
+    Fault,
     LinkLoad,
     MatchingLoad,
     PhaseTimes,
@@ -57,6 +58,7 @@ def _write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(traffic.links(), results, LinkLoad)
     write_table(traffic.matching(), results, MatchingLoad)
     write_table(traffic.drops(run.brokers), results, Drop)
+    write_table(findings.faults.faults(), results, Fault)
     write_table(traffic.queues(), results, QueueLength)
     write_table(delays.over_time(), results, DelayOverTime)
     write_table(delays.distribution(), results, DelayDistribution)

@@ -24,16 +24,17 @@ from analysis.summary import (
     Summary,
     VariantSummary,
 )
-from analysis.tables import BrokerMessages, Defect, DelayByHops, Drop, MatchingLoad
+from analysis.tables import BrokerMessages, Defect, DelayByHops, Drop, Fault, MatchingLoad
 
 _PUBLISH = "publish"
-_Of = TypeVar("_Of", BrokerMessages, DelayByHops, Drop, MatchingLoad)
+_Of = TypeVar("_Of", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
 
 
 def summarise(run: RunDirectory, findings: Findings) -> Summary:
     """The summary of a run."""
     messages, matching = findings.traffic.messages(), findings.traffic.matching()
     drops, hops = findings.traffic.drops(run.brokers), findings.delays.by_hops()
+    faults = findings.faults.faults()
     variants = []
     for number, variant in enumerate(run.manifest.variants):
         publications = findings.judging.counts.get(number, PublicationCounts())
@@ -56,6 +57,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
                 broker_messages=moved,
                 matching=_matching(publications, moved, _of(variant.name, matching)),
                 drops=_of(variant.name, drops),
+                faults=_of(variant.name, faults),
             )
         )
     return Summary(

@@ -9,7 +9,7 @@ import msgspec
 from analysis.comparison import Comparison
 from analysis.errors import RunDirectoryError
 from analysis.logs import LogLoss
-from analysis.tables import BrokerMessages, DelayByHops, Drop
+from analysis.tables import BrokerMessages, DelayByHops, Drop, Fault
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
@@ -128,6 +128,8 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     broker_messages: list[BrokerMessages]
     matching: Matching
     drops: list[Drop]
+    faults: list[Fault] = []
+    """In order of time."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -224,6 +224,62 @@ class Drop(Struct, frozen=True, kw_only=True):
     count: int
 
 
+class Fault(Struct, frozen=True, kw_only=True):
+    """One row per fault that took effect; faults of one kind that strike several targets at once are one.
+
+    A fault is watched until the overlay may have recovered from it (the manifest's `recovery`, 10 s at least) or the
+    next fault begins, and for ever where it is never healed. It strikes the notifications that are under way while it
+    is watched: from the publishing until the client gets it, or, where that never comes, until 2 s after anything was
+    last logged of the publication. A notification is late when its delay is more than twice the 95th percentile (to
+    within an eighth) of the delay of publications due in the 10 s before the fault.
+    """
+
+    variant: str
+    kind: str
+    """kill, stop, pause, slow, throttle, clock_jump, link_down (a partition and a flap, too), degrade or corrupt."""
+    what: list[str]
+    """The brokers, the links (`A-B`) or the directions of links (`A->B`)."""
+    began_ns: int
+    healed_ns: int | None
+    """When the last of them was healed; null where one never was."""
+    second: int | None
+    """In which it began."""
+    duration_s: float | None
+    noticed: int
+    """Neighbours of the broker, or ends of the link, that lost it while the fault lasted."""
+    detected_first_s: float | None
+    """From the fault until the first of these noticed; null where none did."""
+    detected_last_s: float | None
+    """Until the last of these noticed."""
+    reconnected_s: float | None
+    """From the heal until the last of those that were without it then had it again; null where there is none, or one
+    never had it again."""
+    recovered_s: float | None
+    """From the heal until delivery was as before: until the last late notification had come, and the last that never
+    came had been published. 0: at the heal or before. Null where it was not healed, or nothing was delivered before."""
+    publications: int
+    """That it struck."""
+    due: int
+    """Notifications of these that clients must or may get."""
+    late: int | None
+    """Those that came late; null where nothing was delivered before."""
+    excused: int
+    """Those that may have come and did not."""
+    lost: int
+    """Those that must have come and did not."""
+    dropped: int
+    """Copies of publications that brokers dropped while the fault was watched."""
+    drop_reasons: list[str]
+    drop_counts: list[int]
+    """Of the dropped, for each of the reasons."""
+    delay_before_ms: float | None
+    """Mean over the publications due in the 10 s before."""
+    delay_during_ms: float | None
+    """Mean over those due from the fault to its heal."""
+    delay_after_ms: float | None
+    """Mean over those due in the 10 s after the heal, as far as the fault is watched."""
+
+
 class PhaseTimes(Struct, frozen=True, kw_only=True):
     """One row per variant and phase, as the manifest has them."""
 
@@ -248,6 +304,7 @@ TABLES: dict[str, type[Struct]] = {
     "hops": DelayByHops,
     "matching": MatchingLoad,
     "drops": Drop,
+    "faults": Fault,
     "phases": PhaseTimes,
 }
 """Every table by its file's name."""
