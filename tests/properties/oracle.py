@@ -72,19 +72,24 @@ class History:
 def history(case: Case) -> History:
     past = History()
     places: dict[str, str] = {}
+    dead: set[str] = set()
     for number, step in enumerate(case.steps):
         match step:
             case BrokerFault(op="kill"):
-                past.disturbed.append((number, NEVER))
+                if not dead:
+                    past.disturbed.append((number, NEVER))
+                dead.add(step.broker)
             case BrokerFault():
-                past.disturbed[-1] = (past.disturbed[-1][0], number)
-                past.settled.append(number)  # strategies wait long enough
+                dead.remove(step.broker)
+                if not dead:
+                    past.disturbed[-1] = (past.disturbed[-1][0], number)
+                    past.settled.append(number)  # strategies wait long enough
             case Declaration() | Withdrawal():
                 if places.setdefault(step.client, step.broker) != step.broker:
                     places[step.client] = step.broker
                     _end([span for span in past.spans if span.client == step.client], number)
                 _say(past, step, number)
-        if step.wait is None:
+        if step.wait is None and not dead:
             past.settled.append(number)
     past.settled.append(len(case.steps))
     return past

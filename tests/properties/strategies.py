@@ -144,22 +144,30 @@ def cases(draw: st.DrawFn, *, steps: int = 24, withdrawn: bool = False, settled:
     return _case(draw, brokers, links, clients)
 
 
+def _crash(draw: st.DrawFn, brokers: list[str], clients: _Clients) -> None:
+    """Brokers die one after another and come back in any order; clients go on where brokers live."""
+    victims = draw(st.lists(st.sampled_from(brokers), min_size=1, max_size=2, unique=True))
+    for victim in victims:
+        clients.step("kill", broker=victim)
+        clients.dead.add(victim)
+        for _ in range(draw(st.integers(0, 4))):
+            clients.act()
+    for victim in draw(st.permutations(victims)):
+        clients.step("restart", broker=victim)
+        clients.dead.remove(victim)
+    clients.steps[-1]["wait"] = RECOVERED
+
+
 @st.composite
 def cases_with_crashes(draw: st.DrawFn, *, steps: int = 12) -> Case:
-    """A workload in which a broker dies and comes back, twice; before the end everybody takes back everything."""
+    """A workload in which one broker, or two, die and come back, twice; at the end everybody takes back everything."""
     brokers, links = draw(overlays())
     clients = _Clients(draw, brokers, st.sampled_from(WAITS))
     clients.open()
     for _ in range(2):
         for _ in range(draw(st.integers(1, steps))):
             clients.act()
-        victim = draw(st.sampled_from(brokers))
-        clients.step("kill", broker=victim)
-        clients.dead = {victim}
-        for _ in range(draw(st.integers(0, 4))):
-            clients.act()
-        clients.dead = set()
-        clients.steps.append({"op": "restart", "broker": victim, "wait": RECOVERED})
+        _crash(draw, brokers, clients)
         for _ in range(draw(st.integers(1, steps))):
             clients.act()
     clients.take_back_all()

@@ -51,5 +51,12 @@ def test_no_message_lives_for_ever(protocol: str, case: Case) -> None:
 @pytest.mark.parametrize("protocol", checks.BOTH)
 @settings(unhurried, max_examples=60)
 @given(case=cases_with_crashes())
-def test_exactly_once_again_when_a_broker_has_come_back(protocol: str, case: Case) -> None:
+def test_exactly_once_again_when_brokers_have_come_back(protocol: str, case: Case) -> None:
     checks.delivered_exactly_once(case, protocol)
+
+
+@pytest.mark.parametrize("protocol", checks.BOTH)
+@settings(unhurried, max_examples=60)
+@given(case=cases_with_crashes())
+def test_tables_are_empty_when_everything_is_withdrawn_though_brokers_died(protocol: str, case: Case) -> None:
+    checks.nothing_remains(case, protocol)
