@@ -8,7 +8,7 @@ from pathlib import Path
 from analysis.results import read_table
 from analysis.run_directory import Fidelity, Manifest, open_run
 from analysis.summary import Summary, read_summary
-from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, Fault, LinkLoad, PhaseTimes, QueueLength
 from topology.model import Overlay
 
 
@@ -28,6 +28,11 @@ class ReportData:
     links: list[LinkLoad]
     queues: list[QueueLength]
     phases: list[PhaseTimes]
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Of all variants."""
+        return [fault for variant in self.summary.variants for fault in variant.faults]
 
     @property
     def variants(self) -> list[str]:

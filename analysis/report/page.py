@@ -13,6 +13,7 @@ from plotly.offline import get_plotlyjs
 
 from analysis.report import fidelity_figures, figures, words
 from analysis.report.data import ReportData, read_report_data
+from analysis.report.faults import fault_rows, shade_faults
 from analysis.run_directory import VariantFidelity
 from analysis.summary import VariantSummary
 
@@ -74,7 +75,8 @@ def render(data: ReportData) -> str:
         facts=words.what_was_run(data),
         comparison=words.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
-        delays=_plot(figures.delay_over_time_figure(data.delays, data.phases, variants), "delay-over-time"),
+        delays=_plot(_delays(data), "delay-over-time"),
+        faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
@@ -103,6 +105,12 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         checks=fidelity,
         overlay=_plot(overlay, f"overlay-{index}"),
     )
+
+
+def _delays(data: ReportData) -> go.Figure:
+    figure = figures.delay_over_time_figure(data.delays, data.phases, data.variants)
+    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
+    return figure
 
 
 def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Markup]]:

@@ -17,6 +17,7 @@ from analysis.run import analyze
 from analysis.summary import CORRECT, UNJUDGED, Delivery, Summary, VariantSummary
 from emulation import fidelity
 from emulation.commands.exit_codes import ExitCode
+from emulation.commands.fault_lines import fault_lines
 from emulation.errors import BadInputError, HostError
 from emulation.fidelity import Fidelity, Verdict
 
@@ -128,4 +129,4 @@ def _numbers(variant: VariantSummary) -> list[str]:
             f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "
             f"95% within {delay.p95_ms:.1f} ms, 99% within {delay.p99_ms:.1f} ms"
         )
-    return lines
+    return [*lines, *fault_lines(variant.faults)]

@@ -1,0 +1,107 @@
+"""Faults in a report: spans on a figure over time, and a table of what each did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from analysis.tables import Fault
+
+SAME_SPAN_SECONDS = 2
+"""Variants suffer the same faults, if not in the very same moment: so far apart, they are shaded once."""
+NAMES_SHOWN = 2
+_SHADE = "rgba(128,128,128,0.22)"
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    """One fault, as the template shows it. Seconds and milliseconds, in words."""
+
+    variant: str
+    kind: str
+    what: str
+    when: str
+    lasted: str
+    detected: str
+    reconnected: str
+    recovered: str
+    before: str
+    during: str
+    after: str
+    late: str
+    excused: int
+    lost: int
+    dropped: str
+
+
+def shade_faults(figure: go.Figure, faults: Sequence[Fault], end: float) -> None:
+    """Marks from when to when something was broken; until `end`, in seconds, where it was never healed."""
+    shaded: list[Fault] = []
+    for fault in faults:
+        if fault.second is None or any(_same(fault, other) for other in shaded):
+            continue
+        shaded.append(fault)
+        healed = end if fault.duration_s is None else fault.second + fault.duration_s
+        figure.add_vrect(
+            x0=fault.second,
+            x1=healed,
+            fillcolor=_SHADE,
+            line_width=0,
+            layer="below",
+            annotation={"text": fault.kind, "textangle": -90, "font": {"size": 10}, "xanchor": "left"},
+            annotation_position="top left",
+        )
+
+
+def _same(one: Fault, other: Fault) -> bool:
+    """The same fault in another variant."""
+    if one.variant == other.variant or one.kind != other.kind or one.second is None or other.second is None:
+        return False
+    return abs(one.second - other.second) <= SAME_SPAN_SECONDS
+
+
+def fault_rows(faults: Iterable[Fault]) -> list[FaultRow]:
+    """The table of faults."""
+    return [
+        FaultRow(
+            variant=fault.variant,
+            kind=fault.kind,
+            what=_names(fault.what),
+            when=_number(fault.second, 0),
+            lasted="never healed" if fault.duration_s is None else _number(fault.duration_s, 1),
+            detected=_range(fault.detected_first_s, fault.detected_last_s),
+            reconnected=_number(fault.reconnected_s, 2),
+            recovered=_number(fault.recovered_s, 2),
+            before=_number(fault.delay_before_ms, 1),
+            during=_number(fault.delay_during_ms, 1),
+            after=_number(fault.delay_after_ms, 1),
+            late=_number(fault.late, 0),
+            excused=fault.excused,
+            lost=fault.lost,
+            dropped=", ".join(f"{n:,} {why}" for why, n in zip(fault.drop_reasons, fault.drop_counts, strict=True))
+            or "0",
+        )
+        for fault in faults
+    ]
+
+
+def _names(what: Sequence[str]) -> str:
+    if len(what) <= NAMES_SHOWN + 1:
+        return ", ".join(what)
+    return f"{', '.join(what[:NAMES_SHOWN])} and {len(what) - NAMES_SHOWN} more"
+
+
+def _number(value: float | None, decimals: int) -> str:
+    return "–" if value is None else f"{value:,.{decimals}f}"
+
+
+def _range(first: float | None, last: float | None) -> str:
+    low, high = _number(first, 2), _number(last, 2)
+    return low if low == high else f"{low} to {high}"
+
+
+def _drops(fault: Fault) -> str:
+    counted = zip(fault.drop_counts, fault.drop_reasons, strict=True)
+    return ", ".join(f"{count:,} {reason}" for count, reason in counted) or "0"
