@@ -6,7 +6,7 @@ one life of one broker, so whatever a broker left behind when it died can be tol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -232,12 +232,27 @@ class PublicationRoutingTable:
         entry.routes = routes
 
 
-def routes_to(group: Group, known: Mapping[int, SubscriptionEntry]) -> Routes:
-    """The routes of a group's first subscription that is still known; `NO_ROUTES` when none is."""
-    for number in group:
-        if number in known:
-            return known[number].routes
-    return NO_ROUTES
+def routes_to(entries: Sequence[SubscriptionEntry], tid: TreeId) -> Routes:
+    """The routes that a publication of tree `tid` may take to subscriptions of one client; `NO_ROUTES` without any.
+
+    Those to all that are bound to its tree: on a tree to only some of them, it would be lost if these are withdrawn
+    while it travels.
+    """
+    if not entries:
+        return NO_ROUTES
+    first = entries[0].routes
+    if len(entries) == 1 or all(entry.routes is first for entry in entries):
+        return first
+    bound = [entry.routes for entry in entries if tid in entry.routes.by_tid]
+    if not bound:
+        return first
+    fewest = min(bound, key=_number_of)
+    shared = {key: route for key, route in fewest.by_tid.items() if all(key in routes.by_tid for routes in bound)}
+    return fewest if len(shared) == len(fewest.by_tid) else Routes(shared)
+
+
+def _number_of(routes: Routes) -> int:
+    return len(routes.by_tid)
 
 
 def _tid_of(item: tuple[TreeId, Route]) -> TreeId:

@@ -24,8 +24,9 @@ The alternatives were worse: a bit vector over all subscriptions needs a numberi
 only the home brokers forgets which subscription's entries dynamic routing may use (Property 2) and makes the last
 broker match again.
 
-*One notification for each client.* A client's matching subscriptions stay together as one group and take one way, that
-of the first that is still known, so they cannot arrive as two copies by two paths.
+*One notification for each client.* A client's matching subscriptions stay together as one group and take one way, so
+they cannot arrive as two copies by two paths. It is a way to all of them, so that none is lost with another that is
+withdrawn meanwhile.
 
 *No endless wandering.* Algorithm 1 alone can pass a publication back and forth between two trees that cross in opposite
 directions. Every entry therefore keeps the distance to the subscriber along its tree, and a publication a hop budget:
@@ -274,7 +275,8 @@ class TidRouter:
                 known = self._subscriptions.at_home(home)
                 missed = 0
                 for group in groups:
-                    missed += not copies.add(routes_to(group, known), home, group)
+                    entries = [known[number] for number in group if number in known]
+                    missed += not copies.add(routes_to(entries, header.tid), home, group)
                 if missed:
                     self._context.trace.dropped_message(message, f"no route to {missed} subscribers at {home}")
             actions += copies.sends(message)
@@ -289,20 +291,16 @@ class TidRouter:
     def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionEntry]) -> Actions:
         """Forwards from the publisher's broker, where clients' subscriptions are grouped and the hop budget is set."""
         longest: dict[Routes, int] = {}
-        groups: dict[tuple[str, ClientId], tuple[Routes, list[int]]] = {}
+        groups: dict[tuple[str, ClientId], list[SubscriptionEntry]] = {}
         for entry in matches:
             routes = entry.routes
             if routes not in longest:
                 longest[routes] = self._forwarding.longest(routes, tid)
             if longest[routes]:
-                subscriber = (entry.home_name, entry.client)
-                if subscriber in groups:
-                    groups[subscriber][1].append(entry.number)
-                else:
-                    groups[subscriber] = (routes, [entry.number])
+                groups.setdefault((entry.home_name, entry.client), []).append(entry)
         copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
-        for (home, _client), (routes, numbers) in groups.items():
-            copies.add(routes, home, tuple(numbers))
+        for (home, _client), entries in groups.items():
+            copies.add(routes_to(entries, tid), home, tuple([entry.number for entry in entries]))
         return copies.sends(message)
 
     # Links

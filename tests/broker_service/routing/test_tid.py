@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate
-from broker_service.messages import Kind, Message
+from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.tid_messages import AdvertiseHeader, decode_advertise, encode
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
@@ -235,6 +235,35 @@ def test_client_with_several_matching_subscriptions_is_notified_once() -> None:
     overlay.publish("P", "P:1", quote(50))
     overlay.settle()
     assert overlay.notified["S"] == ["P:1"]
+
+
+def test_a_subscription_that_stands_does_not_share_the_fate_of_one_withdrawn_on_the_way() -> None:
+    """Of two subscriptions of a client only the first is bound to the tree over B3, whose link is less loaded."""
+    overlay = CoreOverlay([("B1", "B2"), ("B2", "B4"), ("B1", "B3"), ("B3", "B4")], options={"publications": "dynamic"})
+    for client, broker in (("P", "B1"), ("Q", "B1"), ("S", "B4")):
+        overlay.attach(client, broker)
+    _advertise_over(overlay, "P", "B2", between(0, 10))
+    _advertise_over(overlay, "Q", "B3", between(20, 30))
+    overlay.subscribe("S", "wide", between(0, 30))
+    overlay.subscribe("S", "narrow", between(0, 10))
+    overlay.settle()
+    for number in range(20):
+        overlay.publish("P", f"P:{number}", quote(5))
+    overlay.request("S", Operation.UNSUBSCRIBE, "wide")
+    for sender, receiver in (("B4", "B2"), ("B4", "B3")):  # overtakes them all
+        overlay.brokers[receiver].receive(sender, overlay.brokers[sender].links[receiver].take())
+    overlay.settle()
+    assert sorted(overlay.notified["S"]) == sorted(f"P:{number}" for number in range(20))
+
+
+def _advertise_over(overlay: CoreOverlay, client: str, broker: str, predicates: tuple[Predicate, ...]) -> None:
+    """Advertises at B1 of a ring so that the tree leads to B4 over this broker."""
+    overlay.advertise(client, "a", predicates)
+    for sender, receiver in (("B1", broker), (broker, "B4")):
+        link = overlay.brokers[sender].links[receiver]
+        overlay.brokers[receiver].receive(sender, link.take())
+        link.acknowledge(overlay.brokers[receiver].links[sender].received)
+    overlay.settle()
 
 
 @MODES
