@@ -36,6 +36,9 @@ workload:
   publications: {source: stocks, publishers: 3, rate: 20/s}
   subscriptions: {subscribers: 6, selectivity: 20%}
 timeline: {join: 4s, run: 6s, drain: 3s}
+faults:
+  - {at: run+1s, link_down: random-link, for: 500ms}
+  - {at: run+3s, kill: random, for: 1s}
 vary: {routing.publications: [fixed, dynamic]}
 seed: 5
 """
@@ -132,6 +135,8 @@ def test_a_simulated_run_in_many_pieces(spark: SparkSession, simulated: Path, mo
     whole = results(simulated, PlainEngine())
     assert b'"correct"' in whole[0]
     assert len(whole[1]["notifications"]) > 200
+    assert len(whole[1]["faults"]) == 4
+    assert any(b'"dropped":0' not in fault and b'"noticed":2' in fault for fault in whole[1]["faults"])
     small_shares(monkeypatch.setattr)
     assert results(simulated, PlainEngine()) == whole
     assert results(simulated, RunningSpark(spark)) == whole
