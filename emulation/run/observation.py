@@ -78,12 +78,13 @@ class LoadObserver:
     ) -> None:
         """`seconds` is how long the run phase lasts, as they pass."""
         self._network = network
+        self._begin = time.monotonic()
+        # First of all: what holds the relay up while the rest is asked for is in the next look.
+        self._looks = [self._look()]
         self._rounds = rounds(links, LINKS_AT_ONCE)
         self._probe_after = min(seconds * _PROBE_AFTER, PROBE_INTERVAL)
         self._dilation = dilation
-        self._begin = time.monotonic()
         self._last_round = seconds - ROUND_TAKES
-        self._looks: list[_Look] = []
         self._checks: list[LinkCheck] = []
         self._failure: NetworkError | None = None
         self._over = threading.Event()
@@ -97,7 +98,6 @@ class LoadObserver:
         ]
 
     def __enter__(self) -> Self:
-        self._begin = time.monotonic()
         for thread in self._threads:
             thread.start()
         return self
@@ -152,15 +152,14 @@ class LoadObserver:
 
     def _look_regularly(self) -> None:
         try:
-            self._look()
             while not self._over.wait(_INTERVAL):
-                self._look()
-            self._look()
+                self._looks.append(self._look())
+            self._looks.append(self._look())
         except NetworkError as error:
             self._failure = error
 
-    def _look(self) -> None:
-        self._looks.append(_Look(sample(), self._network.punctuality()))
+    def _look(self) -> _Look:
+        return _Look(sample(), self._network.punctuality())
 
     def _probe_regularly(self) -> None:
         due = self._begin + self._probe_after

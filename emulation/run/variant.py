@@ -222,6 +222,7 @@ class VariantRun:
         )  # fmt: skip
         periods = count_periods(pids)
         with observer:
+            self._session.log.info("observing", variant=self._plan.name)
             while time.monotonic() < end:
                 self._look_after(network, drivers, faults)
                 faults.wait(min(TICK, max(0.0, end - time.monotonic())))

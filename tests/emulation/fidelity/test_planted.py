@@ -62,7 +62,7 @@ WITHIN = 60.0
 
 @contextmanager
 def in_run_phase(out: Path, plant: Callable[[Path], AbstractContextManager[None]]) -> Iterator[None]:
-    """Enters `plant`, which is given the run's directory, when its run phase begins, and leaves it when that ends."""
+    """Enters `plant`, which is given the run's directory, once its run phase is watched, and leaves it at its end."""
     over = threading.Event()
     failures: list[Exception] = []
 
@@ -75,7 +75,7 @@ def in_run_phase(out: Path, plant: Callable[[Path], AbstractContextManager[None]
 
     def watch() -> None:
         try:
-            if (directory := wait_for(r"phase begins.*phase=run")) is not None:
+            if (directory := wait_for(r"event=observing")) is not None:
                 with plant(directory):
                     wait_for(r"phase ends.*phase=run")
         except Exception as error:
