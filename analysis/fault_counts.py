@@ -89,7 +89,7 @@ class FaultTally:
             counts.disturbed_last = max(counts.disturbed_last, notified)
         if fault.begin <= one.intended < fault.healed:
             counts.during.add(delay)
-        elif fault.healed <= one.intended < min(fault.healed + AROUND, fault.until):
+        elif fault.healed <= one.intended < fault.healed + AROUND:
             counts.after.add(delay)
 
     def merge(self, other: FaultTally) -> None:

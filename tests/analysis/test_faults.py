@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,7 @@ def killed() -> History:
     history = joined("killed").fault(120).heal(130)
     for number in range(10):
         delivered(history, number, 110.5 + number, 0.010)
+    history.publish("P:19", 119)  # nothing tells when it was lost
     history.publish("P:20", 121).add("B1", Event.DROPPED, 121, id="P:20", kind="publish", text="neighbour restarted")
     delivered(history, 21, 122, 0.020)  # not late: the limit lies between 20 and 24 ms
     delivered(history, 22, 129, 2.0)
@@ -133,11 +135,26 @@ def test_a_kill_in_numbers(tmp_path: Path) -> None:
     assert (fault.noticed, fault.detected_first_s, fault.detected_last_s) == (2, pytest.approx(0.1), pytest.approx(0.3))
     assert fault.reconnected_s == pytest.approx(0.4)
     assert fault.recovered_s == pytest.approx(2.5), "P:23 was published then, and never came"
-    assert (fault.publications, fault.due, fault.late, fault.excused, fault.lost) == (6, 6, 1, 2, 0)
+    assert (fault.publications, fault.due, fault.late, fault.excused, fault.lost) == (7, 7, 1, 3, 0)
     assert (fault.dropped, fault.drop_reasons, fault.drop_counts) == (1, ["neighbour restarted"], [1])
     assert fault.delay_before_ms == pytest.approx(10)
     assert fault.delay_during_ms == pytest.approx((20 + 2000) / 2)
     assert fault.delay_after_ms == pytest.approx(10)
+
+
+class Patient(History):
+    """Of an overlay that may take long to recover."""
+
+    def manifest(self) -> dict[str, Any]:
+        return {**super().manifest(), "recovery": 30.0}
+
+
+def test_delay_after_is_that_of_ten_seconds_however_long_recovery_may_take(tmp_path: Path) -> None:
+    history = Patient("patient").advertise().subscribe().fault(120, "pause").heal(121, "resume")
+    delivered(history, 1, 125, 0.010)
+    delivered(history, 2, 131.5, 0.5)
+    fault = of(history, tmp_path)
+    assert (fault.publications, fault.delay_after_ms) == (2, pytest.approx(10))
 
 
 def test_what_comes_late_after_the_heal_is_waited_for(tmp_path: Path) -> None:
