@@ -24,7 +24,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     session_queue: int = 20_000
     """Events that may wait for a client session that does not read."""
     heartbeat: float = 1.0
-    """Seconds between heartbeats on a quiet link; three missed ones mean that the peer is dead."""
+    """Seconds between heartbeats; a peer that is silent for three of them is dead."""
     reconnect_first: float = 0.05
     """Seconds before a broken link is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0

@@ -1,8 +1,8 @@
 """The stream of one overlay link while it lasts: frames out of the link's queue and into the broker.
 
 Acknowledgements ride on whatever travels the other way; alone they travel when a quarter of the window waits for one,
-or `ACKNOWLEDGE_AFTER` seconds after the first message that does. A link that has been quiet since the last beat of its
-heart sends an empty frame; one from which nothing came for three beats is dead.
+or `ACKNOWLEDGE_AFTER` seconds after the first message that does. A link sends a frame at each beat of its heart,
+empty if need be; one from which nothing came for three beats is dead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ACKNOWLEDGE_AFTER = 0.1
 """Seconds a neighbour waits at most for an acknowledgement."""
 
 MISSED_HEARTBEATS = 3
-"""So many in a row mean that the neighbour is dead."""
+"""At so many beats in a row without a frame since the one before, the neighbour is taken for dead."""
 
 
 class LinkStream(Duplex):
@@ -39,7 +39,6 @@ class LinkStream(Duplex):
         self._acknowledged = link.received
         self._must_speak = False
         self._acknowledge_later: asyncio.TimerHandle | None = None
-        self._spoke = True
         self._silent_beats = 0
         self._ended = False
         link.on_waiting = self._on_waiting
@@ -63,7 +62,6 @@ class LinkStream(Duplex):
         if not messages and not self._must_speak:
             return ()
         self._must_speak = False
-        self._spoke = True
         self._acknowledged = link.received
         frames = encode_link_frames(messages, link.received, self._largest)
         while messages := link.take():
@@ -71,13 +69,16 @@ class LinkStream(Duplex):
         return frames
 
     def beat(self) -> None:
-        """The link's heart beats: once in `Limits.heartbeat` seconds."""
+        """The link's heart beats: once in `Limits.heartbeat` seconds.
+
+        Every beat sends a frame, whatever else was sent before: were it only for silent links, two frames could be
+        nearly two beats apart, and three silent beats would not tell a dead neighbour from a quiet one.
+        """
         self._silent_beats += 1
-        if self._silent_beats > MISSED_HEARTBEATS:
+        if self._silent_beats >= MISSED_HEARTBEATS:
             self.close(f"{self._link.neighbour} is silent, {MISSED_HEARTBEATS} heartbeats were missed")
-        elif not self._spoke:
+        else:
             self._speak()
-        self._spoke = False
 
     def end(self) -> None:
         """Nothing of this stream is handled any more; what was not acknowledged will come again on the next."""

@@ -78,7 +78,7 @@ class BrokerLimits(Section):
     session_queue: Count = _DEFAULTS.session_queue
     """Events that may wait for a client session that does not read."""
     heartbeat: Duration = _DEFAULTS.heartbeat
-    """Time between heartbeats on a quiet link; three missed ones mean that the neighbour is dead."""
+    """Time between heartbeats; a neighbour that is silent for three of them is dead."""
     reconnect_first: Duration = _DEFAULTS.reconnect_first
     """Time before a broken link is tried again; doubles with each attempt."""
     reconnect_last: Duration = _DEFAULTS.reconnect_last

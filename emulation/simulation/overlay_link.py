@@ -155,7 +155,7 @@ class SimulatedLink:
                 self._silent[broker] = silent
                 self._silences[broker] += 1
                 if silent:
-                    missed = self._random.uniform(MISSED_HEARTBEATS, MISSED_HEARTBEATS + 1) * self._limits.heartbeat
+                    missed = self._random.uniform(MISSED_HEARTBEATS - 1, MISSED_HEARTBEATS) * self._limits.heartbeat
                     self._after(missed, partial(self._give_up, broker, self._silences[broker]))
 
     def _hears_nothing(self, broker: BrokerId) -> bool:
