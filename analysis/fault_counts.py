@@ -7,14 +7,17 @@ watched (`analysis.faults`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from analysis.fault_baseline import FaultKey, MeanDelay
 from analysis.faults import AROUND, FaultTimes
 from analysis.judging import Judged, Outcome
 from analysis.oracle import SETTLE
+from analysis.outages import Stretches
 from analysis.tables import Right
+
+_HELD_UP_AT_ONCE = 10_000
 
 
 @dataclass(slots=True)
@@ -26,8 +29,10 @@ class FaultCounts:
     late: int = 0
     excused: int = 0
     lost: int = 0
-    disturbed_last: int = 0
-    """When the last late notification came, or the last one that never came was published; 0: none."""
+    missed_last: int = 0
+    """When the last publication was published that a client never got; 0: none."""
+    held_up: list[tuple[int, int]] = field(default_factory=list)
+    """From the publishing to the notification, of those that came late and after the heal; what overlaps is joined."""
     during: MeanDelay = field(default_factory=MeanDelay)
     after: MeanDelay = field(default_factory=MeanDelay)
 
@@ -37,9 +42,31 @@ class FaultCounts:
         self.late += other.late
         self.excused += other.excused
         self.lost += other.lost
-        self.disturbed_last = max(self.disturbed_last, other.disturbed_last)
+        self.missed_last = max(self.missed_last, other.missed_last)
+        self.add_held_up(other.held_up)
         self.during.merge(other.during)
         self.after.merge(other.after)
+
+    def add_held_up(self, stretches: Iterable[tuple[int, int]]) -> None:
+        self.held_up += stretches
+        if len(self.held_up) > _HELD_UP_AT_ONCE:
+            joined = Stretches.of(self.held_up)
+            self.held_up = list(zip(joined.starts, joined.ends, strict=True))
+
+    def recovered(self, healed: int, reconnected: int | None) -> int:
+        """When delivery was as before.
+
+        That is when the last was published that a client never got, and all had come that came late and was published
+        before that, before the heal, before the last neighbour was back, or while such a late one was still awaited.
+        One that comes late long after, when all was well in between, is none of the fault's.
+        """
+        recovered = max(healed, self.missed_last)
+        horizon = max(recovered, reconnected or 0)
+        for published, notified in sorted(self.held_up):
+            if published > horizon:
+                break
+            recovered, horizon = max(recovered, notified), max(horizon, notified)
+        return recovered
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +105,7 @@ class FaultTally:
         if not outcome.receipts:
             counts.excused += outcome.right is Right.MAY
             counts.lost += outcome.right is Right.MUST
-            counts.disturbed_last = max(counts.disturbed_last, published)
+            counts.missed_last = max(counts.missed_last, published)
             return
         if one.intended is None:
             return
@@ -86,7 +113,8 @@ class FaultTally:
         delay, late_from, fault = notified - one.intended, faults.late_from[number], faults.times.faults[number]
         if late_from is not None and delay > late_from:
             counts.late += 1
-            counts.disturbed_last = max(counts.disturbed_last, notified)
+            if notified > fault.healed:
+                counts.add_held_up([(published, notified)])
         if fault.begin <= one.intended < fault.healed:
             counts.during.add(delay)
         elif fault.healed <= one.intended < fault.healed + AROUND:

@@ -46,6 +46,7 @@ def _row(
     healed = None if fault.healed == FOREVER else fault.healed
     noticed = noticing(fault, changes)
     comparable = baseline.late_from is not None
+    recovered = counts.recovered(fault.healed, noticed.reconnected)
     drops = sorted(baseline.drops.items())
     return Fault(
         variant=variant.name,
@@ -58,8 +59,8 @@ def _row(
         noticed=noticed.neighbours,
         detected_first_s=noticed.first,
         detected_last_s=noticed.last,
-        reconnected_s=noticed.reconnected,
-        recovered_s=max(0, counts.disturbed_last - healed) / SECOND if comparable and healed is not None else None,
+        reconnected_s=_since(healed, noticed.reconnected),
+        recovered_s=_since(healed, recovered if comparable else None),
         publications=counts.publications,
         due=counts.due,
         late=counts.late if comparable else None,
@@ -72,3 +73,8 @@ def _row(
         delay_during_ms=counts.during.milliseconds,
         delay_after_ms=counts.after.milliseconds,
     )
+
+
+def _since(healed: int | None, time: int | None) -> float | None:
+    """Seconds."""
+    return None if healed is None or time is None else (time - healed) / SECOND

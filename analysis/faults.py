@@ -91,16 +91,16 @@ def _belongs(one: Break, group: Sequence[Break]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Noticing:
-    """Which neighbours noticed a fault, and when: seconds."""
+    """Which neighbours noticed a fault, and when."""
 
     neighbours: int = 0
     """One for each end of a link."""
     first: float | None = None
-    """From the fault."""
+    """From the fault, seconds."""
     last: float | None = None
-    reconnected: float | None = None
-    """From the heal until the last of those that were still without the neighbour had it again; null where none was
-    without it, or one of them never had it again."""
+    reconnected: int | None = None
+    """When the last of those that were still without the neighbour at the heal had it again, nanoseconds; null where
+    none was without it, or one of them never had it again."""
 
 
 def noticing(fault: FaultSpan, changes: Iterable[NeighbourChange]) -> Noticing:
@@ -121,7 +121,7 @@ def noticing(fault: FaultSpan, changes: Iterable[NeighbourChange]) -> Noticing:
         neighbours=len(noticed),
         first=(min(noticed) - fault.begin) / SECOND if noticed else None,
         last=(max(noticed) - fault.begin) / SECOND if noticed else None,
-        reconnected=(max(times) - fault.healed) / SECOND if whole else None,
+        reconnected=max(times) if whole else None,
     )
 
 

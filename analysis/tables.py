@@ -255,8 +255,10 @@ class Fault(Struct, frozen=True, kw_only=True):
     """From the heal until the last of those that were without it then had it again; null where there is none, or one
     never had it again."""
     recovered_s: float | None
-    """From the heal until delivery was as before: until the last late notification had come, and the last that never
-    came had been published. 0: at the heal or before. Null where it was not healed, or nothing was delivered before."""
+    """From the heal until delivery was as before: until the last publication was published that a client never got, and
+    all late notifications had come of what was published before that, before the heal, before the last neighbour was
+    back, or while such a late one was still awaited. 0: at the heal or before. Null where it was not healed, or nothing
+    was delivered before."""
     publications: int
     """That it struck."""
     due: int

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
+from analysis.fault_counts import FaultCounts
 from analysis.faults import AROUND, FaultSpan, FaultTimes, fault_spans
-from analysis.outages import FOREVER
+from analysis.outages import FOREVER, Stretches
 from analysis.reading import Outage, Place
 from analysis.results import read_table
 from analysis.run import analyze
@@ -167,6 +168,34 @@ def test_what_comes_late_after_the_heal_is_waited_for(tmp_path: Path) -> None:
     assert fault.recovered_s == pytest.approx(1.0)
     assert (fault.publications, fault.late, fault.excused, fault.lost) == (3, 1, 0, 1)
     assert (fault.noticed, fault.detected_first_s, fault.detected_last_s, fault.reconnected_s) == (0, None, None, None)
+
+
+def test_what_is_late_when_all_was_well_again_is_none_of_the_faults(tmp_path: Path) -> None:
+    history = joined("hiccup").fault(120, "pause").heal(128, "resume")
+    delivered(history, 1, 119, 0.010)
+    delivered(history, 2, 127, 2.0)  # until 129
+    delivered(history, 3, 128.9, 1.1)  # behind it, until 130
+    delivered(history, 4, 130.2, 0.5)
+    fault = of(history, tmp_path)
+    assert (fault.late, fault.recovered_s) == (3, pytest.approx(2.0))
+
+
+def test_what_was_published_before_the_neighbours_were_back_is_the_faults(tmp_path: Path) -> None:
+    history = joined("slow to return").fault(120, "link_down", "B1-B2").heal(128, "link_up", "B1-B2")
+    delivered(history, 1, 119, 0.010)
+    delivered(history, 2, 129, 2.5)
+    history.add("B1", Event.LINK_DOWN, 123, peer="B2").add("B1", Event.LINK_UP, 131, peer="B2")
+    fault = of(history, tmp_path)
+    assert (fault.reconnected_s, fault.recovered_s) == (3.0, pytest.approx(3.5))
+
+
+@given(st.lists(st.tuples(moments, moments), max_size=8), st.lists(st.tuples(moments, moments), max_size=8))
+def test_recovery_is_the_same_in_any_parts(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
+    late = [(min(pair), max(pair)) for pair in (*one, *other)]
+    together = FaultCounts(held_up=list(late))
+    parts, compacted = FaultCounts(held_up=late[: len(one)]), Stretches.of(late[len(one) :])
+    parts.merge(FaultCounts(held_up=list(zip(compacted.starts, compacted.ends, strict=True))))
+    assert parts.recovered(10, 12) == together.recovered(10, 12)
 
 
 def test_without_a_before_nothing_is_late_and_without_a_heal_nothing_recovers(tmp_path: Path) -> None:
