@@ -14,16 +14,17 @@ What words of the papers mean here is settled once:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
 import networkx as nx
 
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
-from analysis.claims.model import Recipe
+from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
+from analysis.outages import FOREVER
 from analysis.tables import Notification
-from broker_service.trace import Event
+from broker_service.trace import Event, TraceRecord
 
 Measure = Callable[[MeasuredRun, Recipe], Measurement]
 
@@ -34,10 +35,14 @@ GROWTH = 1.0
 constant rate they become nine times as long; in a stable one they only follow what the workload does."""
 SETTLED_FROM = 0.75
 """Share of the phase `run` after which a disturbed overlay has settled again."""
+FAULTS_NODE = "emulator"
+"""The node in whose log a run's faults are."""
 RECOVERED = 1.2
 """A delay within this factor of the settled one has recovered,"""
 RECOVERED_SECONDS = 3
 """once it stays there for so long."""
+PEAK_OVER = 100
+"""Notifications over which a delay is averaged to find its peak: single ones differ by more than any failure makes."""
 
 
 def relative_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -135,6 +140,41 @@ def burst(run: MeasuredRun, recipe: Recipe) -> Measurement:
     )
 
 
+def failures(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Three increases of the mean delay, relative to the same run without failures (Fig. 6).
+
+    Its highest after the first kill and before the second, its highest after the second, and where it settles; the
+    highest is that of `PEAK_OVER` successive notifications. The paper compares with the time before a failure; a run
+    of the same seed without any is free of what queues do by themselves. Notifications count while the brokers are
+    dead, those that wait for a restart do not.
+    """
+    failing, undisturbed = _with_and_without_kills(run)
+    first, second, healed = _deaths(run, failing)
+    others = {_pair(row): row for row in undisturbed.notifications}
+    dead = sorted(
+        (row for row in failing.notifications if first <= row.notified_ns < healed and _pair(row) in others),
+        key=lambda row: row.notified_ns,
+    )
+
+    def increase(rows: Sequence[Notification]) -> float | None:
+        return _relative([others[_pair(row)] for row in rows], rows)
+
+    def peak(rows: Sequence[Notification]) -> float | None:
+        """Fewer than `PEAK_OVER` at the end do not count."""
+        starts = range(0, len(rows) - PEAK_OVER + 1, PEAK_OVER)
+        increases = (increase(rows[start : start + PEAK_OVER]) for start in starts)
+        return max((one for one in increases if one is not None), default=None)
+
+    settled_from = SETTLED_FROM * failing.run_seconds
+    return Measurement(
+        values=(
+            peak([row for row in dead if row.notified_ns < second]),
+            peak([row for row in dead if row.notified_ns >= second]),
+            increase([row for row in dead if row.second is not None and row.second >= settled_from]),
+        )
+    )
+
+
 def received_twice(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Publications that a broker got more than once from its neighbours, in any broker's log (Property 1)."""
     violations = checked = 0
@@ -182,6 +222,7 @@ MEASURES: Mapping[str, Measure] = {
     "redundant advertisements": redundant_advertisements,
     "overload": overload,
     "burst": burst,
+    "failures": failures,
     "received twice": received_twice,
     "same notified": same_notified,
 }
@@ -232,6 +273,34 @@ def _recovery(variant: MeasuredVariant, end: float) -> float | None:
         if good == RECOVERED_SECONDS:
             return second + 1 - RECOVERED_SECONDS - end
     return variant.run_seconds - end
+
+
+def _with_and_without_kills(run: MeasuredRun) -> tuple[MeasuredVariant, MeasuredVariant]:
+    """The variant in which brokers are killed, and the one in which none is. Raises `ClaimsError` without the two."""
+    killing = {record.variant for record in run.records(FAULTS_NODE) if _is_kill(record)}
+    failing = [variant for variant in run.variants if variant.name in killing]
+    undisturbed = [variant for variant in run.variants if variant.name not in killing]
+    if len(failing) != 1 or len(undisturbed) != 1:
+        counted = f"{len(failing)} variants with kills and {len(undisturbed)} without"
+        raise ClaimsError(f"{run.directory}: {counted}; one each is needed")
+    return failing[0], undisturbed[0]
+
+
+def _deaths(run: MeasuredRun, variant: MeasuredVariant) -> tuple[int, int, int]:
+    """When the first and when the last broker was killed, and when the first was restarted. Raises `ClaimsError`."""
+    records = [record for record in run.records(FAULTS_NODE) if record.variant == variant.name]
+    kills = [record.time for record in records if _is_kill(record)]
+    if len(kills) < 2:
+        raise ClaimsError(f"{run.directory}: one broker was killed; two, one after the other, are needed")
+    return min(kills), max(kills), min((one.time for one in records if one.event is Event.HEALED), default=FOREVER)
+
+
+def _is_kill(record: TraceRecord) -> bool:
+    return record.event is Event.FAULT and record.text == "kill"
+
+
+def _pair(row: Notification) -> tuple[str, str]:
+    return row.publication, row.client
 
 
 def _distances(variant: MeasuredVariant) -> Mapping[str, Mapping[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,65 @@ def test_a_run_without_the_variants_is_refused() -> None:
 def test_every_shipped_recipe_names_a_measure() -> None:
     named = {claim.measured_by.measure for claim in load_claims().claims if claim.measured_by is not None}
     assert named == set(MEASURES)
+
+
+def fault(time: int, text: str, broker: str = "B2", event: Event = Event.FAULT) -> TraceRecord:
+    return TraceRecord(time=time, node="emulator", variant="killed", event=event, peer=broker, text=text)
+
+
+def write_faults(directory: Path, *records: TraceRecord) -> None:
+    (directory / "logs").mkdir()
+    content = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+    (directory / "logs" / "emulator.jsonl").write_bytes(content)
+
+
+def hundred(begin: int, delay: float, second: int = 10) -> list[Notification]:
+    """As many as a peak is over, one a nanosecond."""
+    return [
+        msgspec.structs.replace(notification(f"p{time}", delay, second=second), notified_ns=time)
+        for time in range(begin, begin + 100)
+    ]
+
+
+KILLS = (fault(100, "kill"), fault(300, "kill", "B3"))
+CALM = [*hundred(0, 10), *hundred(100, 10), *hundred(200, 10), *hundred(300, 10), *hundred(400, 20, 80)]
+
+
+def test_failures(tmp_path: Path) -> None:
+    """12 for 10 ms at most after the first kill, 30 for 10 after the second, 25 for 20 in the last quarter."""
+    write_faults(tmp_path, *KILLS, fault(500, "restart", event=Event.HEALED))
+    killed = variant(
+        "killed",
+        [*hundred(0, 90), *hundred(100, 12), *hundred(200, 11), *hundred(300, 30), *hundred(400, 25, 80)],
+        settings={},
+    )
+    measured = measure("failures", variant("calm", CALM, settings={}), killed, directory=tmp_path)
+    assert measured == (pytest.approx(0.2), pytest.approx(2.0), pytest.approx(0.25))
+
+
+def test_what_a_restart_lets_through_and_what_is_lost_are_no_part_of_failures(tmp_path: Path) -> None:
+    """Nothing that comes after the restart at 500; nothing that only one of the runs delivered; no odd rest."""
+    write_faults(tmp_path, *KILLS, fault(900, "pause"), fault(500, "restart", event=Event.HEALED))
+    late = [msgspec.structs.replace(row, notified_ns=501, delay_ms=999.0) for row in hundred(410, 0, 80)[:50]]
+    killed = variant(
+        "killed",
+        [*hundred(100, 10), *hundred(200, 15)[:99], *hundred(300, 10), *hundred(400, 30, 80)[:10], *late],
+        settings={},
+    )
+    killed = dataclasses.replace(
+        killed, notifications=(*killed.notifications, notification("other", 9999.0, second=80, client="S9"))
+    )
+    measured = measure("failures", variant("calm", CALM, settings={}), killed, directory=tmp_path)
+    assert measured == (0.0, 0.0, pytest.approx(0.5))
+
+
+def test_failures_need_two_kills_and_a_run_without_any(tmp_path: Path) -> None:
+    write_faults(tmp_path, KILLS[0], fault(300, "pause"))
+    calm, killed = variant("calm", CALM, settings={}), variant("killed", CALM, settings={})
+    with pytest.raises(ClaimsError, match="1 variants with kills and 0 without; one each is needed"):
+        measure("failures", killed, directory=tmp_path)
+    with pytest.raises(ClaimsError, match="one broker was killed; two, one after the other, are needed"):
+        measure("failures", calm, killed, directory=tmp_path)
+    (tmp_path / "none").mkdir()
+    write_faults(tmp_path / "none", *KILLS)
+    assert measure("failures", variant("calm", settings={}), killed, directory=tmp_path / "none") == (None, None, None)

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.claims import Claim, Claims, Kind, Paper, Recipe, load_claims
 from emulation.errors import BadInputError
+from emulation.plan import make_plan
 from emulation.reproduction import cells, chosen_claims, plan_experiments
 from emulation.reproduction.plan import SCENARIOS, SEEDS
 from emulation.scenario import load
@@ -135,6 +136,23 @@ def test_all_figures_stand_on_the_same_assumptions() -> None:
         (SCENARIOS / "tid" / f"{name}.yaml").read_text().split("# - Rate:")[0].split("\n", 1)[1] for name in FIGURES
     }
     assert len(rules) == 1
+
+
+def test_failures_stand_on_them_too_and_strike_brokers_without_clients() -> None:
+    first, failing = (load(SCENARIOS / "tid" / f"{name}.yaml") for name in ("tid-full", "tid-fail"))
+    assert failing.brokers == first.brokers
+    assert failing.topology == first.topology
+    assert failing.timeline == first.timeline
+    calm, killing = failing.variants()
+    assert not calm.scenario.faults
+    wanted, interested = failing.workload.publications, failing.workload.subscriptions
+    assert wanted is not None
+    assert interested is not None
+    assert first.workload.subscriptions == interested.model_copy(update={"placement": "uniform"})
+    (variant,) = [one for one in make_plan(failing).variants if one.name == killing.name]
+    killed = variant.schedule().brokers
+    assert len(killed) == 2
+    assert killed.isdisjoint([*wanted.placement, *interested.placement])
 
 
 def test_the_burst_that_is_measured_is_the_scenarios() -> None:
