@@ -235,19 +235,20 @@ class PublicationRoutingTable:
 def routes_to(entries: Sequence[SubscriptionEntry], tid: TreeId) -> Routes:
     """The routes that a publication of tree `tid` may take to subscriptions of one client; `NO_ROUTES` without any.
 
-    Those to all that are bound to its tree: on a tree to only some of them, it would be lost if these are withdrawn
-    while it travels.
+    Those to all that are bound to its tree (to all, when it came along with publications of another tree): on a tree to
+    only some of them, it would be lost if these are withdrawn while it travels.
     """
     if not entries:
         return NO_ROUTES
     first = entries[0].routes
     if len(entries) == 1 or all(entry.routes is first for entry in entries):
         return first
-    bound = [entry.routes for entry in entries if tid in entry.routes.by_tid]
-    if not bound:
-        return first
+    every = [entry.routes for entry in entries]
+    bound = [routes for routes in every if tid in routes.by_tid] or every
     fewest = min(bound, key=_number_of)
     shared = {key: route for key, route in fewest.by_tid.items() if all(key in routes.by_tid for routes in bound)}
+    if not shared:
+        return first
     return fewest if len(shared) == len(fewest.by_tid) else Routes(shared)
 
 

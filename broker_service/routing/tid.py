@@ -12,30 +12,8 @@ The rules:
 4. Fixed routing follows the publication's own tree. Dynamic routing (Algorithm 1) takes, at every broker and for every
    matching subscription, the link of least utilisation among the last hops of that subscription's own entries.
 
-What the paper leaves open, and how it is settled here:
-
-*What travels instead of a second match.* Following the TID alone would carry a publication to every subscriber of its
-tree, matching or not, and matching again at each broker is what TIDs are to avoid. So the result of the one match
-travels: the identifiers of the matching subscriptions, grouped by home broker and client. A broker splits the list by
-next hop (each copy names only subscribers that lie behind that link), which is what Algorithm 1's loop over S needs
-anyway. An identifier costs one to three bytes beside its home's name, and 200 of them about half a kilobyte; all
-subscriptions with the same routes share one `Routes` object, so a choice is made once for each of those.
-The alternatives were worse: a bit vector over all subscriptions needs a numbering the whole overlay agrees on; naming
-only the home brokers forgets which subscription's entries dynamic routing may use (Property 2) and makes the last
-broker match again.
-
-*One notification for each client.* A client's matching subscriptions stay together as one group and take one way, so
-they cannot arrive as two copies by two paths. It is a way to all of them, so that none is lost with another that is
-withdrawn meanwhile.
-
-*No endless wandering.* Algorithm 1 alone can pass a publication back and forth between two trees that cross in opposite
-directions. Every entry therefore keeps the distance to the subscriber along its tree, and a publication a hop budget:
-the longest of its routes at the publisher's broker, less one with each hop. Only entries within the budget count as
-alternatives. Following the tree that was taken last always stays within it, so there is a choice at every broker
-and the journey ends.
-
-*Ties.* When links are equally loaded (within `utilisation_margin`), the publication stays on its tree: the broadcast
-that built it was a race, so in a quiet overlay it is the fastest way. Next come shorter ways, then smaller TIDs.
+What the paper leaves open about publications is settled in `tid_publications`, about restarts in `tid_reconciliation`.
+The rest:
 
 *Withdrawals.* An unadvertisement is broadcast, and a broker heeds the copy that comes along the tree: links keep their
 order, so no publication of another tree that has borrowed this one finds it gone before it arrives. A copy that came
@@ -60,21 +38,18 @@ from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send, SetTimer
+from broker_service.routing.interface import Action, Actions, RouterContext, Send, SetTimer
 from broker_service.routing.routing_tables import (
     AdvertisementEntry,
-    Group,
     Home,
     PublicationRoutingTable,
     Route,
-    Routes,
     SubscriptionEntry,
     SubscriptionRoutingTable,
     TreeId,
-    routes_to,
     split_id,
 )
-from broker_service.routing.tid_forwarding import Arrival, Copies, DynamicForwarding, FixedForwarding, Forwarding
+from broker_service.routing.tid_forwarding import DynamicForwarding, FixedForwarding, Forwarding
 from broker_service.routing.tid_messages import (
     AdvertiseHeader,
     Lost,
@@ -83,11 +58,11 @@ from broker_service.routing.tid_messages import (
     UnsubscribeHeader,
     decode_advertise,
     decode_control,
-    decode_publish,
     decode_subscribe,
     decode_unsubscribe,
     encode,
 )
+from broker_service.routing.tid_publications import Publications
 from broker_service.routing.tid_reconciliation import Reconciliation
 
 
@@ -112,21 +87,20 @@ class TidRouter:
         self._context = context
         self._options = options
         self._home = Home(context.broker, context.incarnation)
-        self._home_name = str(self._home)
         self._neighbours = tuple(context.neighbours)
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable()
         self._matching: MatchIndex[SubscriptionEntry] = MatchIndex()
         """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
         self._reconciliation = Reconciliation(self._home)
-        self._forwarding: Forwarding = (
+        forwarding: Forwarding = (
             FixedForwarding()
             if options.publications == "fixed"
             else DynamicForwarding(context.link_status, options.utilisation_margin)
         )
-
+        self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
         self._receivers: Mapping[Kind, Callable[[BrokerId, Message], Actions]] = {
-            Kind.PUBLISH: self._receive_publication,
+            Kind.PUBLISH: self._publications.receive,
             Kind.SUBSCRIBE: self._receive_subscription,
             Kind.UNSUBSCRIBE: self._receive_unsubscription,
             Kind.ADVERTISE: self._receive_advertisement,
@@ -163,20 +137,7 @@ class TidRouter:
         return self._withdraw_subscription(entry, tuple(entry.tids), None)
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
-        started = self._context.clock()
-        matches = self._matching.match(publication.attributes)
-        self._context.trace.matched(message.id, len(matches), self._context.clock() - started)
-        clients: dict[ClientId, None] = {}
-        remote: list[SubscriptionEntry] = []
-        for entry in matches:
-            if entry.local:
-                clients[entry.client] = None
-            else:
-                remote.append(entry)
-        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
-        if remote:
-            actions += self._forward_first(message, advertisement, remote)
-        return actions
+        return self._publications.publish(message, publication, advertisement)
 
     # Messages of neighbours
 
@@ -189,12 +150,15 @@ class TidRouter:
         return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
 
     def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """A tree ends from its root outwards; a copy from elsewhere may have overtaken publications on the tree."""
+        """A tree ends from its root outwards; a copy from elsewhere may have overtaken publications on the tree. Such a
+        copy goes up the tree: somebody above may wait for a link that is down, and hear of the end by no other way."""
         row = self._advertisements.get(message.id)
         if row is None or row.last_hop is None or row.last_hop == neighbour:
             return self._withdraw_advertisement(message.id, neighbour)
+        if row.ending:
+            return []
         row.ending = True
-        return [] if self._is_up(row.last_hop) else [self._reconcile_later(row.last_hop)]
+        return [Send(row.last_hop, message) if self._is_up(row.last_hop) else self._reconcile_later(row.last_hop)]
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         news = decode_control(message.header)
@@ -261,47 +225,6 @@ class TidRouter:
             self._subscriptions.remove(entry)
         self._index(entry)
         return self._forward_subscription(entry, news, message.hops)
-
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        header = decode_publish(message.header)
-        destinations = header.destinations
-        actions: list[Action] = []
-        here = destinations.pop(self._home_name, None)
-        if here:
-            actions.append(Deliver(self._subscribers(here), message))
-        if destinations:
-            copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
-            for home, groups in destinations.items():
-                known = self._subscriptions.at_home(home)
-                missed = 0
-                for group in groups:
-                    entries = [known[number] for number in group if number in known]
-                    missed += not copies.add(routes_to(entries, header.tid), home, group)
-                if missed:
-                    self._context.trace.dropped_message(message, f"no route to {missed} subscribers at {home}")
-            actions += copies.sends(message)
-        return actions
-
-    def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
-        """The clients whose subscriptions these are; one withdrawn in the meantime is passed over."""
-        known = self._subscriptions.at_home(self._home_name)
-        clients = {known[number].client: None for group in groups for number in group if number in known}
-        return tuple(clients)
-
-    def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionEntry]) -> Actions:
-        """Forwards from the publisher's broker, where clients' subscriptions are grouped and the hop budget is set."""
-        longest: dict[Routes, int] = {}
-        groups: dict[tuple[str, ClientId], list[SubscriptionEntry]] = {}
-        for entry in matches:
-            routes = entry.routes
-            if routes not in longest:
-                longest[routes] = self._forwarding.longest(routes, tid)
-            if longest[routes]:
-                groups.setdefault((entry.home_name, entry.client), []).append(entry)
-        copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
-        for (home, _client), entries in groups.items():
-            copies.add(routes_to(entries, tid), home, tuple([entry.number for entry in entries]))
-        return copies.sends(message)
 
     # Links
 

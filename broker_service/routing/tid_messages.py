@@ -1,4 +1,4 @@
-"""What TID-based routing writes into the headers of its messages. Only `tid.py` and its helpers read them."""
+"""What TID-based routing writes into the headers of its messages. Only the modules of that protocol read them."""
 
 from __future__ import annotations
 

@@ -58,6 +58,7 @@ class CoreOverlay:
         self.timers: dict[tuple[str, str], float] = {}
         self.notified: dict[str, list[str]] = defaultdict(list)
         self.rejected: list[str] = []
+        self.cuts: list[set[str]] = []
         for name in self.names:
             self._start(name)
         for a, b in self.links:
@@ -134,8 +135,20 @@ class CoreOverlay:
     def restart(self, name: str) -> None:
         self._start(name)
         for neighbour in self._neighbours(name):
-            if neighbour in self.brokers:
+            if neighbour in self.brokers and {name, neighbour} not in self.cuts:
                 self._connect(name, neighbour)
+
+    def cut(self, a: str, b: str) -> None:
+        """A link carries nothing any more; what waits for it waits."""
+        self.cuts.append({a, b})
+        for one, other in ((a, b), (b, a)):
+            if one in self.brokers:
+                self.brokers[one].link_down(other)
+
+    def join(self, a: str, b: str) -> None:
+        """A link that was cut works again."""
+        self.cuts.remove({a, b})
+        self._connect(a, b)
 
     # What happened
 

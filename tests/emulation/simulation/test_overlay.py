@@ -184,6 +184,49 @@ def test_a_restarted_broker_gets_its_tables_and_its_clients_back() -> None:
     assert trial.ids("S")[-1:] == ["p2"]
 
 
+def test_a_restarted_brokers_clients_say_again_what_they_want_once() -> None:
+    trial = Trial(line(delay=0.001))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    before = trial.overlay.brokers["B1"].tables()["publication_routing_table"]
+    for _ in range(2):
+        trial.overlay.kill("B3")
+        trial.overlay.settle()
+        trial.overlay.restart("B3")
+        trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    assert before == {"B3.1.1": [["B1.1.1", "B2"]]}
+    assert trial.overlay.brokers["B1"].tables()["publication_routing_table"] == {"B3.3.1": [["B1.1.1", "B2"]]}
+    assert list(trial.overlay.brokers["B3"].tables()["publication_routing_table"].keys()) == ["B3.3.1"]  # type: ignore[attr-defined]
+
+
+def test_a_silent_neighbour_is_given_up_within_three_heartbeats() -> None:
+    limits = Limits(heartbeat=2.0)
+    trial = Trial(line(delay=0.001), limits=limits)
+    begin = trial.overlay.agenda.now
+    trial.overlay.pause("B2")
+    trial.overlay.run_until(begin + 60_000 * MILLISECOND)
+    for neighbour in ("B1", "B3"):
+        (down,) = [record for record in trial.traces[neighbour].records if record.event is Event.LINK_DOWN]
+        assert limits.heartbeat < (down.time - begin) / 1e9 <= 3 * limits.heartbeat
+        assert not trial.overlay.brokers[neighbour].links["B2"].up
+
+
+def test_the_queue_to_a_dead_neighbour_is_bounded_and_all_that_is_lost_is_counted() -> None:
+    trial = Trial(line(delay=0.001), limits=Limits(link_queue=10))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    trial.overlay.kill("B2")
+    trial.overlay.settle()
+    for number in range(30):
+        trial.publish("P", f"p{number}")
+        trial.overlay.settle()
+    link = trial.overlay.brokers["B1"].links["B2"]
+    assert (link.queue_length, link.dropped) == (10, 20)
+    trial.overlay.restart("B2")
+    trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    assert (link.queue_length, link.dropped) == (0, 30)
+    lost = [record.id for record in trial.traces["B1"].records if record.event is Event.DROPPED]
+    assert sorted(map(str, lost)) == sorted(f"p{number}" for number in range(30))
+
+
 @pytest.mark.parametrize("seconds", [0.5, 20.0])
 def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) -> None:
     trial = Trial(line(delay=0.001))

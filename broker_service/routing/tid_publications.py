@@ -1,0 +1,124 @@
+"""How publications travel in TID-based routing: the one match, and the result of it that goes along.
+
+What the paper (see `tid`) leaves open, and how it is settled here:
+
+*What travels instead of a second match.* Following the TID alone would carry a publication to every subscriber of its
+tree, matching or not, and matching again at each broker is what TIDs are to avoid. So the result of the one match
+travels: the identifiers of the matching subscriptions, grouped by home broker and client. A broker splits the list by
+next hop (each copy names only subscribers that lie behind that link), which is what Algorithm 1's loop over S needs
+anyway. An identifier costs one to three bytes beside its home's name, and 200 of them about half a kilobyte; all
+subscriptions with the same routes share one `Routes` object, so a choice is made once for each of those.
+The alternatives were worse: a bit vector over all subscriptions needs a numbering the whole overlay agrees on; naming
+only the home brokers forgets which subscription's entries dynamic routing may use (Property 2) and makes the last
+broker match again.
+
+*One notification for each client.* A client's matching subscriptions stay together as one group and take one way, so
+they cannot arrive as two copies by two paths. It is a way to all of them, so that none is lost with another that is
+withdrawn meanwhile.
+
+*No endless wandering.* Algorithm 1 alone can pass a publication back and forth between two trees that cross in opposite
+directions. Every entry therefore keeps the distance to the subscriber along its tree, and a publication a hop budget:
+the longest of its routes at the publisher's broker, less one with each hop. Only entries within the budget count as
+alternatives. Following the tree that was taken last always stays within it, so there is a choice at every broker
+and the journey ends.
+
+*Ties.* When links are equally loaded (within `utilisation_margin`), the publication stays on its tree: the broadcast
+that built it was a race, so in a quiet overlay it is the fastest way. Next come shorter ways, then smaller TIDs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from broker_service.language import Publication
+from broker_service.matching import MatchIndex
+from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.interface import Action, Actions, Deliver, RouterContext
+from broker_service.routing.routing_tables import (
+    Group,
+    Home,
+    PublicationRoutingTable,
+    Routes,
+    SubscriptionEntry,
+    TreeId,
+    routes_to,
+)
+from broker_service.routing.tid_forwarding import Arrival, Copies, Forwarding
+from broker_service.routing.tid_messages import decode_publish
+
+
+class Publications:
+    """What happens to publications at one broker. The tables and the index are the router's, which keeps them."""
+
+    def __init__(
+        self,
+        context: RouterContext,
+        forwarding: Forwarding,
+        subscriptions: PublicationRoutingTable,
+        matching: MatchIndex[SubscriptionEntry],
+    ) -> None:
+        self._clock = context.clock
+        self._trace = context.trace
+        self._home_name = str(Home(context.broker, context.incarnation))
+        self._forwarding = forwarding
+        self._subscriptions = subscriptions
+        self._matching = matching
+
+    def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
+        """Rule 3: the one match, and the first hop."""
+        started = self._clock()
+        matches = self._matching.match(publication.attributes)
+        self._trace.matched(message.id, len(matches), self._clock() - started)
+        clients: dict[ClientId, None] = {}
+        remote: list[SubscriptionEntry] = []
+        for entry in matches:
+            if entry.local:
+                clients[entry.client] = None
+            else:
+                remote.append(entry)
+        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
+        if remote:
+            actions += self._forward_first(message, advertisement, remote)
+        return actions
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Rule 4, at a broker on the way: deliver here what is for here, and split the rest by next hop."""
+        header = decode_publish(message.header)
+        destinations = header.destinations
+        actions: list[Action] = []
+        here = destinations.pop(self._home_name, None)
+        if here:
+            actions.append(Deliver(self._subscribers(here), message))
+        if destinations:
+            copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
+            for home, groups in destinations.items():
+                known = self._subscriptions.at_home(home)
+                missed = 0
+                for group in groups:
+                    entries = [known[number] for number in group if number in known]
+                    missed += not copies.add(routes_to(entries, header.tid), home, group)
+                if missed:
+                    self._trace.dropped_message(message, f"no route to {missed} subscribers at {home}")
+            actions += copies.sends(message)
+        return actions
+
+    def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
+        """The clients whose subscriptions these are; one withdrawn in the meantime is passed over."""
+        known = self._subscriptions.at_home(self._home_name)
+        clients = {known[number].client: None for group in groups for number in group if number in known}
+        return tuple(clients)
+
+    def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionEntry]) -> Actions:
+        """Forwards from the publisher's broker, where clients' subscriptions are grouped and the hop budget is set."""
+        longest: dict[Routes, int] = {}
+        groups: dict[tuple[str, ClientId], list[SubscriptionEntry]] = {}
+        for entry in matches:
+            routes = entry.routes
+            if routes not in longest:
+                longest[routes] = self._forwarding.longest(routes, tid)
+            if longest[routes]:
+                groups.setdefault((entry.home_name, entry.client), []).append(entry)
+        copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
+        for (home, _client), entries in groups.items():
+            copies.add(routes_to(entries, tid), home, tuple([entry.number for entry in entries]))
+        return copies.sends(message)
