@@ -174,18 +174,19 @@ class TidRouter:
         actions: list[Action] = []
         for entry in self._subscriptions.bound_to(tid):
             actions += self._withdraw_subscription(entry, (tid,), neighbour)
-        if row is not None and not row.ending and not self._reconciliation.is_doubtful(row):
-            actions += self._offer(neighbour, row)
-        return actions
+        return actions + self._offer(neighbour, row) if row is not None else actions
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Rule 1: the first copy counts; one that came through this very broker never does."""
+        """Rule 1: the first copy counts; one that came through this very broker never does. If that comes from where
+        the tree leads here, two brokers hang below each other, and the tree is given up."""
         path = decode_advertise(message.header).path
         root, _ = split_id(message.id)
-        if self._is_void(message.id) or self._home.broker in path:
+        if self._is_void(message.id):
             return []
-        self._reconciliation.renew_tree(neighbour, message.id)
         known = self._advertisements.get(message.id)
+        if self._home.broker in path:
+            return self._give_up_tree(known) if known is not None and known.last_hop == neighbour else []
+        self._reconciliation.renew_tree(neighbour, message.id)
         if known is not None:
             return self._renew_path(known, neighbour, message, path)
         entry = AdvertisementEntry(message.id, message.body, neighbour, path, root)
@@ -273,8 +274,8 @@ class TidRouter:
         return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
 
     def _offer(self, neighbour: BrokerId, row: AdvertisementEntry) -> list[Action]:
-        """Tells a neighbour of a tree, unless that leads through it."""
-        if row.last_hop == neighbour or neighbour in row.path:
+        """Tells a neighbour of a tree, unless that leads through it or is known to end."""
+        if row.ending or row.last_hop == neighbour or neighbour in row.path:
             return []
         return [Send(neighbour, self._advertise_message(row, len(row.path)))]
 

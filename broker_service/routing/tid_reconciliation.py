@@ -75,10 +75,6 @@ class Reconciliation:
     def has_doubts(self, neighbour: BrokerId) -> bool:
         return neighbour in self._doubts
 
-    def is_doubtful(self, row: AdvertisementEntry) -> bool:
-        """Whether a tree leads through a restarted neighbour that has not said it again yet."""
-        return row.last_hop is not None and row.tid in self._doubts.get(row.last_hop, _NO_DOUBTS).trees
-
     def renew_tree(self, neighbour: BrokerId, tid: TreeId) -> None:
         """A neighbour has said again that the tree leads through it."""
         self._doubts.get(neighbour, _NO_DOUBTS).trees.discard(tid)
