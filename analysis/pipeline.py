@@ -109,6 +109,7 @@ def _reading(run: RunDirectory, buckets: int) -> Reading:
     return Reading(
         variants={variant.name: number for number, variant in enumerate(variants)},
         run_starts=tuple(map(run_start, variants)),
+        stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
         brokers=frozenset(run.brokers),
         buckets=buckets,
         dilations=run.dilations,

@@ -113,6 +113,8 @@ class Reading:
     variants: Mapping[str, int]
     """The number of each variant."""
     run_starts: Sequence[int | None]
+    stops: Sequence[int]
+    """When clients began to leave: what moves from then on is of no experiment, and not counted."""
     brokers: frozenset[str]
     buckets: int
     dilations: Dilations = field(default_factory=lambda: AS_IT_WAS)
@@ -133,14 +135,15 @@ class Reading:
         self, records: Sequence[TraceRecord], offset: int, tally: ReadTally, buckets: list[list[Sighting]]
     ) -> None:
         """What there is most of."""
-        variants, traffic, several = self.variants, tally.traffic, self.buckets
+        variants, traffic, several, stops = self.variants, tally.traffic, self.buckets, self.stops
         for place, record in enumerate(records, offset):
             variant = variants.get(record.variant)
             if variant is None:
                 continue
             event = record.event
             if event in COUNTED:
-                traffic.add(variant, record)
+                if record.time < stops[variant]:
+                    traffic.add(variant, record)
             elif event is Event.QUEUE:
                 self._read_gauge(variant, record, traffic)
                 continue

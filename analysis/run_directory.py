@@ -55,6 +55,11 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         """When brokers began to stop, or the last that is known."""
         return max((phase.end for phase in self.phases if phase.name != STOP_PHASE), default=None)
 
+    @property
+    def stop(self) -> int | None:
+        """When clients began to leave, where the run came so far: with the end of the last phase before `stop`."""
+        return None if self.phase(STOP_PHASE) is None else self.end
+
 
 class Choice(msgspec.Struct, frozen=True):
     """A rung of the capability ladder and why it was taken."""

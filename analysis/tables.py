@@ -106,7 +106,7 @@ class Expectation(Struct, frozen=True, kw_only=True):
 
 
 class BrokerMessages(Struct, frozen=True, kw_only=True):
-    """One row per variant, broker and message kind."""
+    """One row per variant, broker and message kind: what moved until clients left and brokers stopped."""
 
     variant: str
     broker: str
