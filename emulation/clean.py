@@ -52,14 +52,17 @@ class Cleaned:
 
 
 def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
-    """Removes the remains of every dead run. Without a Docker client, containers are left alone."""
-    live = live_runs(root)
+    """Removes the remains of every dead run. Without a Docker client, containers are left alone.
+
+    Runs may begin meanwhile. A run is registered before it makes anything, so whether one lives is asked after what it
+    made was seen.
+    """
     cleaned = Cleaned()
     found: set[str] = set()
     if client is not None:
-        found |= _remove_containers(client, live, cleaned)
+        found |= _remove_containers(client, root, cleaned)
     for run_id, owner in list(runs(root)):
-        if run_id in live:
+        if owner is not None and owner.alive:
             continue
         found.add(run_id)
         _remove_rest(run_id, owner, cleaned)
@@ -68,14 +71,12 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
     return cleaned
 
 
-def _remove_containers(client: DockerClient, live: frozenset[str], cleaned: Cleaned) -> set[str]:
+def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> set[str]:
     """Removes labelled containers of runs that are not alive; returns those runs."""
     api: Any = client.api
-    dead = [
-        container
-        for container in api.containers(all=True, filters={"label": RUN_LABEL})
-        if container["Labels"][RUN_LABEL] not in live
-    ]
+    labelled = api.containers(all=True, filters={"label": RUN_LABEL})
+    live = live_runs(root)
+    dead = [container for container in labelled if container["Labels"][RUN_LABEL] not in live]
 
     def remove(container: dict[str, Any]) -> str | None:
         import docker.errors  # noqa: PLC0415 - `brokerlab --help` need not load it

@@ -122,3 +122,20 @@ def test_an_interface_without_the_runs_prefix_is_not_deleted(tmp_path: Path) -> 
     dead_run(tmp_path / "run", "dead", journal)
     assert clean(None, tmp_path / "run").interfaces == []
     assert Path("/sys/class/net/lo").exists()
+
+
+def test_a_run_that_begins_during_a_clean_up_is_not_touched(tmp_path: Path) -> None:
+    class Beginning(FakeDocker):
+        """While containers are listed, a run registers and makes one."""
+
+        def containers(self, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+            register("late", tmp_path / "journal.jsonl", tmp_path / "run")
+            self.containers_left["late-B1"] = {filters["label"]: "late"}
+            return super().containers(all, filters)
+
+    docker: Any = Beginning({})
+    cleaned = clean(docker, tmp_path / "run")
+
+    assert cleaned.containers == cleaned.runs == []
+    assert "late-B1" in docker.containers_left
+    assert (tmp_path / "run" / "late").is_dir()

@@ -217,8 +217,8 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
             judged = run(tmp_path)
     assert judged.verdict is Verdict.INVALID
     assert check(judged, "CPU busy").verdict is Verdict.INVALID
-    pressure = check(judged, "CPU pressure")
-    assert pressure.value is None or pressure.verdict is not Verdict.VALID
+    pressure = check(judged, "CPU pressure").value
+    assert pressure is None or pressure > 30, "how much of it there is depends on the host's kernel"
     assert check(judged, "periods in which a CPU quota").verdict is Verdict.INVALID
     assert check(judged, "broker event loop lag").verdict is not Verdict.VALID
     assert "Other programs took" in judged.advice

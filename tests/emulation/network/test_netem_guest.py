@@ -116,7 +116,9 @@ def test_a_running_link_changes_and_the_other_way_does_not(found: Findings) -> N
 
 
 def test_a_cut_is_one_way_and_can_be_undone(found: Findings) -> None:
-    assert faults(found.cut) == ["C-B: no packet arrived"]
+    assert found.across_cut == list(range(20, 40))
+    assert [(probe.a, probe.b) for probe in found.cut] == [("A", "B")], "what is cut is not probed"
+    assert faults(found.cut) == []
     assert faults(found.restored) == []
 
 

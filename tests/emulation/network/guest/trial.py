@@ -40,6 +40,7 @@ class Findings(msgspec.Struct):
     changed: list[LinkProbe]
     cut: list[LinkProbe]
     restored: list[LinkProbe]
+    across_cut: list[int]
     undamaged: list[int]
     """Packets that arrived: those from 0 to 99 were damaged, those from 100 to 199 were not."""
     order: list[int]
@@ -114,16 +115,32 @@ def arrivals_under_damage(network: EmulatedNetwork, packets: int) -> list[int]:
         return arrived
 
 
+def arrivals_across_a_cut(network: EmulatedNetwork, packets: int) -> list[int]:
+    """Of so many packets from B to A while that way is cut, those that arrived; and then of as many afterwards."""
+    with from_b_to_a(network) as (sender, receiver):
+        network.cut("B", "A")
+        for number in range(packets):
+            sender.send(number.to_bytes(2, "big"))
+        network.restore("B", "A")
+        for number in range(packets, 2 * packets):
+            sender.send(number.to_bytes(2, "big"))
+        arrived = [int.from_bytes(receiver.recv(2), "big")]
+        while arrived[-1] < 2 * packets - 1:
+            arrived.append(int.from_bytes(receiver.recv(2), "big"))
+        return arrived
+
+
 def findings(missing_module: str) -> Findings:
     drivers = {str(trial.driver): trial.usable for trial in usable_drivers()}
     with EmulatedNetwork(OVERLAY, "guest", LinkDriver.NETEM) as network:
         idle = network.probe()
         network.change("B", "C", LinkProperties(delay=0.035, rate=0.5e6))
         changed = network.probe([LINKS[1]])
-        network.cut("C", "B")
-        cut = network.probe_under_load([LINKS[1]])
-        network.restore("C", "B")
-        restored = network.probe_under_load([LINKS[1]])
+        network.cut("B", "A")
+        cut = network.probe_under_load([LINKS[0]])
+        network.restore("B", "A")
+        restored = network.probe_under_load([LINKS[0]])
+        across_cut = arrivals_across_a_cut(network, 20)
         undamaged = arrivals_under_damage(network, 100)
         network.change("B", "A", replace(LINKS[0].backward, jitter=0.010))
         order = order_of_arrival(network, 100)
@@ -131,7 +148,9 @@ def findings(missing_module: str) -> Findings:
         delay = "qdisc change dev {} parent 5:1 handle 10: netem delay 10ms limit 1000000 rate 100gbit"
         tampered = complaint_after(network, delay)
         removed = complaint_after(network, "qdisc del dev {} root")
-    return Findings(drivers, missing_module, idle, changed, cut, restored, undamaged, order, tampered, removed)
+    return Findings(
+        drivers, missing_module, idle, changed, cut, restored, across_cut, undamaged, order, tampered, removed
+    )
 
 
 def main() -> None:
