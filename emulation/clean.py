@@ -8,6 +8,7 @@ of a run that lives, is not touched.
 from __future__ import annotations
 
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 RUN_LABEL = "brokerlab.run"
 _PATIENCE = 5.0
-"""Seconds for killed processes to go."""
+"""Seconds for killed processes, and containers that somebody else removes, to go."""
 
 
 @dataclass(slots=True)
@@ -86,6 +87,8 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
         except docker.errors.NotFound:
             return None
         except docker.errors.APIError as error:
+            if "already in progress" in str(error.explanation) and _gone(api, container["Id"]):
+                return None  # a run that has just begun cleans up too
             return f"container {container['Names'][0].lstrip('/')}: {error.explanation or error}"
         return None
 
@@ -96,6 +99,16 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
             else:
                 cleaned.failures.append(failure)
     return {container["Labels"][RUN_LABEL] for container in dead}
+
+
+def _gone(api: Any, container: str) -> bool:
+    """Whether a container that somebody else removes is gone before long."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        if not api.containers(all=True, filters={"id": container}):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _remove_rest(run_id: str, owner: Owner | None, cleaned: Cleaned) -> None:

@@ -118,7 +118,7 @@ def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path)
 
 
 def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
-    ended = brokerlab("emulate", LINE, "--runtime", "process", "--no-report", "--out", tmp_path)
+    ended = brokerlab("emulate", LINE, "--runtime", "process", "--no-spark", "--no-report", "--out", tmp_path)
     assert ended.returncode in {0, 3}, ended.stdout  # its fidelity is not what this test is about
     run = only_run(tmp_path)
     (variant,) = read(run, "summary.json")["variants"]
@@ -149,8 +149,8 @@ def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
     scenario = tmp_path / "two.yaml"
     scenario.write_text(LINE.read_text() + "vary: {routing.publications: [fixed, dynamic]}\n")
     process = subprocess.Popen(
-        command("emulate", scenario, "--runtime", "process", "--no-report", "--out", tmp_path / "runs"), cwd=ROOT,
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        command("emulate", scenario, "--runtime", "process", "--no-spark", "--no-report", "--out", tmp_path / "runs"),
+        cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     try:
         wait_for(tmp_path / "runs", "phase begins.*variant=dynamic phase=start", process)
