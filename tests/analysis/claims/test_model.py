@@ -14,7 +14,7 @@ from analysis.claims.model import leaves
 
 PAPERS = {"tid": {"system": "PADRES", "year": 2008, "file": "tid.txt"}}
 RECIPE = {"scenario": "tid/tid-5a.yaml", "measure": "relative delay"}
-FACTS = Path("/work/shared/papers/claims.yaml")
+FACTS = Path(__file__).resolve().parents[4] / "shared" / "papers" / "claims.yaml"
 
 
 def claim(**fields: Any) -> dict[str, Any]:
