@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -12,8 +11,9 @@ from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
-from broker_service.trace import Event, TraceRecord
+from broker_service.trace import Event
 from emulation.simulation import Settings, SimulatedOverlay, SimulatedSession
+from tests.broker_service.overlay import ListTrace
 from topology import Broker, Link, LinkProperties, Overlay
 
 MILLISECOND = 1_000_000
@@ -21,16 +21,6 @@ STOCKS = encode_predicates(
     (Predicate("class", Operator.STRING_EQUAL, "STOCK"), Predicate("price", Operator.GREATER, 0))
 )
 DEAR = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"), Predicate("price", Operator.GREATER, 80)))
-
-
-@dataclass
-class ListTrace:
-    node: str
-    variant: str = "base"
-    records: list[TraceRecord] = field(default_factory=list)
-
-    def write(self, record: TraceRecord) -> None:
-        self.records.append(record)
 
 
 class Trial:
