@@ -99,12 +99,26 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.wait()
 
 
+def valid_run(out: Path) -> tuple[Path, str]:
+    """A smoke run that is VALID, and what it said: where neighbours hold the host up, one of three is enough.
+
+    An emulation that cannot keep its promises fails every time. What a run delivers is right each time.
+    """
+    said = ""
+    for attempt in range(3):
+        ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--out", out / str(attempt))
+        said = ended.stdout
+        assert ended.returncode in {0, 3}, said
+        assert "delivery: correct" in said
+        if "fidelity: VALID" in said:
+            assert ended.returncode == 0, said
+            return only_run(out / str(attempt)), said
+    raise AssertionError(f"not one of three runs is VALID; the last said: {said}")
+
+
 def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path) -> None:
-    ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--out", tmp_path)
-    assert ended.returncode == 0, ended.stdout
-    assert "delivery: correct" in ended.stdout
-    assert "fidelity: VALID" in ended.stdout
-    run = only_run(tmp_path)
+    run, said = valid_run(tmp_path)
+    assert "Traceback" not in said
     summary, fidelity, manifest = (read(run, f"{name}.json") for name in ("summary", "fidelity", "manifest"))
     assert summary["delivery"] == ["correct"]
     assert summary["variants"][0]["delivery"]["expected"] > 50
