@@ -24,6 +24,8 @@ class Protocol:
     """Of its options: seconds from the return of a link or a neighbour until all tables are right again."""
     times: tuple[str, ...] = ()
     """The options that are times, in seconds."""
+    attributes: tuple[str, ...] = ()
+    """What the overlay must say of every broker, such as its place in a structured overlay."""
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -58,6 +60,11 @@ def reconciles_within(protocol: str, options: Mapping[str, Any]) -> float:
     """Seconds from the return of a link or a neighbour until the protocol's tables are right again. Raises
     `ValueError` as `check_options` does."""
     return _find(protocol).reconciles_within(_options(protocol, options))
+
+
+def attributes_needed(protocol: str) -> tuple[str, ...]:
+    """What an overlay must say of every broker for the protocol to run on it. Raises `ValueError` when unknown."""
+    return _find(protocol).attributes
 
 
 def stretched_options(protocol: str, options: Mapping[str, Any], factor: float) -> dict[str, Any]:
