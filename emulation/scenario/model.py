@@ -163,7 +163,7 @@ class Scenario(Section):
         made: dict[str, Variant] = {}
         for values in product(*self.vary.values()):
             settings = dict(zip(self.vary, values, strict=True))
-            name = "+".join(_value_name(value) for value in values)
+            name = "+".join(value_name(value) for value in values)
             if name in made:
                 raise VariantError(
                     [Problem(("vary",), f"two variants would be called {name!r}; let their values differ")]
@@ -217,7 +217,7 @@ def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
     return ("vary",)
 
 
-def _value_name(value: Any) -> str:
+def value_name(value: Any) -> str:
     """A value as part of a variant's name, which becomes part of file names and of legends."""
     text = value if isinstance(value, str) else json.dumps(value)
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "empty"
