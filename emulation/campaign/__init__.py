@@ -1,4 +1,4 @@
-"""Campaigns: a scenario under every combination of factors, fault schedules and seeds, on as many hosts as there are."""
+"""Campaigns: a scenario under every combination of factors, fault schedules and seeds, on any number of hosts."""
 
 from emulation.campaign.cell import Cell, run_simulated
 from emulation.campaign.cells import cells, fingerprint

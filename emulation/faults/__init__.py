@@ -2,19 +2,19 @@
 
     schedule = plan(scenario.faults, overlay, join=30, run=120, seed=1)    # concrete brokers, links and times
     require_possible(schedule, "process")                                  # HostError names what it cannot do
-    campaign = FaultCampaign(schedule, overlay, actuator, trace, clock)
-    campaign.begin(start)
-    campaign.advance(Counts(notifications, publications))                  # again and again
-    campaign.heal()                                                        # before the drain phase
+    under_way = FaultRun(schedule, overlay, actuator, trace, clock)
+    under_way.begin(start)
+    under_way.advance(Counts(notifications, publications))                 # again and again
+    under_way.heal()                                                       # before the drain phase
 
-A campaign asks a `FaultInjector`, which does no I/O, what is due, and has an `Actuator` do it: that of
+A fault run asks a `FaultInjector`, which does no I/O, what is due, and has an `Actuator` do it: that of
 `emulation.faults.host` for brokers that are processes, that of `emulation.faults.simulated` for the simulator.
 """
 
 from emulation.faults.actuator import Actuator, perform
-from emulation.faults.campaign import FaultCampaign
 from emulation.faults.capabilities import require_possible
 from emulation.faults.conditions import Kind, LinkChange, Way
+from emulation.faults.fault_run import FaultRun
 from emulation.faults.injector import Action, FaultInjector
 from emulation.faults.planning import FaultError, Schedule, plan
 from emulation.faults.roles import Demand
@@ -28,9 +28,9 @@ __all__ = [
     "Counter",
     "Counts",
     "Demand",
-    "FaultCampaign",
     "FaultError",
     "FaultInjector",
+    "FaultRun",
     "Kind",
     "LinkChange",
     "Moment",

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Self
 
 from broker_service.trace_writer import FileTrace, NullTrace
-from emulation.faults import Action, Counts, FaultCampaign
+from emulation.faults import Action, Counts, FaultRun
 from emulation.faults.actuator import described
-from emulation.faults.campaign import NODE
+from emulation.faults.fault_run import NODE
 from emulation.faults.host import HostActuator
 from emulation.network import EmulatedNetwork
 from emulation.plan import VariantPlan
@@ -37,7 +37,7 @@ class VariantFaults:
         self._trace = FileTrace(path, NODE, plan.name) if self._schedule else NullTrace(NODE, plan.name)
         addresses = {broker.id: f"unix:{session.place.socket(broker.id)}" for broker in plan.overlay.brokers}
         actuator = HostActuator(session.runtime, network, launches, addresses)
-        self._campaign = FaultCampaign(self._schedule, plan.overlay, actuator, self._trace, session.clock)
+        self._fault_run = FaultRun(self._schedule, plan.overlay, actuator, self._trace, session.clock)
         self.hit = self._schedule.brokers
         """Brokers that a fault hits sooner or later."""
 
@@ -56,29 +56,29 @@ class VariantFaults:
 
     def begin(self, start: int) -> None:
         """The workload begins at this time of the run's clock."""
-        self._campaign.begin(start)
+        self._fault_run.begin(start)
 
     @property
     def in_effect(self) -> bool:
         """Whether anything is wrong at present."""
-        return self._campaign.in_effect
+        return self._fault_run.in_effect
 
     def wait(self, seconds: float) -> None:
         """Until then, or until the next fault is due. Raises `Interrupted` when the user wants the end."""
-        due = self._campaign.next_time
+        due = self._fault_run.next_time
         if due is not None:
             seconds = max(0.0, min(seconds, due / 1e9 - time.monotonic()))
         self._session.interrupt.wait(seconds)
 
     def advance(self, status: DriverStatus) -> None:
         """Lets happen what is due. Raises `HostError`."""
-        self._note(self._campaign.advance(Counts(status.notified, status.published)))
+        self._note(self._fault_run.advance(Counts(status.notified, status.published)))
 
     def heal(self) -> None:
         """Ends all faults. Raises `HostError`."""
         if self.in_effect:
             self._session.doing("healing what is still broken")
-        self._note(self._campaign.heal())
+        self._note(self._fault_run.heal())
 
     def _note(self, actions: list[Action]) -> None:
         if not actions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker_service.trace import Trace
 from emulation.clients import Counts
-from emulation.faults import Action, FaultCampaign, Schedule
+from emulation.faults import Action, FaultRun, Schedule
 from emulation.faults import Counts as FaultCounts
 from emulation.faults.actuator import described
 from emulation.faults.simulated import SimulatedActuator
@@ -28,18 +28,18 @@ class SimulatedFaults:
         self._counts = counts
         self._planned = bool(schedule)
         actuator = SimulatedActuator(overlay)
-        self._campaign = FaultCampaign(schedule, overlay.overlay, actuator, trace, overlay.agenda.clock)
+        self._fault_run = FaultRun(schedule, overlay.overlay, actuator, trace, overlay.agenda.clock)
 
     def begin(self, start: int) -> None:
         """The workload begins at this virtual time."""
-        self._campaign.begin(start)
+        self._fault_run.begin(start)
 
     def before(self, time: int) -> int:
         """How far virtual time may go, at most up to this time, before `advance` has to be called."""
         if not self._planned:
             return time
-        now, due = self._overlay.agenda.now, self._campaign.next_time
-        if self._campaign.awaits_counts:
+        now, due = self._overlay.agenda.now, self._fault_run.next_time
+        if self._fault_run.awaits_counts:
             time = min(time, now + _COUNTING_STEP)
         return time if due is None else max(now, min(time, due))
 
@@ -47,11 +47,11 @@ class SimulatedFaults:
         """Lets happen what is due."""
         if self._planned:
             counts = FaultCounts(self._counts.notified, self._counts.published)
-            self._note(self._campaign.advance(counts))
+            self._note(self._fault_run.advance(counts))
 
     def heal(self) -> None:
         """Ends all faults."""
-        self._note(self._campaign.heal())
+        self._note(self._fault_run.heal())
 
     def _note(self, actions: list[Action]) -> None:
         if actions:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from emulation.dilation import dilate
 from emulation.driver_operations import ready
 from emulation.errors import HostError
-from emulation.faults.campaign import NODE as FAULT_NODE
+from emulation.faults.fault_run import NODE as FAULT_NODE
 from emulation.fidelity import Measurements
 from emulation.plan import VariantPlan
 from emulation.run.directory import full_disk_in_words

@@ -15,7 +15,7 @@ NODE = "emulator"
 """The node that logs faults."""
 
 
-class FaultCampaign:
+class FaultRun:
     """See the module. Times are nanoseconds of the run's clock."""
 
     def __init__(

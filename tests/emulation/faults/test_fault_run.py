@@ -1,8 +1,8 @@
-"""A campaign from begin to heal, on a simulated overlay: what is done is what is logged, at the time it is done."""
+"""The faults of a run from begin to heal, on a simulated overlay: what is done is what is logged, at the time it is done."""
 
 from __future__ import annotations
 
-from emulation.faults import Count, Counter, Counts, FaultCampaign, Kind
+from emulation.faults import Count, Counter, Counts, FaultRun, Kind
 from emulation.faults.conditions import Cut, Down, Way
 from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold
@@ -12,7 +12,7 @@ from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 SECOND = 1_000_000_000
 
 
-def test_a_campaign() -> None:
+def test_a_fault_run() -> None:
     trial = Trial(line(delay=0.001))
     agenda, log = trial.overlay.agenda, ListTrace("emulator")
     schedule = Schedule(
@@ -22,20 +22,20 @@ def test_a_campaign() -> None:
         )
     )
     actuator = SimulatedActuator(trial.overlay)
-    campaign = FaultCampaign(schedule, trial.overlay.overlay, actuator, log, agenda.clock)
+    run = FaultRun(schedule, trial.overlay.overlay, actuator, log, agenda.clock)
     begin = agenda.now + 7 * SECOND
-    campaign.begin(begin)
-    assert campaign.next_time == begin + 2 * SECOND
-    assert campaign.awaits_counts
-    assert campaign.advance(Counts()) == []
+    run.begin(begin)
+    assert run.next_time == begin + 2 * SECOND
+    assert run.awaits_counts
+    assert run.advance(Counts()) == []
     for second, counts in ((2, Counts()), (4, Counts(4)), (5, Counts(4)), (6, Counts(6)), (8, Counts(9))):
         trial.overlay.run_until(begin + second * SECOND)
-        campaign.advance(counts)
+        run.advance(counts)
         assert ("B2" in trial.overlay.brokers) == (second >= 5)
-    assert not campaign.awaits_counts
-    assert campaign.next_time is None
+    assert not run.awaits_counts
+    assert run.next_time is None
     trial.overlay.run_until(begin + 9 * SECOND)
-    campaign.heal()
+    run.heal()
     told = [((record.time - begin) / SECOND, record.event.value, record.text, record.peer) for record in log.records]
     assert told == [
         (2, "fault", "kill", "B2"), (5, "healed", "restart", "B2"),
