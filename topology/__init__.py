@@ -17,6 +17,7 @@ from topology.model import (
     Overlay,
     OverlayError,
 )
+from topology.scot import Scot, scot_of
 
 __all__ = [
     "AttributeValue",
@@ -34,6 +35,7 @@ __all__ = [
     "OverlayError",
     "Position",
     "Range",
+    "Scot",
     "Unit",
     "build",
     "examine",
@@ -44,5 +46,6 @@ __all__ = [
     "mesh_overlays",
     "metrics",
     "save",
+    "scot_of",
     "shapes",
 ]
