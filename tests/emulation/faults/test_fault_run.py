@@ -1,4 +1,4 @@
-"""The faults of a run from begin to heal, on a simulated overlay: what is done is what is logged, at the time it is done."""
+"""The faults of a run, from begin to heal, on a simulated overlay: what is done is what is logged, and when."""
 
 from __future__ import annotations
 
