@@ -26,11 +26,13 @@ _GROUPINGS = ("cluster", "level", "domain", "country")
 _LABELLED_AT_MOST = 150
 _BENT_AT_MOST = 300
 """Brokers up to which it is worth looking for links that run through a broker."""
+_REACH = 12.0
+"""Pixels from a broker to the frames of its region and its cluster."""
 _FAINT, _GROUND = "#8a96a3", "#ffffff"
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#26323d}.faint{fill:#66727f}.strong{font-weight:600}"
     ".link{fill:none;stroke:#9aa7b4;stroke-width:1.2}.link:hover{stroke:#cf4b5b;stroke-width:3}"
-    ".across{stroke-dasharray:5 3;stroke:#6f7c89}.bridge{stroke:#cf4b5b}"
+    ".across{stroke-dasharray:5 3;stroke:#6f7c89}.within{stroke:#3f4c59;stroke-width:1.8}.bridge{stroke:#cf4b5b}"
     ".broker{stroke:#fff;stroke-width:1.5}.broker:hover{stroke:#26323d}.cut{stroke:#cf4b5b;stroke-width:2.5}"
     ".inside{font-size:10px;font-weight:600;fill:#fff;pointer-events:none}"
     ".beside{font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:3px;pointer-events:none}"
@@ -130,12 +132,12 @@ class _Drawing:
             SubElement(root, "circle", {"cx": f"{x + 5:.0f}", "cy": "42", "r": "5", "fill": colour})
             x = _text(root, x + 14, 46, group, "faint") + 10
         if self._regions:
-            x = _text(root, x, 46, "solid: within a cluster; dashed: between clusters, within a region", "faint") + 14
+            x = _text(root, x, 46, "solid: aLink, within a cluster; dashed: iLink, within a region", "faint") + 14
         if self._has_cycles and (self._numbers.bridges or self._numbers.articulation_points):
             _text(root, x, 46, "red: its loss alone cuts the overlay apart", "faint")
 
     def _draw_regions(self, root: Element) -> None:
-        reach = self._size.radius + 12
+        reach = self._size.radius + _REACH
         for region, brokers in self._regions.items():
             x = self._places[brokers[0]][0]
             top, height = self._size.top - reach - 4, self._size.height - self._size.top - self._size.margin
@@ -143,7 +145,7 @@ class _Drawing:
             _text(root, x, self._size.height - 14, region, anchor="middle")
 
     def _draw_clusters(self, root: Element) -> None:
-        reach = self._size.radius + 12
+        reach = self._size.radius + _REACH
         for index, (cluster, brokers) in enumerate(self._clusters.items() if self._regions else ()):
             heights = [self._places[broker][1] for broker in brokers]
             top, bottom = min(heights) - reach, max(heights) + reach
@@ -155,22 +157,28 @@ class _Drawing:
         a, b = self._places[link.a], self._places[link.b]
         classes = ["link"]
         across = bool(self._regions) and self._region[link.a] == self._region[link.b]
-        if across:
-            classes.append("across")
+        if self._regions:
+            classes.append("across" if across else "within")
         if bridge:
             classes.append("bridge")
         path = SubElement(root, "path", {"class": " ".join(classes), "d": self._course(a, b, across)})
         SubElement(path, "title").text = _about_link(link)
 
     def _course(self, a: Position, b: Position, across: bool) -> str:
-        """Straight, or an arc where a broker stands in the way; a flat one within a region, whose column it keeps."""
-        blocked = len(self._places) <= _BENT_AT_MOST and any(
-            _stands_between(place, a, b, self._size.radius) for place in self._places.values()
-        )
-        if not blocked:
+        """Straight, or an arc where brokers stand in the way; a flat one within a region, whose column it keeps.
+
+        There it passes one broker on the one side, two on the other, and so on, farther out each time.
+        """
+        passed = 0
+        if len(self._places) <= _BENT_AT_MOST:
+            passed = sum(_stands_between(place, a, b, self._size.radius) for place in self._places.values())
+        if passed == 0:
             return f"M{a[0]:.1f},{a[1]:.1f}L{b[0]:.1f},{b[1]:.1f}"
         length = math.dist(a, b)
-        bulge = 0.03 + 2 * (self._size.radius + 2) / length if across else 0.14 + 12 / length
+        bulge = 0.14 + 12 / length
+        if across:
+            out = min(self._size.radius + 4 + 3 * ((passed - 1) // 2), self._size.radius + _REACH - 2)
+            bulge = (2 if passed % 2 else -2) * out / length
         x, y = (a[0] + b[0]) / 2 + bulge * (a[1] - b[1]), (a[1] + b[1]) / 2 + bulge * (b[0] - a[0])
         return f"M{a[0]:.1f},{a[1]:.1f}Q{x:.1f},{y:.1f} {b[0]:.1f},{b[1]:.1f}"
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topology.mesh import ASYMMETRY, TRIANGLE_TOLERANCE, Mesh, examine, mesh_of
-from topology.model import Overlay
+from topology.model import Overlay, OverlayError
+from topology.scot import has_coordinates, scot_of
 
 
 class Severity(enum.StrEnum):
@@ -44,10 +45,13 @@ def inspect_mesh(mesh: Mesh) -> Iterator[Finding]:
 
 
 def inspect_overlay(overlay: Overlay) -> Iterator[Finding]:
-    """Links that are slower than a path around them, and links whose directions differ in delay.
+    """Coordinates of a SCOT on what is none, links that are slower than a path around them, and links whose directions
+    differ in delay.
 
     An `Overlay` is connected and within bounds already, or there would be none.
     """
+    if has_coordinates(overlay):
+        yield from _inspect_scot(overlay)
     mesh = mesh_of(overlay)
     for link in overlay.links:
         element = f"link {link.a} - {link.b}"
@@ -59,6 +63,14 @@ def inspect_overlay(overlay: Overlay) -> Iterator[Finding]:
             if fastest < delay * (1 - TRIANGLE_TOLERANCE):
                 way = f"{_ms(delay)} from {a} to {b}, {_ms(fastest)} over other links"
                 yield Finding(Severity.WARNING, "triangle violation", element, way)
+
+
+def _inspect_scot(overlay: Overlay) -> Iterator[Finding]:
+    try:
+        scot_of(overlay)
+    except OverlayError as error:
+        message = str(error).removeprefix("not a SCOT: ")
+        yield Finding(Severity.WARNING, "not a SCOT", "attributes region and cluster", message)
 
 
 def _asymmetric(element: str, forward: float, backward: float) -> Finding:

@@ -18,11 +18,12 @@ from emulation.scenario.reference import fields_table
 from emulation.scenario.section import suggestion
 from emulation.scenario.topology import KINDS, PAPERS
 from emulation.scenario.topology.meshes import LatencyMatrixTopology
-from topology import Metrics, metrics
+from topology import BrokerId, Metrics, Overlay, OverlayError, Scot, metrics, scot_of
 from topology.drawing import to_html, to_svg
 from topology.files import to_graphml, to_json
 from topology.inspection import Finding, Severity, inspect_mesh, inspect_overlay
 from topology.mesh_files import to_csv
+from topology.scot import has_coordinates
 
 LARGEST_DRAWING = 2000
 """Brokers; beyond it a drawing shows nothing, and forces take minutes to lay it out."""
@@ -69,7 +70,7 @@ def show(wanted: Wanted) -> ExitCode:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in _rows(metrics(overlay)).items():
+    for name, value in (_rows(metrics(overlay)) | _scot_rows(overlay)).items():
         table.add_row(name, value)
     console = Console(highlight=False)
     console.print(overlay.name, style="bold", markup=False)
@@ -80,7 +81,10 @@ def show(wanted: Wanted) -> ExitCode:
 def show_json(wanted: Wanted) -> ExitCode:
     """The measures of an overlay, for scripts. Raises `BadInputError`."""
     overlay = resolve(wanted).overlay()
-    content = msgspec.json.encode({"name": overlay.name, **msgspec.to_builtins(metrics(overlay), str_keys=True)})
+    described = {"name": overlay.name, **msgspec.to_builtins(metrics(overlay), str_keys=True)}
+    if (scot := _scot(overlay)) is not None:
+        described["scot"] = _structure(scot)
+    content = msgspec.json.encode(described)
     sys.stdout.write(msgspec.json.format(content, indent=1).decode() + "\n")
     return ExitCode.CORRECT
 
@@ -138,6 +142,44 @@ def _rows(numbers: Metrics) -> Mapping[str, str]:
         "link delay": "no links"
         if delay is None
         else f"mean {delay.mean * 1e3:.4g} ms, from {delay.least * 1e3:.4g} to {delay.greatest * 1e3:.4g} ms",
+    }
+
+
+def _scot(overlay: Overlay) -> Scot | None:
+    """The structure of an overlay that is a SCOT and says so; `check` tells what is wrong where one only says so."""
+    try:
+        return scot_of(overlay) if has_coordinates(overlay) else None
+    except OverlayError:
+        return None
+
+
+def _scot_rows(overlay: Overlay) -> Mapping[str, str]:
+    scot = _scot(overlay)
+    if scot is None:
+        return {}
+    return {
+        "clusters": f"{len(scot.clusters)} of {len(scot.regions)} brokers, diameter {scot.cluster_diameter}",
+        "regions": _listed(scot.regions),
+        "aLinks": f"{len(scot.a_links)}, within clusters",
+        "iLinks": f"{len(scot.i_links)}, between clusters",
+        "inner brokers": f"{len(scot.inner_brokers)}, of regions {_regions_of(scot, scot.inner_brokers)}",
+        "edge brokers": f"{len(scot.edge_brokers)}, of regions {_regions_of(scot, scot.edge_brokers)}",
+    }
+
+
+def _regions_of(scot: Scot, brokers: Iterable[BrokerId]) -> str:
+    return _listed(dict.fromkeys(scot.coordinates[broker].region for broker in brokers))
+
+
+def _structure(scot: Scot) -> dict[str, object]:
+    return {
+        "clusters": scot.clusters,
+        "regions": scot.regions,
+        "cluster_diameter": scot.cluster_diameter,
+        "a_links": [(link.a, link.b) for link in scot.a_links],
+        "i_links": [(link.a, link.b) for link in scot.i_links],
+        "inner_brokers": scot.inner_brokers,
+        "edge_brokers": scot.edge_brokers,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
@@ -107,6 +108,42 @@ def test_show_says_what_cannot_be_lost(topology: Command) -> None:
     assert shown["articulation points"] == "1: C"
     assert shown["bridges"] == "1: C - D"
     assert shown["link delay"] == "mean 5 ms, from 5 to 5 ms"
+
+
+def test_show_tells_the_structure_of_a_scot(topology: Command) -> None:
+    shown = dict(
+        re.split(r"  +", line.strip(), maxsplit=1) for line in topology("show", "octopia-s-e").out.splitlines()[1:]
+    )
+    assert shown["clusters"] == "4 of 14 brokers, diameter 5"
+    assert shown["aLinks"] == "52, within clusters"
+    assert shown["iLinks"] == "84, between clusters"
+    assert shown["inner brokers"] == "16, of regions 4: F, G, H, I"
+    assert shown["edge brokers"].startswith("40, of regions 10: A, B")
+    assert "clusters" not in topology("show", "ring", "brokers=4").out
+
+
+def test_the_structure_of_a_scot_for_scripts(topology: Command) -> None:
+    scot = json.loads(topology("show", "octopia-figure-7", "--json").out)["scot"]
+    assert scot["clusters"] == [[f"{region}{cluster}" for region in "abc"] for cluster in range(4)]
+    assert scot["regions"]["b"] == ["b0", "b1", "b2", "b3"]
+    assert (len(scot["a_links"]), len(scot["i_links"]), scot["cluster_diameter"]) == (8, 18, 2)
+    assert scot["inner_brokers"] == ["b0", "b1", "b2", "b3"]
+    assert len(scot["edge_brokers"]) == 8
+    assert "scot" not in json.loads(topology("show", "ring", "brokers=4", "--json").out)
+
+
+def test_check_finds_what_is_wrong_with_a_scot(topology: Command, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    assert topology("make", "octopia-figure-7", "--out", path).code == 0
+    assert topology("check", path, "--strict").out == f"{path}: nothing odd\n"
+    overlay = json.loads(path.read_text())
+    overlay["links"] = [link for link in overlay["links"] if (link["a"], link["b"]) != ("b0", "b2")]
+    path.write_text(json.dumps(overlay))
+    ended = topology("check", path)
+    assert ended.code == 0
+    assert "not a SCOT: b0 and b2 of region b are not linked; a region is a complete graph" in ended.out
+    assert topology("check", path, "--strict").code == 2
+    assert "iLinks" not in topology("show", path).out
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".html"])

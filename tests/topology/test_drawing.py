@@ -56,7 +56,8 @@ def test_links_tell_their_properties() -> None:
 def test_a_scot_shows_clusters_and_regions() -> None:
     svg = drawn(shapes.scot(shapes.lettered(shapes.line(4)), 3))
     assert {"C0", "C1", "C2", "A", "B", "C", "D"} <= set(texts(svg))
-    assert len(elements(svg, "path", "across")) == 4 * 3, "links within a region"
+    assert len(elements(svg, "path", "across")) == 4 * 3, "iLinks: of four regions, in each three"
+    assert len(elements(svg, "path", "within")) == 3 * 3, "aLinks: of three clusters, in each three"
     colours = {circle.get("fill") for circle in elements(svg, "circle", "broker")}
     assert len(colours) == 3, "a colour for each cluster"
 
@@ -66,6 +67,17 @@ def test_links_bend_around_brokers_in_their_way() -> None:
     svg = drawn(shapes.scot(shapes.lettered(shapes.line(2)), 3))
     bent = [path[0].text for path in elements(svg, "path", "link") if "Q" in path.get("d", "")]
     assert [text.split("\n")[0] for text in bent if text] == ["A0 - A2", "B0 - B2"]
+
+
+def test_links_of_a_region_that_pass_one_broker_and_two_are_on_different_sides() -> None:
+    svg = drawn(shapes.scot(shapes.lettered(shapes.line(2)), 4))
+    (column,) = {circle.get("cx") for circle in elements(svg, "circle", "broker") if circle[0].text[:1] == "A"}  # type: ignore[index]
+    right = {}
+    for path in elements(svg, "path", "across"):
+        name, course = (path[0].text or "").split("\n")[0], path.get("d", "")
+        if "Q" in course and name.startswith("A"):
+            right[name] = float(course.split("Q")[1].split(",")[0]) > float(column or 0)
+    assert right == {"A0 - A2": True, "A1 - A3": True, "A0 - A3": False}
 
 
 def test_what_cannot_be_lost_is_marked_unless_that_is_everything() -> None:
