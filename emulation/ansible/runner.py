@@ -10,6 +10,7 @@ Everything that Ansible writes here is in a directory below `private`, and goes 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -108,19 +109,20 @@ def read_inventory(source: Path, private: Path) -> Inventory:
     if not source.exists():
         raise BadInputError(f"{source}: there is no such inventory")
     with _private_directory(private) as directory:
-        listed, said = ansible_runner.get_inventory(
-            action="list",
-            inventories=[str(source.absolute())],
-            response_format="json",
-            quiet=True,
+        listing, complaint, code = ansible_runner.run_command(
+            executable_cmd=str(Path(sys.executable).parent / "ansible-inventory"),
+            cmdline_args=["--list", "--inventory", str(source.absolute())],
             private_data_dir=str(directory),
             envvars=_environment(directory),
+            runner_mode="subprocess",
+            quiet=True,
         )
-    if not isinstance(listed, dict):
-        raise BadInputError(f"{source}: not an inventory that Ansible can read: {_last_line(str(said))}")
+    if code != 0:
+        raise BadInputError(f"{source}: not an inventory that Ansible can read{_reason(complaint or listing)}")
+    listed = json.loads(listing)
     hosts = tuple(_members(listed, "all"))
     if not hosts:
-        raise BadInputError(f"{source}: names no host{_reason(said)}")
+        raise BadInputError(f"{source}: names no host{_reason(complaint)}")
     variables = listed.get("_meta", {}).get("hostvars", {})
     return Inventory(source.absolute(), hosts, {host: variables.get(host, {}) for host in hosts})
 
@@ -202,7 +204,11 @@ def _message(result: Mapping[str, Any]) -> str:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Keeps what Ansible writes in one place, finds its programs, and lets it be as careful as a plain ssh."""
+    """Keeps what Ansible writes in one place, finds its programs, and lets it be as careful as a plain ssh.
+
+    Modules run in the Python of the host's system, unless the inventory names another: what discovery finds first may
+    be the user's own.
+    """
     return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "ANSIBLE_HOME": str(directory / "home"),
@@ -211,7 +217,7 @@ def _environment(directory: Path) -> dict[str, str]:
         "ANSIBLE_DEPRECATION_WARNINGS": "False",
         "ANSIBLE_LOCALHOST_WARNING": "False",
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
-        "ANSIBLE_PYTHON_INTERPRETER": os.environ.get("ANSIBLE_PYTHON_INTERPRETER", "auto_silent"),
+        "ANSIBLE_PYTHON_INTERPRETER": os.environ.get("ANSIBLE_PYTHON_INTERPRETER", "/usr/bin/python3"),
         "ANSIBLE_NOCOLOR": "1",
     }
 
@@ -243,8 +249,8 @@ def _members(listed: Mapping[str, Any], group: str) -> Iterator[str]:
     yield from seen
 
 
-def _reason(said: object) -> str:
-    line = _last_line(str(said or ""))
+def _reason(said: str) -> str:
+    line = _last_line(said)
     return f": {line}" if line else ""
 
 
