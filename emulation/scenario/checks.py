@@ -13,8 +13,11 @@ from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
 from emulation.scenario.model import Scenario
 from emulation.scenario.section import suggestion
-from emulation.scenario.workload import OperationItem
-from topology import Overlay, OverlayError
+from emulation.scenario.workload import OperationItem, Placement
+from topology import Overlay, OverlayError, scot_of
+
+_STRUCTURES = {("region", "cluster"): "scot", ("node", "level", "replica"): "redundant-tree"}
+"""The kinds of topology that have certain attributes."""
 
 
 def problems(scenario: Scenario) -> Iterator[Problem]:
@@ -24,19 +27,20 @@ def problems(scenario: Scenario) -> Iterator[Problem]:
     except OverlayError as error:
         yield Problem(("topology",), str(error))
         return
-    yield from _routing(scenario)
+    yield from _routing(scenario, overlay)
     yield from _placements(scenario, overlay)
     yield from _individual_times(scenario)
     yield from _operations(scenario, overlay)
     yield from _faults(scenario, overlay)
 
 
-def _routing(scenario: Scenario) -> Iterator[Problem]:
+def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     name, options = scenario.routing.protocol, scenario.routing.options
     protocol = PROTOCOLS.get(name)
     if protocol is None:
         yield Problem(("routing", "protocol"), f"unknown routing protocol {name!r}{suggestion(name, PROTOCOLS)}")
         return
+    yield from _structure(name, protocol.attributes, overlay)
     known = {field.encode_name: field.type for field in msgspec.structs.fields(protocol.options)}
     for option, value in options.items():
         path: FieldPath = ("routing", option)
@@ -49,17 +53,45 @@ def _routing(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(path, f"{str(error)[:1].lower()}{str(error)[1:]}")
 
 
+def _structure(protocol: str, needed: tuple[str, ...], overlay: Overlay) -> Iterator[Problem]:
+    """Whether the overlay is of the structure that the protocol needs."""
+    if any(needed and not set(needed) <= broker.attributes.keys() for broker in overlay.brokers):
+        kind = _STRUCTURES.get(needed)
+        remedy = f"use a topology of kind {kind}" if kind else "docs/topologies.md lists what has them"
+        message = f"{protocol} routes on the brokers' attributes {' and '.join(needed)}, which these lack; {remedy}"
+        yield Problem(("topology",), message)
+    elif _STRUCTURES.get(needed) == "scot":
+        try:
+            scot_of(overlay)
+        except OverlayError as error:
+            yield Problem(("topology",), f"{protocol} cannot run on it: {error}")
+
+
 def _placements(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     known = {broker.id for broker in overlay.brokers}
-    for name in ("publications", "subscriptions"):
-        part = getattr(scenario.workload, name)
-        if part is not None and not isinstance(part.placement, str):
-            path: FieldPath = ("workload", name, "placement")
-            if not part.placement:
-                yield Problem(path, "names no broker; leave it out to place clients at random")
-            for index, broker in enumerate(part.placement):
-                if broker not in known:
-                    yield Problem((*path, index), _no_such_broker(broker, known))
+    publications, subscriptions = scenario.workload.publications, scenario.workload.subscriptions
+    if publications is not None:
+        section: FieldPath = ("workload", "publications")
+        yield from _placement((*section, "placement"), publications.placement, known)
+        for name, publisher in publications.individually.items():
+            if publisher.broker is not None and publisher.broker not in known:
+                path = (*section, "individually", name, "broker")
+                yield Problem(path, _no_such_broker(publisher.broker, known))
+    if subscriptions is not None:
+        section = ("workload", "subscriptions")
+        yield from _placement((*section, "placement"), subscriptions.placement, known)
+        for index, group in enumerate(subscriptions.followers):
+            yield from _placement((*section, "followers", index, "placement"), group.placement, known)
+
+
+def _placement(path: FieldPath, placement: Placement, known: set[str]) -> Iterator[Problem]:
+    if isinstance(placement, str):
+        return
+    if not placement:
+        yield Problem(path, "names no broker; leave it out to place clients at random")
+    for index, broker in enumerate(placement):
+        if broker not in known:
+            yield Problem((*path, index), _no_such_broker(broker, known))
 
 
 def _individual_times(scenario: Scenario) -> Iterator[Problem]:
@@ -70,6 +102,10 @@ def _individual_times(scenario: Scenario) -> Iterator[Problem]:
             if time is not None and time >= run:
                 path: FieldPath = ("workload", "publications", "individually", name, field)
                 yield Problem(path, f"after the run phase, which lasts {run:g} s")
+        for index, burst in enumerate(publisher.bursts):
+            if (ends := burst.at + burst.publications / burst.rate.low) > run:
+                path = ("workload", "publications", "individually", name, "bursts", index)
+                yield Problem(path, f"lasts until {ends:g} s, beyond the run phase of {run:g} s: begin it sooner")
 
 
 def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

@@ -25,11 +25,34 @@ class QuoteFile(Section):
     """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and symbol)."""
 
 
+class Burst(Section):
+    """Publications that a publisher makes besides its usual ones, at a rate of their own."""
+
+    at: Duration
+    """When it begins, counted from the begin of the run phase."""
+    publications: Count
+    """How many publications; together with the rate this says how long the burst lasts."""
+    rate: MessageRateRange
+    """Their rate: `100000/min`, or a range to draw from."""
+
+    @model_validator(mode="after")
+    def _moves(self) -> Burst:
+        if self.rate.low <= 0:
+            raise ValueError("rate must be more than 0")
+        return self
+
+
 class IndividualPublisher(Section):
     """Where one publisher differs from the others. Times count from the begin of the run phase."""
 
     rate: MessageRateRange | None = None
-    """Instead of the others' rate."""
+    """Instead of the others' rate; `0/min` for one that publishes only in `bursts`."""
+    bursts: tuple[Burst, ...] = ()
+    """Publications on top of the rate: `[{at: 30s, publications: 50000, rate: 100000/min}]`."""
+    broker: BrokerName | None = None
+    """The broker it is at, instead of where `placement` puts it."""
+    quote_class: Annotated[str, Field(strict=True, min_length=1, max_length=64)] | None = None
+    """The attribute `class` of its quotes, instead of the source's: among subscriptions only followers' name it."""
     joins: Duration | None = None
     """When it advertises and begins to publish; by default it advertises in the join phase, as the others do."""
     stops: Duration | None = None
@@ -39,8 +62,8 @@ class IndividualPublisher(Section):
 
     @model_validator(mode="after")
     def _in_order(self) -> IndividualPublisher:
-        if self.rate is not None and self.rate.low <= 0:
-            raise ValueError("rate must be more than 0")
+        if self.rate is not None and self.rate.low <= 0 and not (self.rate.high == 0 and self.bursts):
+            raise ValueError("rate must be more than 0, unless it is 0 and there are `bursts`")
         given = [(name, time) for name in ("joins", "stops", "leaves") if (time := getattr(self, name)) is not None]
         for (former, earlier), (latter, later) in pairwise(given):
             if later < earlier:
@@ -86,6 +109,17 @@ class Publications(Section):
         return self.publishers if self.symbols is None else self.symbols
 
 
+class Followers(Section):
+    """Subscribers who want all that one publisher publishes, and nothing else."""
+
+    of: Annotated[str, Field(strict=True, pattern=r"^P[1-9][0-9]*$")]
+    """The publisher: `P7`."""
+    subscribers: Count
+    """How many of the subscribers; followers are the last ones, in the order written."""
+    placement: Placement = "spread"
+    """As for publishers; where it is no list, none of them is at the publisher's own broker."""
+
+
 class Subscriptions(Section):
     """Subscribers, whose subscriptions are ranges over the quotes of popular symbols."""
 
@@ -99,8 +133,18 @@ class Subscriptions(Section):
     """Of the Zipf distribution: the symbol of rank r is chosen in proportion to 1 / r ** exponent."""
     selectivity: ShareRange = Range(0.02, 0.02)
     """Expected share of all publications that a subscription matches: `2%` or `0.02`, or a range to draw from."""
+    range_over: Literal["quotes", "symbols"] = "quotes"
+    """A range of one attribute over all `quotes`, or whole `symbols`, neighbours by name: then few publishers match."""
     placement: Placement = "uniform"
     """As for publishers."""
+    followers: tuple[Followers, ...] = ()
+    """Subscribers who follow one publisher: `[{of: P7, subscribers: 10}]`."""
+
+    @model_validator(mode="after")
+    def _has_as_many_followers(self) -> Subscriptions:
+        if (following := sum(one.subscribers for one in self.followers)) > self.subscribers:
+            raise ValueError(f"there are {following} followers, but only {self.subscribers} subscribers")
+        return self
 
 
 class OperationItem(Section):
@@ -183,6 +227,20 @@ class WorkloadSection(Section):
             raise ValueError("nothing to do: give `publications` and `subscriptions`, or `operations`")
         if self.subscriptions is not None and self.publications is None:
             raise ValueError("`subscriptions` choose among the quotes of `publications`, which are missing")
+        return self
+
+    @model_validator(mode="after")
+    def _follows_publishers(self) -> WorkloadSection:
+        if self.publications is None or self.subscriptions is None:
+            return self
+        most = self.publications.publishers
+        for one in self.subscriptions.followers:
+            if int(one.of[1:]) > most:
+                raise ValueError(f"subscriptions.followers: {one.of} is none of the publishers P1 to P{most}")
+        apart = {name for name, own in self.publications.individually.items() if own.quote_class is not None}
+        following = sum(one.subscribers for one in self.subscriptions.followers)
+        if len(apart) == most and following < self.subscriptions.subscribers:
+            raise ValueError("every publisher has a `quote_class` of its own: all subscribers must be `followers`")
         return self
 
     @model_validator(mode="before")

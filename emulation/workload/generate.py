@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from emulation.scenario import Publications, Scenario
+from emulation.scenario import Publications, Scenario, Subscriptions
 from emulation.scenario.workload import Placement
 from emulation.workload.bootstrap import extended
 from emulation.workload.explicit import explicit_notifications, explicit_operations
@@ -18,7 +18,7 @@ from emulation.workload.publishers import NANOSECONDS, Publisher, publishers, sy
 from emulation.workload.quotes import QuoteSeries, real_quotes
 from emulation.workload.sources import read_quotes
 from emulation.workload.streams import numeric_stream, stream
-from emulation.workload.subscribers import QuoteDistribution, Subscriber, subscribers
+from emulation.workload.subscribers import QuoteDistribution, Subscriber, followers, subscribers
 from topology import Overlay
 
 _ADVERTISE_UNTIL = 0.4
@@ -72,14 +72,20 @@ class Workload:
         yield from merged if stretch == 1 else (_at(round(one.at * stretch), one) for one in merged)
 
     def estimate(self) -> Estimate:
-        spans = [(one.rate, *one.publishing(self.scenario.timeline.run)) for one in self.publishers]
-        published = sum(rate * (end - start) for rate, start, end in spans)
+        run = self.scenario.timeline.run
+        published = {one.client: one.expected_publications(run) for one in self.publishers}
+        usual = sum(published[one.client] for one in self.publishers if not one.apart)
         written = [operation.operation for operation in self.explicit]
         return Estimate(
             advertisements=sum(len(one.series) for one in self.publishers) + written.count(OperationKind.ADVERTISE),
             subscriptions=sum(len(one.choices) for one in self.subscribers) + written.count(OperationKind.SUBSCRIBE),
-            publications=round(published) + written.count(OperationKind.PUBLISH),
-            notifications=round(published * sum(one.expected_share() for one in self.subscribers))
+            publications=round(sum(published.values())) + written.count(OperationKind.PUBLISH),
+            notifications=round(
+                sum(
+                    one.expected_share() * (usual if one.follows is None else published[one.follows])
+                    for one in self.subscribers
+                )
+            )
             + explicit_notifications(self.explicit),
             duration=self.scenario.timeline.duration,
         )
@@ -124,11 +130,31 @@ def generate(scenario: Scenario, overlay: Overlay) -> Workload:
         homes = placed(wanted.publishers, wanted.placement, brokers, stream(seed, "publishers"))
         publishing = publishers(wanted, homes, series, seed)
         if section.subscriptions is not None:
-            distribution = QuoteDistribution(series, symbol_weights(publishing))
-            interested = section.subscriptions
-            homes = placed(interested.subscribers, interested.placement, brokers, stream(seed, "subscribers"))
-            subscribing = subscribers(interested, homes, distribution, seed)
+            subscribing = _subscribers(section.subscriptions, publishing, series, brokers, seed)
     return Workload(scenario, publishing, subscribing, explicit_operations(section.operations))
+
+
+def _subscribers(
+    section: Subscriptions,
+    publishing: Sequence[Publisher],
+    series: Sequence[QuoteSeries],
+    brokers: Sequence[str],
+    seed: int,
+) -> tuple[Subscriber, ...]:
+    """Those that choose among all quotes, then the followers."""
+    weights = symbol_weights(publishing)
+    following = sum(group.subscribers for group in section.followers)
+    homes = placed(section.subscribers - following, section.placement, brokers, stream(seed, "subscribers"))
+    made: list[Subscriber] = []
+    if homes:
+        common = [one for one in series if one.symbol in weights]
+        made += subscribers(section, homes, QuoteDistribution(common, weights), seed)
+    for place, group in enumerate(section.followers):
+        publisher = publishing[int(group.of[1:]) - 1]
+        elsewhere = [broker for broker in brokers if broker != publisher.broker] or brokers
+        homes = placed(group.subscribers, group.placement, elsewhere, stream(seed, f"followers:{place}"))
+        made += followers(len(made) + 1, publisher, homes)
+    return tuple(made)
 
 
 def placed(count: int, placement: Placement, brokers: Sequence[str], rng: random.Random) -> list[str]:

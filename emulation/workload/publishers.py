@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from broker_service.language import Value
+from broker_service.language.model import CLASS
 from emulation.scenario import IndividualPublisher, Publications
 from emulation.workload.operations import Operation, OperationKind, predicate_record
 from emulation.workload.quotes import QuoteSeries
 from emulation.workload.streams import stream
 
 NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationBurst:
+    """Publications of one publisher on top of its rate."""
+
+    at: float
+    """Seconds into the run phase."""
+    publications: int
+    rate: float
+    """Per second."""
+
+    def within(self, start: float, end: float) -> int:
+        """About how many of them are made between two times, in seconds of the run phase."""
+        lasts = self.publications / self.rate
+        share = (min(end, self.at + lasts) - max(start, self.at)) / lasts
+        return round(self.publications * min(max(share, 0.0), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +51,14 @@ class Publisher:
     """Seconds into the run phase at which it publishes no more; None: it publishes to the end."""
     leaves: float | None = None
     """Seconds into the run phase at which it takes its advertisements back; None: never."""
+    bursts: tuple[PublicationBurst, ...] = ()
+    apart: bool = False
+    """Whether its quotes are of a class of their own, which only its followers ask for."""
+
+    def expected_publications(self, run: float) -> float:
+        """How many it makes in a run phase of so many seconds."""
+        start, end = self.publishing(run)
+        return self.rate * (end - start) + sum(burst.within(start, end) for burst in self.bursts)
 
     def publishing(self, run: float) -> tuple[float, float]:
         """From when to when it publishes, in seconds of a run phase that lasts so many."""
@@ -75,7 +102,11 @@ class Publisher:
         fits: so the quantiles that subscriptions are made of hold for a run of any length.
         """
         walks = [self._walk(series, run, seed) for series in self.series]
-        for number, time in enumerate(self._times(run, arrivals, seed)):
+        since = (self.joins or 0.0) * NANOSECONDS
+        usual = self._times(run, arrivals, seed) if self.rate else iter(())
+        bursts = [self._burst_times(number, since, arrivals, seed) for number in range(len(self.bursts))]
+        times = (time for time in heapq.merge(usual, *bursts) if 0 <= time < run)
+        for number, time in enumerate(times):
             yield Operation(
                 at=begin + time,
                 client=self.client,
@@ -99,8 +130,21 @@ class Publisher:
                 yield int(at)
                 at += rng.expovariate(1.0) * gap
 
+    def _burst_times(self, number: int, since: float, arrivals: str, seed: int) -> Iterator[int]:
+        """Of one burst, in nanoseconds after the publisher began to publish."""
+        burst = self.bursts[number]
+        rng = stream(seed, f"burst:{self.client}:{number}")
+        begin, gap = burst.at * NANOSECONDS - since, NANOSECONDS / burst.rate
+        if arrivals == "periodic":
+            yield from (int(begin + place * gap) for place in range(burst.publications))
+            return
+        for _ in range(burst.publications):
+            begin += rng.expovariate(1.0) * gap
+            yield int(begin)
+
     def _walk(self, series: QuoteSeries, run: int, seed: int) -> Iterator[dict[str, Value]]:
-        expected = self.rate * run / NANOSECONDS / len(self.series)
+        burst = sum(one.publications for one in self.bursts)
+        expected = (self.rate * run / NANOSECONDS + burst) / len(self.series)
         stride = max(1.0, len(series) / max(expected, 1.0))
         position = stream(seed, f"quotes:{self.client}:{series.symbol}").random() * stride
         while True:
@@ -111,7 +155,7 @@ class Publisher:
 def publishers(
     section: Publications, homes: Sequence[str], series: Sequence[QuoteSeries], seed: int
 ) -> tuple[Publisher, ...]:
-    """The publishers of a scenario, at the brokers `homes`, sharing the symbols among them."""
+    """The publishers of a scenario, at the brokers `homes` or at their own, sharing the symbols among them."""
     shares = _shares(len(series), section.publishers, section.publishers_per_symbol)
     made = []
     for number, (home, symbols) in enumerate(zip(homes, shares, strict=True), start=1):
@@ -120,22 +164,35 @@ def publishers(
         made.append(
             Publisher(
                 client=client,
-                broker=home,
-                series=tuple(series[symbol] for symbol in symbols),
+                broker=own.broker or home,
+                series=tuple(_of_class(series[symbol], own.quote_class) for symbol in symbols),
                 rate=(own.rate or section.rate).draw(stream(seed, f"rate:{client}")),
                 joins=own.joins,
                 stops=own.stops,
                 leaves=own.leaves,
+                bursts=tuple(
+                    PublicationBurst(one.at, one.publications, one.rate.draw(stream(seed, f"burst:{client}:{place}")))
+                    for place, one in enumerate(own.bursts)
+                ),
+                apart=own.quote_class is not None,
             )
         )
     return tuple(made)
 
 
+def _of_class(series: QuoteSeries, name: str | None) -> QuoteSeries:
+    return series if name is None else replace(series, constants={**series.constants, CLASS: name})
+
+
 def symbol_weights(everyone: Sequence[Publisher]) -> dict[str, float]:
-    """The share of each symbol in all publications, while everybody publishes."""
-    total = sum(publisher.rate for publisher in everyone)
+    """The share of each symbol in all publications, while everybody publishes and nobody bursts.
+
+    Publishers whose quotes are of a class of their own do not count.
+    """
+    usual = [publisher for publisher in everyone if not publisher.apart]
+    total = sum(publisher.rate for publisher in usual) or 1.0
     weights: dict[str, float] = {}
-    for publisher in everyone:
+    for publisher in usual:
         for series in publisher.series:
             weight = publisher.rate / len(publisher.series) / total
             weights[series.symbol] = weights.get(series.symbol, 0.0) + weight

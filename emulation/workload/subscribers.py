@@ -2,7 +2,10 @@
 
 A subscription first chooses a symbol by popularity. Where that symbol alone has at least the wanted share of all
 publications, the subscription names it and takes a range of one attribute that holds the right part of its quotes;
-otherwise it takes a range over the quotes of all symbols, around a quote of the chosen one.
+otherwise it takes a range over the quotes of all symbols, around a quote of the chosen one. A scenario may have whole
+symbols taken instead: so many neighbours of the chosen one, by name, as have the wanted share.
+
+Followers are subscribers of another kind: they want all quotes of one publisher.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 from broker_service.language import Operator, Predicate
 from emulation.scenario import Subscriptions
 from emulation.workload.operations import Operation, OperationKind, predicate_record
+from emulation.workload.publishers import Publisher
 from emulation.workload.quotes import QuoteSeries
 from emulation.workload.streams import stream
 
@@ -37,6 +41,8 @@ class Subscriber:
     client: str
     broker: str
     choices: tuple[Choice, ...]
+    follows: str | None = None
+    """The publisher whose publications it wants, and no others; selectivities are then shares of those."""
 
     def subscriptions(self) -> list[Operation]:
         """Its subscriptions, all at time 0: when is for the join phase to say."""
@@ -53,7 +59,8 @@ class Subscriber:
         ]
 
     def expected_share(self) -> float:
-        """Of all publications, the share it is expected to be notified of (once, however many of its own match)."""
+        """Of all publications (or those of the publisher it follows), the share it is expected to be notified of:
+        once, however many of its own subscriptions match."""
         missed = 1.0
         for choice in self.choices:
             missed *= 1.0 - choice.selectivity
@@ -66,6 +73,7 @@ class QuoteDistribution:
     def __init__(self, series: Sequence[QuoteSeries], weights: Mapping[str, float]) -> None:
         """`weights` are the symbols' shares of all publications; all series have the same numeric attributes."""
         self.series = {one.symbol: one for one in series}
+        self.symbols = sorted(self.series)
         self.weights = weights
         self.attributes = tuple(series[0].numbers)
         self._sorted: dict[tuple[str, str], NDArray[np.float64]] = {}
@@ -93,23 +101,38 @@ class QuoteDistribution:
 def subscribers(
     section: Subscriptions, homes: Sequence[str], distribution: QuoteDistribution, seed: int
 ) -> tuple[Subscriber, ...]:
-    """The subscribers of a scenario, at the brokers `homes`."""
-    ranked = sorted(distribution.series)
+    """The subscribers of a scenario, at the brokers `homes`, but for those that follow a publisher."""
+    choose = _OVER[section.range_over]
+    ranked = list(distribution.symbols)
     stream(seed, "popularity").shuffle(ranked)
     exponent = section.exponent if section.popularity == "zipf" else 0.0
     cumulative = list(accumulate(1 / rank**exponent for rank in range(1, len(ranked) + 1)))
     result = []
-    for number in range(1, section.subscribers + 1):
+    for number in range(1, len(homes) + 1):
         rng = stream(seed, f"subscriber:{number}")
         choices = tuple(
-            _choice(rng.choices(ranked, cum_weights=cumulative)[0], section.selectivity.draw(rng), distribution, rng)
+            choose(rng.choices(ranked, cum_weights=cumulative)[0], section.selectivity.draw(rng), distribution, rng)
             for _ in range(section.per_subscriber)
         )
         result.append(Subscriber(f"S{number}", homes[number - 1], choices))
     return tuple(result)
 
 
-def _choice(symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random) -> Choice:
+def followers(first: int, publisher: Publisher, homes: Sequence[str]) -> tuple[Subscriber, ...]:
+    """Subscribers, numbered from `first`, at the brokers `homes`, who want all that a publisher publishes."""
+    choices = tuple(
+        Choice(
+            tuple(Predicate(name, Operator.STRING_EQUAL, value) for name, value in series.constants.items()),
+            1 / len(publisher.series),
+        )
+        for series in publisher.series
+    )
+    return tuple(
+        Subscriber(f"S{first + place}", home, choices, follows=publisher.client) for place, home in enumerate(homes)
+    )
+
+
+def _among_quotes(symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random) -> Choice:
     attribute = rng.choice(distribution.attributes)
     constants = distribution.series[symbol].constants
     weight = distribution.weights[symbol]
@@ -119,6 +142,26 @@ def _choice(symbol: str, selectivity: float, distribution: QuoteDistribution, rn
         return Choice((*named, *bounds), weight * share)
     bounds, share = _range_of_all(symbol, attribute, selectivity, distribution, rng)
     return Choice((Predicate("class", Operator.STRING_EQUAL, constants["class"]), *bounds), share)
+
+
+def _among_symbols(symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random) -> Choice:
+    """As many neighbours of a symbol, by name, as have the wanted share if all have the same; at least the symbol."""
+    symbols = distribution.symbols
+    count = min(max(1, round(selectivity * len(symbols))), len(symbols))
+    place = symbols.index(symbol) - rng.randrange(count)
+    first = min(max(place, 0), len(symbols) - count)
+    chosen = symbols[first : first + count]
+    word = distribution.series[symbol].constants["class"]
+    predicates = (
+        Predicate("class", Operator.STRING_EQUAL, word),
+        Predicate("symbol", Operator.STRING_GREATER_OR_EQUAL, chosen[0]),
+        Predicate("symbol", Operator.STRING_LESS_OR_EQUAL, chosen[-1]),
+    )
+    return Choice(predicates, sum(distribution.weights[one] for one in chosen))
+
+
+_OVER = {"quotes": _among_quotes, "symbols": _among_symbols}
+"""How a subscription chooses, by what `range_over` says."""
 
 
 def _range_of_symbol(

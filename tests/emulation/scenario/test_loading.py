@@ -98,6 +98,19 @@ REPLACEMENTS = {
     "no rate": (("rate: 60/min", "rate: 0"), "s.yaml:8: workload.publications: rate must be more than 0"),
     "no such publisher": (("rate: 60/min", "rate: 60/min\n    individually: {P3: {joins: 1s}}"), "s.yaml:8: "
                           "workload.publications: individually: P3 is none of the publishers P1 to P2"),
+    "no such own broker": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {broker: B7}}"), "s.yaml:11: "
+                           "workload.publications.individually.P2.broker: the overlay has no broker 'B7'; there are B1, B2, B3, B4"),
+    "silent": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {rate: 0/min}}"), "s.yaml:11: "
+               "workload.publications.individually.P2: rate must be more than 0, unless it is 0 and there are `bursts`"),
+    "burst too long": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {bursts: [{at: 5s, publications: 100, rate: 10/s}]}}"),
+                       "s.yaml:11: workload.publications.individually.P2.bursts[0]: lasts until 15 s, beyond the run phase of 10 s: "
+                       "begin it sooner"),
+    "follows nobody": (("selectivity: 2%", "followers: [{of: P9, subscribers: 1}]"), "s.yaml:7: workload: "
+                       "subscriptions.followers: P9 is none of the publishers P1 to P2"),
+    "too many followers": (("selectivity: 2%", "followers: [{of: P1, subscribers: 4}]"), "s.yaml:11: workload.subscriptions: "
+                           "there are 4 followers, but only 3 subscribers"),
+    "follower's broker": (("selectivity: 2%", "followers: [{of: P1, subscribers: 1, placement: [B7]}]"), "s.yaml:13: "
+                          "workload.subscriptions.followers[0].placement[0]: the overlay has no broker 'B7'; there are B1, B2, B3, B4"),
     "leaves too early": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 3s, leaves: 1s}}"), "s.yaml:11: "
                          "workload.publications.individually.P2: leaves (1 s) is before joins (3 s)"),
     "joins too late": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 10s}}"), "s.yaml:11: "

@@ -196,3 +196,68 @@ def test_many_subscribers_are_made_lazily_enough(make_scenario: MakeScenario) ->
     subscribed = of_kind(workload, OperationKind.SUBSCRIBE)
     assert len({operation.client for operation in subscribed}) == 10_000
     assert sum(one.expected_share() for one in workload.subscribers) / 10_000 == pytest.approx(0.001, rel=0.1)
+
+
+def test_a_burst_comes_on_top_of_the_rate(make_scenario: MakeScenario) -> None:
+    base = made(make_scenario())
+    burst = {"bursts": [{"at": "5s", "publications": 600, "rate": "200/s"}]}
+    workload = made(make_scenario(publications={"individually": {"P4": burst}}))
+    times = [o.at / SECOND - 10 for o in of_kind(workload, OperationKind.PUBLISH) if o.client == "P4"]
+    assert len(times) == 300 + 600
+    assert sum(5 <= time < 8 for time in times) == 600 + 30
+    assert times == sorted(times)
+    ids = [o.id for o in of_kind(workload, OperationKind.PUBLISH) if o.client == "P4"]
+    assert ids == [f"P4:{number}" for number in range(1, 901)]
+    assert workload.estimate().publications == len(of_kind(workload, OperationKind.PUBLISH))
+    assert [o for o in base.operations() if o.client == "P1"] == [o for o in workload.operations() if o.client == "P1"]
+    assert base.subscribers == workload.subscribers
+
+
+@pytest.mark.parametrize("arrivals", ["periodic", "poisson"])
+def test_a_publisher_of_bursts_only(make_scenario: MakeScenario, arrivals: str) -> None:
+    """It advertises when the others do, and is silent but for its bursts; one that leaves ends a burst."""
+    bursts = [{"at": "5s", "publications": 100, "rate": "50/s"}, {"at": "20s", "publications": 100, "rate": "50/s"}]
+    own = {"rate": "0/min", "bursts": bursts, "leaves": "21s"}
+    workload = made(make_scenario(publications={"individually": {"P4": own}, "arrivals": arrivals}))
+    operations = [o for o in workload.operations() if o.client == "P4"]
+    assert operations[0].operation is OperationKind.ADVERTISE
+    assert operations[0].at < 5 * SECOND
+    times = [o.at / SECOND - 10 for o in operations if o.operation is OperationKind.PUBLISH]
+    first, second = [time for time in times if time < 15], [time for time in times if time > 15]
+    assert len(first) == 100
+    assert 5 <= first[0] < first[-1] < (7 if arrivals == "periodic" else 9)
+    assert 20 <= second[0] < second[-1] < 21
+    assert 30 <= len(second) <= 70
+
+
+def test_followers_get_all_of_one_publisher_and_nothing_else(make_scenario: MakeScenario) -> None:
+    own = {"rate": "20/s", "quote_class": "BURST", "broker": "B2"}
+    followed = {"subscribers": 20, "selectivity": 0.3, "followers": [{"of": "P4", "subscribers": 8}]}
+    workload = made(make_scenario({"individually": {"P4": own}, "symbols": 8}, followed))
+    assert workload.publishers[3].broker == "B2"
+    assert len(workload.subscribers) == 20
+    published = {o.id: Publication(o.attributes) for o in workload.operations() if o.attributes}
+    for number, subscriber in enumerate(workload.subscribers, start=1):
+        assert subscriber.client == f"S{number}"
+        wanted = [Subscription(choice.predicates) for choice in subscriber.choices]
+        got = {id for id, content in published.items() if any(matches(one, content) for one in wanted)}
+        if number <= 12:
+            assert not any(id.startswith("P4:") for id in got)
+        else:
+            assert subscriber.broker != "B2"
+            assert got == {id for id in published if id.startswith("P4:")}
+            assert subscriber.expected_share() == pytest.approx(1.0) or len(wanted) > 1
+    notified = sum(
+        any(matches(Subscription(choice.predicates), content) for choice in one.choices)
+        for one in workload.subscribers
+        for content in published.values()
+    )
+    assert workload.estimate().notifications == pytest.approx(notified, rel=0.2)
+
+
+def test_followers_leave_the_others_as_they_were(make_scenario: MakeScenario) -> None:
+    base = made(make_scenario(subscriptions={"subscribers": 6}))
+    followed = made(make_scenario(subscriptions={"subscribers": 8, "followers": [{"of": "P1", "subscribers": 2}]}))
+    assert base.subscribers == followed.subscribers[:6]
+    listed = {"subscribers": 3, "followers": [{"of": "P1", "subscribers": 3, "placement": ["B1", "B5"]}]}
+    assert [one.broker for one in made(make_scenario(subscriptions=listed)).subscribers] == ["B1", "B5", "B1"]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from broker_service.language import Publication, Subscription
-from broker_service.language.relations import matches
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.relations import intersects, matches
 from emulation.scenario import Scenario
 from emulation.workload import Workload, generate
 from emulation.workload.operations import OperationKind
@@ -94,3 +94,20 @@ def test_subscriptions_are_what_is_issued(make_scenario: MakeScenario) -> None:
     issued = [o for o in workload.operations() if o.operation is OperationKind.SUBSCRIBE and o.client == "S1"]
     (choice,) = workload.subscribers[0].choices
     assert [record.attribute for record in issued[0].predicates or ()] == [p.attribute for p in choice.predicates]
+
+
+@pytest.mark.parametrize(("selectivity", "symbols"), [(0.01, 1), (0.05, 1), (0.1, 2), (0.4, 8), (1.0, 20)])
+def test_ranges_over_symbols_hold_whole_symbols(make_scenario: MakeScenario, selectivity: float, symbols: int) -> None:
+    """A subscription intersects the advertisements of exactly the symbols that give it its share."""
+    scenario = make_scenario(
+        {"publishers": 20}, {"subscribers": 40, "selectivity": selectivity, "range_over": "symbols"}
+    )
+    workload = generate(scenario, scenario.overlay())
+    advertised = [Advertisement(tuple(s.advertisement())) for p in workload.publishers for s in p.series]
+    for subscriber in workload.subscribers:
+        (choice,) = subscriber.choices
+        subscription = Subscription(choice.predicates)
+        assert sum(intersects(one, subscription) for one in advertised) == symbols
+        assert choice.selectivity == pytest.approx(symbols / 20)
+    assert measured(workload) == pytest.approx([symbols / 20] * 40, rel=0.02)
+    assert len({one.choices for one in workload.subscribers}) > 5 or symbols == 20
