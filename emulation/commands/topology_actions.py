@@ -70,7 +70,7 @@ def show(wanted: Wanted) -> ExitCode:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in (_rows(metrics(overlay)) | _scot_rows(overlay)).items():
+    for name, value in {**_rows(metrics(overlay)), **_scot_rows(overlay)}.items():
         table.add_row(name, value)
     console = Console(highlight=False)
     console.print(overlay.name, style="bold", markup=False)

@@ -8,15 +8,18 @@ from emulation.conformance.model import BrokerFault, Case, ClientStep, LinkFault
 from emulation.conformance.protocols import PROTOCOLS
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
-from topology import Overlay, OverlayError
+from topology import Overlay, OverlayError, scot_of
 
 
 def problems(case: Case) -> Iterator[Problem]:
     """Every mistake and the field where it is; none in a case that can be run."""
     try:
         overlay = case.overlay()
+        if case.regions is not None:
+            scot_of(overlay)
     except OverlayError as error:
-        yield Problem(("links" if case.links else "brokers",), str(error))
+        field = "regions" if case.regions is not None else "links" if case.links else "brokers"
+        yield Problem((field,), str(error))
         return
     yield from _protocol_problems(case)
     yield from _step_problems(case, overlay)

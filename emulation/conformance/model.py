@@ -5,6 +5,7 @@ A case is data, in a file or made by a program; `reading` takes it from a file, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
@@ -14,7 +15,9 @@ from emulation.conformance.content import check
 from emulation.conformance.operands import left_operand, right_operand
 from emulation.scenario.section import Section
 from emulation.scenario.units import Duration
-from topology import Broker, Link, LinkProperties, Overlay
+from topology import Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError
+from topology.recognition import recognised
+from topology.scot import Coordinates, with_coordinates
 
 MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000
 
@@ -99,8 +102,15 @@ class Case(Section):
     """For readers."""
     brokers: Annotated[tuple[_NAME, ...], Field(min_length=1, max_length=MOST_BROKERS)]
     links: Annotated[tuple[Annotated[CaseLink, BeforeValidator(_pair_as_link)], ...], Field(max_length=MOST_LINKS)] = ()
+    regions: Annotated[dict[_NAME, Annotated[tuple[_NAME, ...], Field(min_length=1)]], Field(min_length=1)] | None = (
+        None
+    )
+    """What makes the overlay a SCOT: the brokers of each region, by its label, in the order of their clusters.
+
+    Where it is left out, an overlay whose links are those of a SCOT is taken for one.
+    """
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
-    """Those the case is for; all when None."""
+    """Those the case is for; all that can run on its overlay when None."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MOST_STEPS)]
     ordered: Annotated[bool, Field(strict=True)] = False
@@ -109,12 +119,14 @@ class Case(Section):
     """All that each client got; one without an entry got nothing."""
 
     def overlay(self) -> Overlay:
-        """Raises `OverlayError`."""
+        """With the coordinates of a SCOT on its brokers, where it is one. Raises `OverlayError`."""
         links = []
         for link in self.links:
             properties = LinkProperties(delay=link.delay, jitter=link.jitter)
             links.append(Link(*link.between, properties, properties))
-        return Overlay(self.id, tuple(map(Broker, self.brokers)), tuple(links))
+        bare = Overlay(self.id, tuple(map(Broker, self.brokers)), tuple(links))
+        coordinates = recognised(bare) if self.regions is None else _coordinates(self.regions, self.brokers)
+        return bare if coordinates is None else with_coordinates(bare, coordinates)
 
     @property
     def composite(self) -> bool:
@@ -125,6 +137,21 @@ class Case(Section):
     def faulty(self) -> bool:
         """Whether brokers or links fail in it."""
         return any(isinstance(step, BrokerFault | LinkFault) for step in self.steps)
+
+
+def _coordinates(
+    regions: Mapping[str, tuple[BrokerId, ...]], brokers: tuple[BrokerId, ...]
+) -> dict[BrokerId, Coordinates]:
+    """Raises `OverlayError` unless every broker is in one region."""
+    listed = [broker for region in regions.values() for broker in region]
+    for broker in (*brokers, *listed):
+        if listed.count(broker) != 1 or broker not in brokers:
+            raise OverlayError(f"broker {broker} must be in `brokers` and once in `regions`")
+    return {
+        broker: Coordinates(label, cluster)
+        for label, region in regions.items()
+        for cluster, broker in enumerate(region)
+    }
 
 
 class Relation(Section):

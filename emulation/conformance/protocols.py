@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from broker_service.routing.registry import reconciles_within
+from broker_service.routing.registry import attributes_needed, reconciles_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,11 @@ class ConformanceProtocol:
     def reconciles_within(self) -> float:
         """Seconds after the return of a broker until its own timers have put all tables right again."""
         return reconciles_within(self.protocol, self.options)
+
+    @property
+    def attributes_needed(self) -> tuple[str, ...]:
+        """What the overlay must say of every broker."""
+        return attributes_needed(self.protocol)
 
 
 _RECONCILE_AFTER = 1.0

@@ -20,10 +20,19 @@ _PUBLICATIONS_SHOWN = 3
 """Publications of a failure for which tables are kept."""
 
 
-def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Result:
-    """Runs a case without `problems`. A case that takes what the protocol lacks is skipped, with a note."""
+def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
+    """What a case takes that the protocol lacks, or the other way round; empty when it can be run."""
     if case.composite and not protocol.composite:
-        note = f"{protocol.name} has no composite subscriptions"
+        return f"{protocol.name} has no composite subscriptions"
+    needed = set(protocol.attributes_needed)
+    if needed and any(needed - broker.attributes.keys() for broker in case.overlay().brokers):
+        return f"{protocol.name} needs an overlay whose brokers have {', '.join(sorted(needed))}"
+    return ""
+
+
+def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Result:
+    """Runs a case without `problems`. One with an `obstacle` is skipped, with a note."""
+    if note := obstacle(case, protocol):
         return Result(case=case.id, protocol=protocol.name, runtime=testbed.runtime, verdict=Verdict.SKIPPED, note=note)
     begin = time.monotonic()
     course = _Course(case)

@@ -9,12 +9,14 @@ import pytest
 from emulation.conformance import Relation, Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
 from emulation.conformance.display import explanation
 from emulation.conformance.host import host_testbed
+from emulation.conformance.running import obstacle
 from emulation.conformance.selection import Trial, in_company, select
 from emulation.run.interrupt import Interrupt
 
 FILES = sorted(each for each in Path(__file__).parent.iterdir() if each.suffix in {".json", ".yaml"})
 CASES = read_all(FILES)
 SELECTION = select(CASES)
+TRIALS = [trial for trial in SELECTION.trials if not obstacle(trial.case, trial.protocol)]
 OPS = {"advertise", "unadvertise", "subscribe", "unsubscribe", "publish", "kill", "restart", "link_down", "link_up"}
 
 ON_REAL_BROKERS = (
@@ -34,7 +36,7 @@ def check(result: Result) -> None:
     assert result.verdict is Verdict.PASSED, "\n".join([result.note, *explanation(result)])
 
 
-@pytest.mark.parametrize("trial", SELECTION.trials, ids=lambda trial: f"{trial.case.id}-{trial.protocol.name}")
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: f"{trial.case.id}-{trial.protocol.name}")
 def test_in_the_simulator(trial: Trial) -> None:
     check(run_case(trial.case, trial.protocol, SimulatedTestbed()))
 

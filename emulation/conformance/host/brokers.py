@@ -38,6 +38,7 @@ class HostBrokers:
         self._runtime = runtime
         self._network = network
         self._links = link_configs(overlay, place.run_id)
+        self._attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
         self._incarnations = dict.fromkeys(names, 1)
         self._namespaces = {broker: network.pid(broker) for broker in names}
         runtime.start([self._launch(broker) for broker in names], self._namespaces)
@@ -92,6 +93,7 @@ class HostBrokers:
             incarnation=self._incarnations[broker],
             protocol=self._protocol.protocol,
             options=dict(self._protocol.options),
+            attributes=self._attributes[broker],
             listen=(f"unix:{self._runtime.paths(broker).socket}",),
             links=self._links[broker],
             seed=self._seed,

@@ -126,7 +126,7 @@ class HostTestbed:
     def _overlay(self, case: Case, protocol: ConformanceProtocol) -> tuple[HostCase, bool]:
         """The overlay for a case, and whether its brokers are being started for it."""
         network = self._wire(case)
-        wanted = protocol.name, case.seed
+        wanted = protocol.name, case.seed, case.regions
         fresh = self._brokers is None or self._started != wanted
         if fresh:
             self._stop_brokers()

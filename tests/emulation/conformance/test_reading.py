@@ -38,6 +38,7 @@ EVERYTHING = line(
     description="all there is",
     seed=7,
     ordered=True,
+    regions={"a": ["B1"], "b": ["B2"], "c": ["B3"]},
     expect={"S": ["p1", ["p1", "p1"]]},
 )
 
@@ -70,6 +71,41 @@ def test_a_case_that_is_written_reads_as_the_same_case(data: dict[str, Any]) -> 
     assert parse_cases(write(case), "x", json_only=True) == [case]
     assert parse_cases(write_all([case]), "x") == [case]
     assert json.loads(write(case)) == data
+
+
+SQUARE = {"brokers": ["B1", "B2", "B3", "B4"], "links": [["B1", "B2"], ["B2", "B3"], ["B3", "B4"], ["B4", "B1"]]}
+
+
+def places(**fields: Any) -> list[tuple[object, object]]:
+    (case,) = parse_cases(json.dumps(line(ADVERTISE, **fields)), "x", json_only=True)
+    assert isinstance(case, Case)
+    return [(each.attributes.get("region"), each.attributes.get("cluster")) for each in case.overlay().brokers]
+
+
+def test_brokers_know_their_places_in_a_scot() -> None:
+    assert places() == [("B1", 0), ("B2", 0), ("B3", 0)], "a tree is one cluster"
+    assert places(regions={"a": ["B1"], "b": ["B2"], "c": ["B3"]}) == [("a", 0), ("b", 0), ("c", 0)]
+    assert places(**SQUARE, regions={"a": ["B2", "B1"], "b": ["B3", "B4"]}) == [("a", 1), ("a", 0), ("b", 0), ("b", 1)]
+    ring_of_five = {
+        "brokers": ["B1", "B2", "B3", "B4", "B5"],
+        "links": [*SQUARE["links"][:3], ["B4", "B5"], ["B5", "B1"]],
+    }
+    assert places(**ring_of_five) == 5 * [(None, None)]
+
+
+@pytest.mark.parametrize(
+    ("regions", "mistake"),
+    [
+        ({"a": ["B1", "B2"]}, "broker B3 must be in `brokers` and once in `regions`"),
+        ({"a": ["B1", "B2", "B3", "B4"], "b": ["B1"]}, "broker B1 must be in `brokers` and once in `regions`"),
+        ({"a": ["B1", "B2", "B3", "B4", "B5"]}, "broker B5 must be in `brokers` and once in `regions`"),
+        ({"a": ["B1", "B3"], "b": ["B2", "B4"]}, "not a SCOT: "),
+    ],
+)
+def test_regions_make_a_scot_or_are_a_mistake(regions: dict[str, list[str]], mistake: str) -> None:
+    (found,) = mistakes(line(ADVERTISE, **SQUARE, regions=regions))
+    assert ": regions: " in found
+    assert mistake in found
 
 
 def test_relations_are_written_too() -> None:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from broker_service.broker import Broker
 from broker_service.messages import Message
 from broker_service.routing.interface import Actions, Send
-from emulation.conformance import PROTOCOLS, Difference, Result, SimulatedTestbed, Verdict, run_case
+from broker_service.routing.registry import PROTOCOLS as ROUTERS
+from emulation.conformance import (
+    PROTOCOLS,
+    ConformanceProtocol,
+    Difference,
+    Result,
+    SimulatedTestbed,
+    Verdict,
+    run_case,
+)
 from emulation.conformance.result import differences
 from emulation.conformance.running import brokers_between
 from tests.emulation.conformance.cases import ADVERTISE, DEAR, SUBSCRIBE, case, publish, step
@@ -28,6 +38,17 @@ def run(*steps: dict[str, Any], protocol: str = "tid-fixed", **fields: Any) -> R
 def got(*steps: dict[str, Any], client: str = "S", **fields: Any) -> tuple[Any, ...]:
     """What a client got, learnt from a case that expects nothing."""
     return next((each.got for each in run(*steps, **fields).differences if each.client == client), ())
+
+
+def test_a_case_is_skipped_by_a_protocol_that_its_overlay_does_not_suit(monkeypatch: pytest.MonkeyPatch) -> None:
+    scots_only = replace(ROUTERS["tid"], attributes=("region", "cluster"))
+    monkeypatch.setitem(cast(dict[str, Any], ROUTERS), "structured", scots_only)
+    protocol = ConformanceProtocol("structured", "structured")
+    assert run_case(case(ADVERTISE), protocol, SimulatedTestbed()).verdict is Verdict.PASSED
+    ring = {"brokers": [f"B{number}" for number in range(5)], "links": [[f"B{n}", f"B{(n + 1) % 5}"] for n in range(5)]}
+    result = run_case(case(ADVERTISE, **ring), protocol, SimulatedTestbed())
+    assert result.verdict is Verdict.SKIPPED
+    assert result.note == "structured needs an overlay whose brokers have cluster, region"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import networkx as nx
 import pytest
 
+from broker_service.routing.registry import PROTOCOLS, Protocol
 from emulation.scenario import Scenario, ScenarioError, load
 from emulation.scenario.topology import KINDS, PAPERS
 from topology import LinkTemplates, Overlay, build, metrics, save, shapes
@@ -123,6 +126,22 @@ def test_mistakes_name_the_file_and_the_field(tmp_path: Path, topology: str, mes
     with pytest.raises(ScenarioError, match=message) as raised:
         scenario(tmp_path, topology)
     assert "scenario.yaml:3: topology" in str(raised.value)
+
+
+def test_a_protocol_for_scots_runs_on_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scots_only = replace(PROTOCOLS["tid"], attributes=("region", "cluster"))
+    monkeypatch.setitem(cast(dict[str, Protocol], PROTOCOLS), "tid", scots_only)
+    assert scenario(tmp_path, "kind: scot, acyclic: [[a, b]], clusters: 2").overlay().name == "s"
+    with pytest.raises(
+        ScenarioError, match="topology: tid routes on the brokers' attributes region and cluster"
+    ) as error:
+        scenario(tmp_path, "kind: ring, brokers: 4")
+    assert str(error.value).endswith("which these lack; use a topology of kind scot")
+    spoilt = shapes.scot(shapes.lettered(shapes.line(2)), 2)
+    spoilt.add_edge("A0", "B1")
+    save(build("given", spoilt, LinkTemplates(), 1), tmp_path / "spoilt.json")
+    with pytest.raises(ScenarioError, match="tid cannot run on it: not a SCOT: link A0 - B1 joins"):
+        scenario(tmp_path, "kind: file, path: spoilt.json")
 
 
 def paper(name: str) -> Overlay:
