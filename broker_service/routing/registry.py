@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from broker_service.routing.interface import Router, RouterContext
+from broker_service.routing.octopia import OctopiaRouter
+from broker_service.routing.octopia_options import OctopiaOptions
 from broker_service.routing.tid import TidOptions, TidRouter
 
 
@@ -36,7 +38,16 @@ PROTOCOLS: Mapping[str, Protocol] = {
         keeps_order=lambda options: options.publications == "fixed",
         reconciles_within=lambda options: options.reconcile_after,
         times=("reconcile_after",),
-    )
+    ),
+    "octopia": Protocol(
+        OctopiaRouter,
+        OctopiaOptions,
+        # One way into each cluster and one tree within it; dynamic routing changes the ways in at any time.
+        keeps_order=lambda options: options.publications == "static",
+        reconciles_within=lambda options: options.reconcile_after,
+        times=("reconcile_after",),
+        attributes=("region", "cluster"),
+    ),
 }
 
 

@@ -44,11 +44,16 @@ class CoreOverlay:
         options: Mapping[str, Any] | None = None,
         seed: int = 0,
         limits: Limits | None = None,
+        protocol: str = "tid",
+        attributes: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
+        """`attributes` are the brokers' overlay attributes; without any, none is known of them."""
         self.links = [tuple(link) for link in links]
         self.names = sorted({*brokers, *(end for link in self.links for end in link)})
         self.options = dict(options or {})
         self.limits = limits or Limits()
+        self.protocol = protocol
+        self.attributes = {name: dict((attributes or {}).get(name, {})) for name in self.names}
         self.random = random.Random(seed)
         self.time = 0
         self.traces = {name: ListTrace(name) for name in self.names}
@@ -168,11 +173,13 @@ class CoreOverlay:
         config = BrokerConfig(
             id=name,
             incarnation=self.incarnations[name],
-            protocol="tid",
+            protocol=self.protocol,
             options=self.options,
+            attributes=self.attributes[name],
             limits=self.limits,
             links=tuple(
-                LinkConfig(neighbour=neighbour, local="", remote="", dial=False) for neighbour in self._neighbours(name)
+                LinkConfig(neighbour=neighbour, local="", remote="", dial=False, attributes=self.attributes[neighbour])
+                for neighbour in self._neighbours(name)
             ),
         )
         self.brokers[name] = Broker(

@@ -1,0 +1,304 @@
+"""OctopiA: routing by subscription subgrouping on a structured cyclic overlay topology, a SCOT (Shafique).
+
+A SCOT's brokers are in clusters (copies of one tree, joined by aLinks) and in regions (complete graphs, joined by
+iLinks), every broker in one of each; `octopia_neighbourhood` has the words. The rules:
+
+1. An advertisement is known in its host region only: at the host broker and at the secondary brokers next to it, an
+   advertisement tree of length 1. Each notes {advertisement, CIV, last hop} in its cluster link table (section 6).
+2. A subscription is broadcast within its host cluster, which is a tree, and is known nowhere else (section 7).
+3. A secondary broker tells the host broker of an advertisement when the first subscription that intersects it appears
+   in its cluster (CIV_SET), and when the last one leaves (CIV_UNSET). So CIV_a, at the host broker, always names the
+   clusters that publications must be forwarded to (section 8, Algorithms 1 and 2).
+4. The host broker forwards a publication into its own cluster and to those that CIV_a names; in every cluster it
+   follows the subscriptions (section 9; `octopia_forwarding`, `octopia_publications`).
+
+Nothing is sent to anybody twice, so there are no duplicates to detect.
+
+How what the paper leaves open is settled:
+
+*When a bit changes.* A secondary broker keeps with each advertisement one subscription that intersects it, the
+witness. A new subscription is compared only with advertisements that have none, as in Algorithm 2; when a witness
+leaves, another is sought, and CIV_UNSET is sent when there is none.
+
+*Which advertisements a CIV_SET means.* Algorithm 2 sends the subscription, from which the host broker finds all of its
+advertisements that intersect it. One that is still on its way to the sender must not be among them, for the sender may
+have found by then that it has no such subscription any more and will not take back what it never said. CIV_SET
+therefore tells up to which advertisement the sender had heard. CIV_UNSET names the advertisements: which of them have
+lost their last subscription is known only where the others are.
+
+*Restarts*, which are beyond the paper. A broker that comes back has lost its tables; its neighbours tell it theirs: the
+primary ones all subscriptions that did not come through it, the secondary ones their own advertisements, with CIV_a, so
+that the bit of its cluster stays as it was until it knows better. Subscriptions that came through it and are not said
+again within `reconcile_after` seconds were withdrawn meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.relations import intersects
+from broker_service.language.wire import decode_predicates, encode_predicates
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer
+from broker_service.routing.octopia_forwarding import StaticRouting
+from broker_service.routing.octopia_messages import (
+    CivSetForAdvertisement,
+    CivSetForSubscription,
+    CivUnset,
+    decode_control,
+    encode,
+)
+from broker_service.routing.octopia_neighbourhood import Neighbourhood
+from broker_service.routing.octopia_options import OctopiaOptions
+from broker_service.routing.octopia_publications import Publications
+from broker_service.routing.octopia_tables import (
+    AdvertisementRow,
+    ClusterLinkTable,
+    PublicationRoutingTable,
+    SubscriptionRow,
+)
+from broker_service.routing.octopia_vector import bit, decode_vector, encode_vector, written
+from broker_service.routing.routing_tables import Home, split_id
+
+RECONCILE = "reconcile:"
+
+
+class OctopiaRouter:
+    """OctopiA at one broker. See the module's text for the rules."""
+
+    def __init__(self, context: RouterContext) -> None:
+        self._context = context
+        self._options = OctopiaOptions.read(context.options)
+        self._neighbourhood = Neighbourhood.read(context.broker, context.attributes, context.neighbours)
+        self._own_bit = bit(self._neighbourhood.place.cluster)
+        self._advertisements = ClusterLinkTable()
+        self._subscriptions = PublicationRoutingTable()
+        self._newest: dict[BrokerId, str] = {}
+        """The advertisement that came last from each secondary neighbour."""
+        self._incarnations: dict[BrokerId, int] = {}
+        self._doubtful: dict[BrokerId, set[str]] = {}
+        """The subscriptions that a restarted primary neighbour has yet to say again."""
+        self._publications = Publications(
+            context,
+            self._neighbourhood,
+            StaticRouting(self._neighbourhood.secondary),
+            self._advertisements,
+            self._subscriptions,
+        )
+        self._receivers: Mapping[Kind, Callable[[BrokerId, Message], Actions]] = {
+            Kind.PUBLISH: self._publications.receive,
+            Kind.SUBSCRIBE: self._receive_subscription,
+            Kind.UNSUBSCRIBE: self._receive_unsubscription,
+            Kind.ADVERTISE: self._receive_advertisement,
+            Kind.UNADVERTISE: self._receive_unadvertisement,
+            Kind.CONTROL: self._receive_control,
+        }
+
+    # Operations of clients
+
+    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
+        """Algorithm 1 at the host broker."""
+        row = AdvertisementRow(id, encode_predicates(advertisement.predicates), advertisement, self._own_bit, None)
+        self._advertisements.add(row)
+        return [self._offer(neighbour, row) for neighbour in self._neighbourhood.secondary.values()]
+
+    def unadvertise(self, client: ClientId, id: str) -> Actions:
+        self._advertisements.remove(id)
+        message = Message(Kind.UNADVERTISE, id, hops=1)
+        return [Send(neighbour, message) for neighbour in self._neighbourhood.secondary.values()]
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        body = encode_predicates(subscription.predicates)
+        return self._add_subscription(SubscriptionRow(id, body, subscription, None, client), 0)
+
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        row = self._subscriptions.get(id)
+        return [] if row is None else self._withdraw_subscription(row, 0)
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        return self._publications.publish(message, publication, advertisement)
+
+    # Messages of neighbours
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._receivers[message.kind](neighbour, message)
+
+    def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        known = self._subscriptions.get(message.id)
+        if known is not None:  # said again after a restart
+            self._doubtful.get(neighbour, set()).discard(message.id)
+            return []
+        subscription = Subscription(decode_predicates(message.body))
+        return self._add_subscription(SubscriptionRow(message.id, message.body, subscription, neighbour), message.hops)
+
+    def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        row = self._subscriptions.get(message.id)
+        return [] if row is None or row.last_hop != neighbour else self._withdraw_subscription(row, message.hops)
+
+    def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Algorithm 1 at a secondary broker. Of CIV_a, two bits mean something here: the host cluster's and the own,
+        which is set already when the host broker knew this cluster before this broker was restarted."""
+        host_bit = bit(self._neighbourhood.places[neighbour].cluster)
+        civ = decode_vector(message.header) & self._own_bit | host_bit
+        advertisement = Advertisement(decode_predicates(message.body))
+        row = AdvertisementRow(message.id, message.body, advertisement, civ, neighbour)
+        row.witness = self._subscriptions.first_matching(advertisement)
+        self._advertisements.add(row)
+        self._newest[neighbour] = message.id
+        if row.witness is None:
+            return [self._reconcile_later(neighbour)] if self._is_set(row) else []
+        if self._is_set(row):
+            return []
+        row.civ |= self._own_bit
+        return [Send(neighbour, _control(message.id, CivSetForAdvertisement(message.id)))]
+
+    def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        self._advertisements.remove(message.id)
+        return []
+
+    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+        """CIV_SET and CIV_UNSET at the host broker of the advertisements."""
+        news = decode_control(message.header)
+        cluster = bit(self._neighbourhood.places[neighbour].cluster)
+        if isinstance(news, CivSetForSubscription):
+            subscription = Subscription(decode_predicates(message.body))
+            newest = split_id(news.newest)[1]
+            for row in self._advertisements.own():
+                if row.number <= newest and not row.civ & cluster and intersects(row.advertisement, subscription):
+                    row.civ |= cluster
+            return []
+        named = news.advertisements if isinstance(news, CivUnset) else (news.advertisement,)
+        for id in named:
+            known = self._advertisements.get(id)
+            if known is not None and known.last_hop is None:
+                known.civ = known.civ & ~cluster if isinstance(news, CivUnset) else known.civ | cluster
+        return []
+
+    # Links
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        """To a neighbour that is met for the first time nothing must be said: all that was ever said to it waits in the
+        output queue."""
+        former = self._incarnations.get(neighbour)
+        self._incarnations[neighbour] = incarnation
+        if former is None:
+            return []
+        if former == incarnation:
+            unsettled = neighbour in self._doubtful or self._unconfirmed(neighbour)
+            return [self._reconcile_later(neighbour)] if unsettled else []
+        if self._neighbourhood.is_primary(neighbour):
+            return self._meet_restarted_primary(neighbour, incarnation)
+        return self._meet_restarted_secondary(neighbour)
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        """Nothing changes yet: the neighbour may come back as it was."""
+        return []
+
+    def timer(self, name: str) -> Actions:
+        neighbour = name.removeprefix(RECONCILE)
+        if not self._context.link_status[neighbour].up:
+            return []  # it can say nothing; when it comes back, it has its time again
+        if not self._neighbourhood.is_primary(neighbour):
+            return self._unset(self._unconfirmed(neighbour))
+        actions: list[Send] = []
+        for id in sorted(self._doubtful.pop(neighbour, ())):
+            row = self._subscriptions.get(id)
+            if row is not None and row.last_hop == neighbour:
+                actions += self._withdraw_subscription(row, 0)
+        return actions
+
+    def _meet_restarted_primary(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        life = Home(neighbour, incarnation)
+        actions: list[Send | SetTimer] = []
+        doubtful = self._doubtful[neighbour] = set()
+        for row in list(self._subscriptions):
+            if row.last_hop != neighbour:
+                actions.append(Send(neighbour, Message(Kind.SUBSCRIBE, row.id, row.body, hops=1)))
+            elif row.home.broker == neighbour and row.home != life:
+                actions += self._withdraw_subscription(row, 0)
+            else:
+                doubtful.add(row.id)
+        return [*actions, self._reconcile_later(neighbour)]
+
+    def _meet_restarted_secondary(self, neighbour: BrokerId) -> Actions:
+        self._newest.pop(neighbour, None)
+        for row in self._advertisements.from_neighbour(neighbour):
+            self._advertisements.remove(row.id)
+        return [self._offer(neighbour, row) for row in self._advertisements.own()]
+
+    def _unconfirmed(self, host: BrokerId) -> list[AdvertisementRow]:
+        """The advertisements whose host broker counts on subscribers in this cluster that are not known here."""
+        return [row for row in self._advertisements.from_neighbour(host) if self._is_set(row) and row.witness is None]
+
+    def _reconcile_later(self, neighbour: BrokerId) -> SetTimer:
+        return SetTimer(RECONCILE + neighbour, self._options.reconcile_after)
+
+    # Subscriptions, wherever they come from
+
+    def _add_subscription(self, row: SubscriptionRow, hops: int) -> Actions:
+        """Algorithm 2."""
+        self._subscriptions.add(row)
+        onward = Message(Kind.SUBSCRIBE, row.id, row.body, hops=hops + 1)
+        return [*self._broadcast(onward, row.last_hop), *self._set(row)]
+
+    def _withdraw_subscription(self, row: SubscriptionRow, hops: int) -> list[Send]:
+        self._subscriptions.remove(row)
+        orphaned = []
+        for advertised in self._advertisements:
+            if advertised.witness is row:
+                advertised.witness = self._subscriptions.first_matching(advertised.advertisement)
+                if advertised.witness is None:
+                    orphaned.append(advertised)
+        onward = Message(Kind.UNSUBSCRIBE, row.id, hops=hops + 1)
+        return [*self._broadcast(onward, row.last_hop), *self._unset(orphaned)]
+
+    def _set(self, subscribed: SubscriptionRow) -> list[Send]:
+        """One CIV_SET to each host broker of advertisements for which this subscription is the first in the cluster."""
+        hosts: dict[BrokerId, None] = {}
+        for row in self._advertisements:
+            if row.last_hop is None or row.witness is not None:
+                continue
+            if intersects(row.advertisement, subscribed.subscription):
+                row.witness = subscribed
+                if not self._is_set(row):
+                    row.civ |= self._own_bit
+                    hosts[row.last_hop] = None
+        return [
+            Send(host, _control(subscribed.id, CivSetForSubscription(self._newest[host]), subscribed.body))
+            for host in hosts
+        ]
+
+    def _unset(self, rows: Iterable[AdvertisementRow]) -> list[Send]:
+        """One CIV_UNSET to each host broker of these advertisements."""
+        by_host: dict[BrokerId, list[str]] = {}
+        for row in rows:
+            if row.last_hop is not None and self._is_set(row):
+                row.civ &= ~self._own_bit
+                by_host.setdefault(row.last_hop, []).append(row.id)
+        return [Send(host, _control(ids[0], CivUnset(tuple(ids)))) for host, ids in by_host.items()]
+
+    def _is_set(self, row: AdvertisementRow) -> bool:
+        """Whether the host broker takes this cluster for a target of the advertisement's publications."""
+        return bool(row.civ & self._own_bit)
+
+    # Messages
+
+    def _broadcast(self, message: Message, source: BrokerId | None) -> list[Send]:
+        return [Send(neighbour, message) for neighbour in self._neighbourhood.primary.values() if neighbour != source]
+
+    def _offer(self, neighbour: BrokerId, row: AdvertisementRow) -> Send:
+        return Send(neighbour, Message(Kind.ADVERTISE, row.id, row.body, encode_vector(row.civ), 1))
+
+    def tables(self) -> Mapping[str, object]:
+        clusters = self._neighbourhood.clusters
+        return {
+            "cluster_link_table": {
+                row.id: {"civ": written(row.civ, clusters), "last_hop": row.last_hop} for row in self._advertisements
+            },
+            "publication_routing_table": {row.id: row.last_hop for row in self._subscriptions},
+        }
+
+
+def _control(id: str, news: CivSetForAdvertisement | CivSetForSubscription | CivUnset, body: bytes = b"") -> Message:
+    return Message(Kind.CONTROL, id, body, encode(news), 1)

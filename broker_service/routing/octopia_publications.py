@@ -1,0 +1,72 @@
+"""How publications travel in OctopiA: every broker on the way matches them with the subscriptions of its cluster.
+
+The host broker and all others do the same thing, from two sources: at the host broker, CIV_a of the advertisement that
+the publication conforms to says which clusters it must go to; elsewhere the header does, CIV_p, which is empty unless
+it is routed dynamically. A subscription that a publication of an advertisement matches intersects the advertisement, so
+one advertisement's CIV_a is enough, whichever the publication conforms to besides.
+"""
+
+from __future__ import annotations
+
+from broker_service.language import Publication
+from broker_service.language.wire import decode_publication
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
+from broker_service.routing.octopia_forwarding import Forwarding, Onward
+from broker_service.routing.octopia_neighbourhood import Neighbourhood
+from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable
+from broker_service.routing.octopia_vector import (
+    ClusterIndexVector,
+    bit,
+    clusters_of,
+    decode_vector,
+    encode_vector,
+)
+
+
+class Publications:
+    """What happens to publications at one broker. The tables are the router's, which keeps them."""
+
+    def __init__(
+        self,
+        context: RouterContext,
+        neighbourhood: Neighbourhood,
+        forwarding: Forwarding,
+        advertisements: ClusterLinkTable,
+        subscriptions: PublicationRoutingTable,
+    ) -> None:
+        self._clock = context.clock
+        self._trace = context.trace
+        self._forwarding = forwarding
+        self._advertisements = advertisements
+        self._subscriptions = subscriptions
+        self._own_bit = bit(neighbourhood.place.cluster)
+
+    def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
+        """A publication of a client of this broker, which is its host broker."""
+        row = self._advertisements.get(advertisement)
+        return self._route(message, publication, row.civ if row is not None else 0, None)
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._route(message, decode_publication(message.body), decode_vector(message.header), neighbour)
+
+    def _route(
+        self, message: Message, publication: Publication, civ: ClusterIndexVector, source: BrokerId | None
+    ) -> Actions:
+        """Delivers a publication to its subscribers here, and forwards it to those behind other brokers."""
+        started = self._clock()
+        matches = self._subscriptions.match(publication.attributes)
+        self._trace.matched(message.id, len(matches), self._clock() - started)
+        clients = dict.fromkeys(row.client for row in matches if row.last_hop is None)
+        # Sorted, for an index may give its matches in any order, and a run must repeat.
+        a_links = sorted({hop for row in matches if (hop := row.last_hop) is not None and hop != source})
+        route = self._forwarding.route(Onward(tuple(a_links), civ & ~self._own_bit, source))
+        if route.unreachable:
+            listed = ", ".join(map(str, clusters_of(route.unreachable)))
+            self._trace.dropped_message(message, f"no link towards cluster {listed}")
+        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
+        hops = message.hops + 1
+        for copy in route.copies:
+            onward = Message(message.kind, message.id, message.body, encode_vector(copy.civ), hops)
+            actions.append(Send(copy.neighbour, onward))
+        return actions

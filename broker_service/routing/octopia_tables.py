@@ -1,0 +1,112 @@
+"""The tables of OctopiA: the cluster link table for advertisements, the publication routing table for subscriptions.
+
+Both are looked up by identifiers, which every broker makes for what its own clients say. They name a row for its
+withdrawal; they detect no duplicates, for there are none (OctopiA, sections 6 and 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from broker_service.language import Advertisement, Subscription, Value
+from broker_service.language.relations import intersects
+from broker_service.matching import MatchIndex
+from broker_service.messages import BrokerId, ClientId
+from broker_service.routing.octopia_vector import ClusterIndexVector
+from broker_service.routing.routing_tables import Home, split_id
+
+
+@dataclass(slots=True, eq=False)
+class SubscriptionRow:
+    """A row of the publication routing table."""
+
+    id: str
+    body: bytes
+    subscription: Subscription
+    last_hop: BrokerId | None
+    """The primary neighbour it came from; None when the subscriber is a client of this broker."""
+    client: ClientId = ""
+    """The subscriber, when it is a client of this broker."""
+
+    @property
+    def home(self) -> Home:
+        """The subscriber's broker. Raises `ValueError` when the identifier names none."""
+        return split_id(self.id)[0]
+
+
+class PublicationRoutingTable:
+    """The PRT: all subscriptions of the own cluster, and the index by which publications find them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, SubscriptionRow] = {}
+        self._matching: MatchIndex[SubscriptionRow] = MatchIndex()
+
+    def __iter__(self) -> Iterator[SubscriptionRow]:
+        return iter(self._rows.values())
+
+    def get(self, id: str) -> SubscriptionRow | None:
+        return self._rows.get(id)
+
+    def add(self, row: SubscriptionRow) -> None:
+        self._rows[row.id] = row
+        self._matching.add(row, row.subscription)
+
+    def remove(self, row: SubscriptionRow) -> None:
+        del self._rows[row.id]
+        self._matching.remove(row)
+
+    def match(self, attributes: Mapping[str, Value]) -> list[SubscriptionRow]:
+        """The subscriptions that a publication with these attributes matches."""
+        return self._matching.match(attributes)
+
+    def first_matching(self, advertisement: Advertisement) -> SubscriptionRow | None:
+        """Some subscription that intersects an advertisement."""
+        return next((row for row in self if intersects(advertisement, row.subscription)), None)
+
+
+@dataclass(slots=True, eq=False)
+class AdvertisementRow:
+    """A row {advertisement, CIV, last hop} of the cluster link table."""
+
+    id: str
+    body: bytes
+    advertisement: Advertisement
+    civ: ClusterIndexVector
+    """CIV_a at the host broker; CIV_s at a secondary broker, whose own bit says what the host broker was told."""
+    last_hop: BrokerId | None
+    """The host broker; None when the publisher is a client of this very broker."""
+    witness: SubscriptionRow | None = None
+    """At a secondary broker: a subscription of the own cluster that intersects the advertisement, if there is any.
+    While this one stands, the own bit stays, and nothing else has to be compared."""
+
+    @property
+    def number(self) -> int:
+        """Counts up with everything the host broker's clients say."""
+        return split_id(self.id)[1]
+
+
+class ClusterLinkTable:
+    """The CLT: the advertisements of the host region, in the order they came."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, AdvertisementRow] = {}
+
+    def __iter__(self) -> Iterator[AdvertisementRow]:
+        return iter(self._rows.values())
+
+    def get(self, id: str) -> AdvertisementRow | None:
+        return self._rows.get(id)
+
+    def own(self) -> list[AdvertisementRow]:
+        """Those of publishers at this broker."""
+        return [row for row in self if row.last_hop is None]
+
+    def from_neighbour(self, neighbour: BrokerId) -> list[AdvertisementRow]:
+        return [row for row in self if row.last_hop == neighbour]
+
+    def add(self, row: AdvertisementRow) -> None:
+        self._rows[row.id] = row
+
+    def remove(self, id: str) -> AdvertisementRow | None:
+        return self._rows.pop(id, None)

@@ -1,0 +1,48 @@
+"""Cluster index vectors: one bit for each cluster of a SCOT, the bit's index being the cluster's (OctopiA, section 8).
+
+A vector is a plain integer, so that setting, clearing and testing bits are the machine's own operations; as in the
+paper, the rightmost bit has the index 0. Three uses are told apart by where a vector is kept:
+
+- CIV_a, with an advertisement at its host broker: the host cluster's bit, and those of the target secondary clusters;
+- CIV_s, with the advertisement at a secondary broker: the host cluster's bit, and the secondary cluster's own;
+- CIV_p, in the header of a publication that is routed dynamically: the clusters it has yet to be forwarded to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+ClusterIndexVector = int
+
+LARGEST_HEADER = 1 << 12
+"""Bytes of a vector in a header: 32,768 clusters."""
+
+
+def bit(cluster: int) -> ClusterIndexVector:
+    """The vector in which only this cluster's bit is set."""
+    return 1 << cluster
+
+
+def clusters_of(vector: ClusterIndexVector) -> Iterator[int]:
+    """The indexes of the bits that are set, ascending."""
+    while vector:
+        lowest = vector & -vector
+        yield lowest.bit_length() - 1
+        vector ^= lowest
+
+
+def encode_vector(vector: ClusterIndexVector) -> bytes:
+    """As it stands in a header; nothing at all when no bit is set."""
+    return vector.to_bytes((vector.bit_length() + 7) // 8, "big")
+
+
+def decode_vector(header: bytes) -> ClusterIndexVector:
+    """The vector in a header. Raises `ValueError` when it is longer than any overlay makes it."""
+    if len(header) > LARGEST_HEADER:
+        raise ValueError(f"a cluster index vector of {len(header)} bytes")
+    return int.from_bytes(header, "big")
+
+
+def written(vector: ClusterIndexVector, clusters: int) -> str:
+    """As the paper writes it: one digit for each cluster, index 0 rightmost."""
+    return f"{vector:0{clusters}b}"

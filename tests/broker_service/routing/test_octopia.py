@@ -1,0 +1,217 @@
+"""OctopiA on overlays of broker cores, with static publication routing: tables, control messages, delivery."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from broker_service.language import Operator, Predicate
+from broker_service.messages import Operation
+from broker_service.trace import Event
+from tests.broker_service.overlay import CoreOverlay
+from tests.broker_service.routing.scot_overlays import FIGURE_3_TREE, FIGURE_7_TREE, scot
+
+STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
+
+
+def above(price: float) -> tuple[Predicate, ...]:
+    return STOCK, Predicate("price", Operator.GREATER, price)
+
+
+def between(low: float, high: float) -> tuple[Predicate, ...]:
+    return (*above(low), Predicate("price", Operator.LESS, high))
+
+
+def quote(price: float) -> dict[str, str | float]:
+    return {"class": "STOCK", "price": price}
+
+
+def advertised(overlay: CoreOverlay) -> dict[str, dict[str, str]]:
+    """The vector that each broker keeps with each advertisement: advertisement to broker to vector."""
+    known: dict[str, dict[str, str]] = {}
+    for name, broker in overlay.brokers.items():
+        table: Any = broker.tables()["cluster_link_table"]
+        for id, row in table.items():
+            known.setdefault(id, {})[name] = row["civ"]
+    return known
+
+
+def subscribed(overlay: CoreOverlay) -> dict[str, set[str]]:
+    """The brokers that know each subscription."""
+    known: dict[str, set[str]] = {}
+    for name, broker in overlay.brokers.items():
+        table: Any = broker.tables()["publication_routing_table"]
+        for id in table:
+            known.setdefault(id, set()).add(name)
+    return known
+
+
+def sent(overlay: CoreOverlay, kind: str) -> list[tuple[str, str]]:
+    """(from, to) for each message of a kind that travelled over a link."""
+    return [
+        (record.peer or "", record.node)
+        for record in overlay.records(Event.RECEIVED)
+        if record.kind == kind and record.peer is not None
+    ]
+
+
+def test_an_advertisement_is_known_in_its_host_region_only() -> None:
+    """Fig. 4: P1 at B(e, 1)."""
+    overlay = scot(FIGURE_3_TREE, 3)
+    overlay.attach("P1", "e1")
+    overlay.advertise("P1", "a", above(0))
+    overlay.settle()
+    assert advertised(overlay) == {"e1.1.1": {"e0": "010", "e1": "010", "e2": "010"}}
+    assert sorted(sent(overlay, "advertise")) == [("e1", "e0"), ("e1", "e2")]
+    overlay.request("P1", Operation.UNADVERTISE, "a")
+    overlay.settle()
+    assert advertised(overlay) == {}
+    assert len(sent(overlay, "unadvertise")) == 2
+
+
+def test_a_subscription_is_known_in_its_host_cluster_only() -> None:
+    """Fig. 5."""
+    overlay = scot(FIGURE_3_TREE, 3)
+    overlay.attach("S0", "b0")
+    overlay.subscribe("S0", "s", above(0))
+    overlay.settle()
+    assert subscribed(overlay) == {"b0.1.1": {f"{region}0" for region in "abcdef"}}
+    assert len(sent(overlay, "subscribe")) == 5
+    overlay.request("S0", Operation.UNSUBSCRIBE, "s")
+    overlay.settle()
+    assert subscribed(overlay) == {}
+
+
+@pytest.mark.parametrize("subscription_first", [True, False])
+def test_the_first_subscription_in_a_cluster_sets_its_bit(subscription_first: bool) -> None:
+    """Section 8: P2 at B(a, 2), with interested subscribers in cluster 0: the vector of the advertisement is 101."""
+    overlay = scot(FIGURE_3_TREE, 3)
+    overlay.attach("P2", "a2")
+    overlay.attach("S0", "f0")
+    if subscription_first:
+        overlay.subscribe("S0", "s", above(10))
+        overlay.settle()
+    overlay.advertise("P2", "a", above(0))
+    overlay.settle()
+    if not subscription_first:
+        assert advertised(overlay) == {"a2.1.1": {"a0": "100", "a1": "100", "a2": "100"}}
+        overlay.subscribe("S0", "s", above(10))
+        overlay.settle()
+    assert advertised(overlay) == {"a2.1.1": {"a0": "101", "a1": "100", "a2": "101"}}
+    assert sent(overlay, "control") == [("a0", "a2")]
+
+
+def test_only_the_first_and_the_last_subscription_of_a_cluster_are_reported() -> None:
+    overlay = scot(FIGURE_3_TREE, 3)
+    overlay.attach("P", "a2")
+    overlay.advertise("P", "a", above(0))
+    overlay.settle()
+    subscribers = [f"{region}0" for region in "abcdef"]
+    for home in subscribers:
+        overlay.attach(f"S-{home}", home)
+        overlay.subscribe(f"S-{home}", "s", above(10))
+        overlay.settle()
+    assert sent(overlay, "control") == [("a0", "a2")]
+    for home in subscribers[:-1]:
+        overlay.request(f"S-{home}", Operation.UNSUBSCRIBE, "s")
+        overlay.settle()
+    assert sent(overlay, "control") == [("a0", "a2")]
+    assert advertised(overlay)["a2.1.1"]["a2"] == "101"
+    overlay.request("S-f0", Operation.UNSUBSCRIBE, "s")
+    overlay.settle()
+    assert sent(overlay, "control") == [("a0", "a2")] * 2
+    assert set(advertised(overlay)["a2.1.1"].values()) == {"100"}
+
+
+def test_one_message_serves_all_advertisements_of_a_host_broker() -> None:
+    overlay = scot(FIGURE_7_TREE, 4)
+    for client, broker in (("P", "b3"), ("Q", "b3"), ("R", "b2")):
+        overlay.attach(client, broker)
+        overlay.advertise(client, "low", between(0, 50))
+        overlay.advertise(client, "high", between(40, 90))
+    overlay.settle()
+    overlay.attach("S", "a0")
+    overlay.subscribe("S", "s", above(45))
+    overlay.settle()
+    assert sorted(sent(overlay, "control")) == [("b0", "b2"), ("b0", "b3")]
+    assert all(civs["b0"][-1] == "1" for civs in advertised(overlay).values())
+    assert all(civs[id[:2]][-1] == "1" for id, civs in advertised(overlay).items())
+    overlay.request("S", Operation.UNSUBSCRIBE, "s")
+    overlay.settle()
+    assert len(sent(overlay, "control")) == 4
+    assert not any(civ[-1] == "1" for civs in advertised(overlay).values() for civ in civs.values())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_bit_is_not_set_by_a_subscription_that_left_before_the_advertisement_came(seed: int) -> None:
+    """CIV_SET and a later advertisement of the same host broker cross on the iLink."""
+    overlay = scot(FIGURE_7_TREE, 4, seed=seed)
+    overlay.attach("P", "b3")
+    overlay.attach("S", "b0")
+    overlay.advertise("P", "first", above(0))
+    overlay.settle()
+    overlay.subscribe("S", "s", above(10))
+    overlay.request("S", Operation.UNSUBSCRIBE, "s")
+    overlay.advertise("P", "second", above(0))
+    overlay.settle()
+    assert {civ for civs in advertised(overlay).values() for civ in civs.values()} == {"1000"}
+
+
+def test_figure_8() -> None:
+    """P0, P1 and P2 reach {S1, S2}, {S, S0, S1, S2} and {S2}; nobody else sees anything; nobody sees anything twice."""
+    overlay = scot(FIGURE_3_TREE, 3)
+    homes = {"P0": "a0", "P1": "e1", "P2": "a2", "S": "f0", "S0": "b0", "S1": "f1", "S2": "d2"}
+    for client, broker in homes.items():
+        overlay.attach(client, broker)
+    overlay.advertise("P0", "a", between(0, 10))
+    overlay.advertise("P1", "a", between(10, 20))
+    overlay.advertise("P2", "a", between(20, 30))
+    overlay.subscribe("S", "s", between(10, 20))
+    overlay.subscribe("S0", "s", between(10, 20))
+    overlay.subscribe("S1", "s", between(0, 20))
+    overlay.subscribe("S2", "s", between(0, 30))
+    overlay.settle()
+    vectors = advertised(overlay)
+    # Where the paper writes 110 for P0, it leaves out that CIV_a[i] is always set.
+    assert [vectors["a0.1.1"]["a0"], vectors["e1.1.1"]["e1"], vectors["a2.1.1"]["a2"]] == ["111", "111", "100"]
+    for publisher, price in (("P0", 5), ("P1", 15), ("P2", 25)):
+        overlay.publish(publisher, f"{publisher}:1", quote(price))
+    overlay.settle()
+    assert overlay.notified == {
+        "S": ["P1:1"],
+        "S0": ["P1:1"],
+        "S1": ["P0:1", "P1:1"] if overlay.notified["S1"][0] == "P0:1" else ["P1:1", "P0:1"],
+        "S2": overlay.notified["S2"],
+    }
+    assert sorted(overlay.notified["S2"]) == ["P0:1", "P1:1", "P2:1"]
+    received = Counter(overlay.received_publications())
+    assert set(received.values()) == {1}
+    assert {broker[1] for broker, id in received if id == "P2:1"} == {"2"}
+    assert {broker[1] for broker, id in received if id == "P0:1"} == {"1", "2"}
+
+
+def test_static_routing_adds_nothing_to_publications() -> None:
+    overlay = scot(FIGURE_7_TREE, 4)
+    overlay.attach("P", "b3")
+    overlay.attach("S", "a0")
+    overlay.advertise("P", "a", above(0))
+    overlay.subscribe("S", "s", above(0))
+    overlay.settle()
+    overlay.publish("P", "P:1", quote(5))
+    overlay.settle()
+    assert overlay.notified == {"S": ["P:1"]}
+    sizes = {record.bytes for record in overlay.records(Event.RECEIVED) if record.kind == "publish"}
+    assert len(sizes) == 1
+
+
+def test_an_overlay_that_is_no_scot_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="broker A has no region; use a topology of kind scot"):
+        CoreOverlay([("A", "B")], protocol="octopia")
+    odd: dict[str, dict[str, Any]] = {"A": {"region": "a", "cluster": 0}, "B": {"region": "b", "cluster": 1}}
+    with pytest.raises(ValueError, match=r"the link A - B joins \(a, 0\) and \(b, 1\)"):
+        CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
+    odd["B"]["cluster"] = "one"
+    with pytest.raises(ValueError, match="the cluster of broker B is 'one'"):
+        CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
