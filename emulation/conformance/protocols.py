@@ -39,5 +39,6 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
     for each in (
         ConformanceProtocol("tid-fixed", "tid", {"publications": "fixed", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic", "reconcile_after": _RECONCILE_AFTER}),
+        ConformanceProtocol("octopia-spr", "octopia", {"publications": "static", "reconcile_after": _RECONCILE_AFTER}),
     )
 }
