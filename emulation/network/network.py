@@ -4,6 +4,9 @@ Mininet's `Mininet` object is not used, for it changes limits of the whole host;
 own. There are no switches: each link is a network of two addresses, `10.x.y.z/30`, and a broker that talks to a
 neighbour talks over that very link.
 
+Where an overlay is spread over several hosts (`underlay`), each has such a network of its brokers, and its half of the
+links that lead to others (`crossing`). What is said of links here then concerns what this host's brokers send.
+
 Interfaces are made inside the nodes' namespaces and never exist in the host's own. They go away with those namespaces
 (the sandboxes', or those of the hosts' shells, which end when the emulator does); TAP interfaces, with the relay.
 """
@@ -20,16 +23,22 @@ from typing import Self
 from mininet.log import lg
 
 from emulation.journal import Resource
+from emulation.network.crossing import ExchangeNode, half, less_underlay
 from emulation.network.links import PlainLink, UserspaceLink
 from emulation.network.model import Journal, LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
 from emulation.network.namespaces import run_in_namespace
 from emulation.network.netem import NetemLink, burst_of
 from emulation.network.nodes import Node, SandboxNode
+from emulation.network.probe_messages import FarResponder
 from emulation.network.probing import LinkProbe, Route, probe_idle, probe_under_load
 from emulation.network.relay_messages import Punctuality
 from emulation.network.relay_process import RelayProcess
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
+from emulation.network.underlay import Peer, Underlay
 from topology.model import BrokerId, Link, LinkProperties, Overlay
+
+_EXCHANGE = "exchange"
+"""Ends the name of the node that stands for other hosts."""
 
 
 class EmulatedNetwork:
@@ -44,11 +53,13 @@ class EmulatedNetwork:
         journal: Journal | None = None,
         *,
         seed: int = 0,
+        underlay: Underlay | None = None,
     ) -> None:
         """Plan the network; nothing is changed yet.
 
         `sandboxes` gives for each broker a process whose network namespace is to be the broker's node; None or nothing:
         Mininet hosts with namespaces of their own. `seed` decides what the relay loses and how much it delays.
+        `underlay` says which brokers are on other hosts, and how to reach them; None: all are here.
         """
         self.driver = driver
         self._overlay = overlay
@@ -56,6 +67,9 @@ class EmulatedNetwork:
         self._seed = seed
         self._sandboxes = dict(sandboxes or {})
         self._journal = journal
+        self._underlay = underlay
+        self._far: Mapping[BrokerId, Peer] = {} if underlay is None else underlay.homes
+        self._brokers = [broker.id for broker in overlay.brokers if broker.id not in self._far]
         self._names = name_links(overlay.links, run_id)
         self._properties: dict[tuple[BrokerId, BrokerId], LinkProperties] = {}
         for link in overlay.links:
@@ -65,9 +79,10 @@ class EmulatedNetwork:
         self._changes: Counter[tuple[BrokerId, BrokerId]] = Counter()
         """How often each direction was cut, restored or altered."""
         self._nodes: dict[BrokerId, Node] = {}
+        self._exchange: ExchangeNode | None = None
         self._links: dict[tuple[BrokerId, BrokerId], PlainLink] = {}
         self._relay: RelayProcess | None = None
-        missing = [broker.id for broker in overlay.brokers if self._sandboxes and broker.id not in self._sandboxes]
+        missing = [broker for broker in self._brokers if self._sandboxes and broker not in self._sandboxes]
         if missing:
             raise NetworkError(f"no sandbox was given for {', '.join(missing)}")
 
@@ -92,10 +107,11 @@ class EmulatedNetwork:
                 self._start_relay()
             self._start_nodes()
             for index, names in enumerate(self._names):
-                self._links[names.link.a, names.link.b] = self._make_link(index, names)
-            for node in self._nodes.values():
+                self._build(index, names)
+            for node in self._all_nodes():
                 node.configure()
             self._verify_interfaces()
+            self._take_probes()
             for link in self._links.values():
                 link.verify()
         except BaseException:
@@ -104,20 +120,21 @@ class EmulatedNetwork:
 
     def stop(self) -> None:
         """Remove everything that `start` made. May be called at any time, and more than once."""
-        for node in self._nodes.values():
+        for node in self._all_nodes():
             node.remove_interfaces()
         if self._relay is not None:
             self._relay.stop()
             self._relay = None
             self._note_end("relay")
-        for node in self._nodes.values():
+        for node in self._all_nodes():
             node.hang_up()
-        for node in self._nodes.values():
+        for node in self._all_nodes():
             node.terminate()
-            if not self._sandboxes:
+            if not isinstance(node, SandboxNode):
                 self._note_end(node.name)
         self._links.clear()
         self._nodes.clear()
+        self._exchange = None
 
     def ends(self, broker: BrokerId) -> tuple[LinkEnd, ...]:
         """The broker's links, as it sees them."""
@@ -137,7 +154,8 @@ class EmulatedNetwork:
         """Give what `source` sends to `target` from now on other properties; what is under way keeps its own."""
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
-        link.change(side, properties)
+        peer = self._far.get(target)
+        link.change(side, properties if peer is None else less_underlay(link.names, properties, peer))
         self._properties[source, target] = properties
 
     def cut(self, source: BrokerId, target: BrokerId) -> None:
@@ -196,6 +214,8 @@ class EmulatedNetwork:
 
     def _direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
         """The link between two brokers, and at which of its sides the first one is."""
+        if source in self._far:
+            raise NetworkError(f"what {source} sends is in the hands of host {self._far[source].name}")
         for ends, side in (((source, target), 0), ((target, source), 1)):
             if ends in self._links:
                 return self._links[ends], side
@@ -204,7 +224,7 @@ class EmulatedNetwork:
     def _routes(self, links: Iterable[Link] | None) -> list[Route]:
         wanted = self._links if links is None else [(link.a, link.b) for link in links]
         directions = (direction for a, b in wanted for direction in ((a, b), (b, a)))
-        return [self._route(source, target) for source, target in directions]
+        return [self._route(source, target) for source, target in directions if source not in self._far]
 
     def _route(self, source: BrokerId, target: BrokerId) -> Route:
         link, side = self._direction(source, target)
@@ -213,11 +233,18 @@ class EmulatedNetwork:
         return Route(
             source=source,
             target=target,
-            processes=(self.pid(source), self.pid(target)),
+            processes=(self.pid(source), 0 if target in self._far else self.pid(target)),
             addresses=(addresses[side], addresses[1 - side]),
             properties=properties,
             burst=burst_of(properties) if self.driver is LinkDriver.NETEM else 0,
+            responder=self._responder_of(target),
         )
+
+    def _responder_of(self, broker: BrokerId) -> FarResponder | None:
+        """Who takes probes for a broker on another host; None for one that is here."""
+        if self._underlay is None or broker not in self._far:
+            return None
+        return FarResponder(self._far[broker].address, self._underlay.echo_port, self._underlay.token.hex())
 
     def _require_tools(self) -> None:
         for tool, package in (("mnexec", "mininet"), ("ifconfig", "net-tools"), ("ip", "iproute2"), ("tc", "iproute2")):
@@ -225,14 +252,22 @@ class EmulatedNetwork:
                 raise NetworkError(f"the program {tool} is missing: install the package {package}")
 
     def _start_nodes(self) -> None:
-        for broker in self._overlay.brokers:
-            name = f"{self._run_id}-{broker.id}"
+        for broker in self._brokers:
+            name = f"{self._run_id}-{broker}"
             if self._sandboxes:
-                self._nodes[broker.id] = SandboxNode(name, self._run_id, process=self._sandboxes[broker.id])
+                self._nodes[broker] = SandboxNode(name, self._run_id, process=self._sandboxes[broker])
                 continue
             self._note_start(name)
-            node = self._nodes[broker.id] = Node(name, self._run_id)
+            node = self._nodes[broker] = Node(name, self._run_id)
             self._note_identity(name, node.pid)
+        if self._underlay is not None:
+            name = f"{self._run_id}-{_EXCHANGE}"
+            self._note_start(name)
+            self._exchange = ExchangeNode(name, self._run_id, self._underlay.mtu)
+            self._note_identity(name, self._exchange.pid)
+
+    def _all_nodes(self) -> list[Node]:
+        return [*self._nodes.values(), *([] if self._exchange is None else [self._exchange])]
 
     def _start_relay(self) -> None:
         self._note_start("relay")
@@ -251,8 +286,36 @@ class EmulatedNetwork:
         if self._journal is not None:
             self._journal.removed(Resource.PROCESS, process)
 
-    def _make_link(self, index: int, names: LinkNames) -> PlainLink:
-        nodes = self._nodes[names.link.a], self._nodes[names.link.b]
+    def _build(self, index: int, names: LinkNames) -> None:
+        """Make a link, or this host's half of it; nothing of one between other hosts."""
+        ends = names.link.a, names.link.b
+        here = [side for side in (0, 1) if ends[side] not in self._far]
+        if len(here) == 2:
+            self._links[ends] = self._make_link(index, names, (self._nodes[ends[0]], self._nodes[ends[1]]))
+        elif here:
+            self._links[ends] = self._make_half(index, names, here[0])
+
+    def _make_half(self, index: int, names: LinkNames, side: int) -> PlainLink:
+        """The half of a link whose end at `side` is here."""
+        assert self._underlay is not None and self._exchange is not None
+        ends = names.link.a, names.link.b
+        peer, node = self._far[ends[1 - side]], self._nodes[ends[side]]
+        link = self._make_link(
+            index, half(names, side, peer), (node, self._exchange) if side == 0 else (self._exchange, node)
+        )
+        node.want(f"link set dev {names.interfaces[side]} mtu {self._underlay.mtu}")
+        self._exchange.tunnel(names, side, index, self._underlay, peer)
+        return link
+
+    def _take_probes(self) -> None:
+        """Let other hosts probe what their brokers send to this one's."""
+        for names in self._names:
+            ends = names.link.a, names.link.b
+            for side in (0, 1):
+                if self._underlay is not None and ends[side] not in self._far and ends[1 - side] in self._far:
+                    self._underlay.responder.listen(self.pid(ends[side]), names.addresses[side])
+
+    def _make_link(self, index: int, names: LinkNames, nodes: tuple[Node, Node]) -> PlainLink:
         match self.driver:
             case LinkDriver.USERSPACE:
                 assert self._relay is not None

@@ -54,6 +54,15 @@ class Node(Host):  # type: ignore[misc]
         """Note an `ip` command, for `configure`."""
         self._wanted.append(command)
 
+    def want_interface(self, interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
+        """Note the commands that configure a new interface of this node."""
+        name = interface.name
+        if IPV6_SETTINGS.exists():
+            self.want(f"link set dev {name} addrgenmode none")
+        self.want(f"link set dev {name} group {INTERFACE_GROUP} address {hardware_address} up")
+        self.want(f"addr add {ip} dev {name}")
+        self.want(f"neigh replace {neighbour[0]} lladdr {neighbour[1]} nud permanent dev {name}")
+
     def configure(self) -> None:
         """Carry out the commands noted, all or none of them counting: `NetworkError` names the first that failed."""
         commands, self._wanted = self._wanted, []
@@ -99,9 +108,4 @@ def want_interface(interface: Intf, ip: str, hardware_address: str, neighbour: t
     """Note the commands that configure a new interface, with its node."""
     interface.ip, interface.prefixLen = ip.split("/")
     interface.mac = hardware_address
-    name, want = interface.name, interface.node.want
-    if IPV6_SETTINGS.exists():
-        want(f"link set dev {name} addrgenmode none")
-    want(f"link set dev {name} group {INTERFACE_GROUP} address {hardware_address} up")
-    want(f"addr add {ip} dev {name}")
-    want(f"neigh replace {neighbour[0]} lladdr {neighbour[1]} nud permanent dev {name}")
+    interface.node.want_interface(interface, ip, hardware_address, neighbour)

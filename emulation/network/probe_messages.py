@@ -10,11 +10,21 @@ OVERHEAD = 14 + 20 + 8
 """Bytes that Ethernet, IPv4 and UDP add."""
 
 
+class FarResponder(msgspec.Struct, frozen=True):
+    """Who takes the probes of a direction that ends on another host (`responder`)."""
+
+    address: str
+    """On the underlay."""
+    port: int
+    token: str
+    """Of the run, as hex digits."""
+
+
 class ProbedDirection(msgspec.Struct, frozen=True, kw_only=True):
     """One direction of a link, and how to probe it."""
 
     processes: tuple[int, int]
-    """In the network namespaces of the sending and the receiving end."""
+    """In the network namespaces of the sending and the receiving end; the latter counts where it is on this host."""
     addresses: tuple[str, str]
     delay: float
     """Seconds in which a packet is sure to cross the link while nothing queues."""
@@ -27,6 +37,8 @@ class ProbedDirection(msgspec.Struct, frozen=True, kw_only=True):
     volley: int = 0
     """Small packets in a row, for loss."""
     volleys: int = 0
+    responder: FarResponder | None = None
+    """None where the receiving end is on this host."""
 
 
 class ProbeTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,3 +63,5 @@ class DirectionSamples(msgspec.Struct, frozen=True, kw_only=True):
     sent: int
     """Small packets."""
     received: int
+    clock_error: float = 0.0
+    """Seconds by which all delays may be wrong at most, because the receiving end has another clock."""

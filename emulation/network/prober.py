@@ -5,11 +5,15 @@
 A process of its own, so that the emulator's work is not in the measurements. It opens a socket for each link end
 inside that end's namespace. A packet carries the time it was sent; the kernel stamps it on arrival (SO_TIMESTAMPNS) by
 the same clock, so how late the prober itself wakes does not count. That clock is CLOCK_REALTIME, as the kernel has it.
+
+Where a link ends on another host, that host's responder takes the packets and is asked, over the underlay, what has
+arrived and how far its clock is ahead (`echo`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import select
 import socket
 import struct
@@ -19,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from emulation.network.echo import PROBE, PROBE_PORT, Clock, ClockReading, FarHost
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import in_namespace
 from emulation.network.probe_messages import (
@@ -26,6 +31,7 @@ from emulation.network.probe_messages import (
     OVERHEAD,
     SMALL_PAYLOAD,
     DirectionSamples,
+    FarResponder,
     ProbedDirection,
     ProbeTask,
 )
@@ -39,11 +45,12 @@ _TIMESTAMP_OPTION = 35  # SO_TIMESTAMPNS
 _SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33
 _BUFFER = 8 << 20
 _TIMESPEC = struct.Struct("@qq")
-_PACKET = struct.Struct("!IIq")
 _SLICE = 0.002
 """Seconds: packets for the delay are sent in groups this far apart."""
 _SLACK = 0.03
 _LEAST_SAMPLES = 5
+_ECHOES = 20
+"""Questions from which another host's clock is estimated, before and after packets are sent."""
 _NANOSECONDS = 1e9
 
 Arrival = tuple[int, int, int]
@@ -60,10 +67,19 @@ class Prober:
         self._epoll = select.epoll()
         self._arrivals: list[list[Arrival]] = [[] for _ in directions]
         self._pending = 0
+        self._session = secrets.randbits(64)
+        self._far: dict[FarResponder, _FarEnds] = {}
         for direction in directions:
             for process, address in zip(direction.processes, direction.addresses, strict=True):
-                if address not in self._sockets:
+                if address not in self._sockets and not (direction.responder and address == direction.addresses[1]):
                     self._open(process, address)
+            if direction.responder is not None and direction.responder not in self._far:
+                self._far[direction.responder] = _FarEnds(direction.responder, self._session)
+
+    def clock_error(self, index: int) -> float:
+        """Seconds by which the delays of a direction may be wrong at most."""
+        responder = self._directions[index].responder
+        return 0.0 if responder is None else self._far[responder].clock.error / _NANOSECONDS
 
     def delays(self, rounds: int, interval: float) -> list[list[float]]:
         """Send a packet in each direction every `interval` seconds, evenly spread: seconds they took."""
@@ -121,18 +137,20 @@ class Prober:
         self._epoll.register(opened, select.EPOLLIN)
 
     def _send(self, index: int, sequence: int, size: int) -> None:
-        source, target = (self._sockets[address] for address in self._directions[index].addresses)
-        address = target.getsockname()
-        padding = bytes(size - _PACKET.size)
-        self._pending += 1
+        source, target = self._directions[index].addresses
+        far = self._directions[index].responder is not None
+        address = (target, PROBE_PORT) if far else self._sockets[target].getsockname()
+        padding = bytes(size - PROBE.size)
+        self._pending += not far
         with contextlib.suppress(OSError):  # a link that is cut or gone shows in what does not arrive
-            source.sendto(_PACKET.pack(index, sequence, time.time_ns()) + padding, address)
+            self._sockets[source].sendto(PROBE.pack(self._session, index, sequence, time.time_ns()) + padding, address)
 
     def _receive_rest(self, directions: Sequence[ProbedDirection]) -> None:
         """Wait for what is under way, no longer than it can take."""
         seconds = max(direction.delay + _seconds(direction, direction.train, LARGE_PAYLOAD) for direction in directions)
         deadline = time.monotonic() + seconds + _SLACK
-        while self._pending > 0 and (left := deadline - time.monotonic()) > 0:
+        far = any(direction.responder is not None for direction in directions)
+        while (self._pending > 0 or far) and (left := deadline - time.monotonic()) > 0:
             self._poll(left)
 
     def _receive(self, until: float) -> None:
@@ -146,8 +164,8 @@ class Prober:
             receive = self._by_descriptor[descriptor].recvmsg
             with contextlib.suppress(BlockingIOError):
                 while True:
-                    packet, ancillary, _, _ = receive(_PACKET.size, _TIMESPEC.size + 64)
-                    index, sequence, sent = _PACKET.unpack(packet)
+                    packet, ancillary, _, _ = receive(PROBE.size, _TIMESPEC.size + 64)
+                    _, index, sequence, sent = PROBE.unpack(packet)
                     seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
                     self._arrivals[index].append((sequence, sent, seconds * 1_000_000_000 + nanoseconds))
                     self._pending -= 1
@@ -155,7 +173,29 @@ class Prober:
     def _take(self) -> list[list[Arrival]]:
         taken, self._arrivals = self._arrivals, [[] for _ in self._directions]
         self._pending = 0
+        for far in self._far.values():
+            for index, sequence, sent, arrived in far.take():
+                taken[index].append((sequence, sent, arrived))
         return taken
+
+
+class _FarEnds:
+    """The ends of links on one other host: what arrives there, by this host's clock."""
+
+    def __init__(self, responder: FarResponder, session: int) -> None:
+        self._host = FarHost(responder.address, responder.port, bytes.fromhex(responder.token))
+        self._session = session
+        self._taken = 0
+        self.clock: ClockReading = self._host.clock(Clock.REALTIME, _ECHOES)
+
+    def take(self) -> list[tuple[int, int, int, int]]:
+        """What has arrived since this was called last: direction, sequence number, when sent, when arrived."""
+        again = self._host.clock(Clock.REALTIME, _ECHOES)
+        if again.error < self.clock.error:
+            self.clock = again
+        found = self._host.arrivals(self._session, self._taken)
+        self._taken += len(found)
+        return [(index, sequence, sent, arrived - self.clock.offset) for index, sequence, sent, arrived in found]
 
 
 def rate_of(times: Sequence[int]) -> float | None:
@@ -198,6 +238,7 @@ def carry_out(task: ProbeTask) -> list[DirectionSamples]:
             rates=[rate for rates in trains if (rate := rates[index]) is not None],
             sent=task.rounds + losses[index][0],
             received=len(delays[index]) + losses[index][1],
+            clock_error=prober.clock_error(index),
         )
         for index in range(len(task.directions))
     ]

@@ -24,6 +24,7 @@ from emulation.network.probe_messages import (
     OVERHEAD,
     SMALL_PAYLOAD,
     DirectionSamples,
+    FarResponder,
     ProbedDirection,
     ProbeTask,
 )
@@ -63,6 +64,8 @@ class Route:
     properties: LinkProperties
     burst: int
     """Bytes that pass before the rate slows anything."""
+    responder: FarResponder | None = None
+    """Who takes probes where the target is on another host."""
 
     @property
     def ends(self) -> tuple[BrokerId, BrokerId]:
@@ -159,6 +162,7 @@ def _direction(route: Route, lossy_routes: int) -> ProbedDirection:
         warm_up=warm_up,
         volley=volley,
         volleys=volleys,
+        responder=route.responder,
     )
 
 
@@ -180,7 +184,7 @@ def _run(task: ProbeTask) -> list[DirectionSamples]:
 
 def _judge_idle(route: Route, found: DirectionSamples) -> LinkProbe:
     probe = _probe(route, found)
-    wrong = [_delay_fault(route, found.delays, statistics.median)]
+    wrong = [_delay_fault(route, found, statistics.median)]
     wrong.append(_rate_fault(probe.rate_asked, probe.rate_measured))
     low, high = tolerance.loss_interval(found.sent, probe.loss_asked)
     lost = found.sent - found.received
@@ -191,7 +195,7 @@ def _judge_idle(route: Route, found: DirectionSamples) -> LinkProbe:
 
 def _judge_loaded(route: Route, found: DirectionSamples) -> LinkProbe:
     probe = dataclasses.replace(_probe(route, found), jitter_measured=None, loss_measured=None)
-    wrong = [_delay_fault(route, found.delays, statistics.median if route.properties.rate is None else min)]
+    wrong = [_delay_fault(route, found, statistics.median if route.properties.rate is None else min)]
     return _with_faults(probe, wrong)
 
 
@@ -222,14 +226,17 @@ def _jitter(distribution: JitterDistribution, delays: Sequence[float]) -> float 
     return (third - first) / (standard_third - standard_first)
 
 
-def _delay_fault(route: Route, delays: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:
+def _delay_fault(route: Route, found: DirectionSamples, choose: Callable[[Sequence[float]], float]) -> str:
     """What is wrong with the delays; nothing when they are as asked.
 
-    The median must not be too small, and what `choose` chooses must not be too great.
+    The median must not be too small, and what `choose` chooses must not be too great. What two hosts' clocks may be
+    apart is no fault of the link's.
     """
+    delays = found.delays
     if not delays:
         return "" if route.properties.loss == 1 else "no packet arrived"
     allowed = tolerance.delay_tolerance(route.properties.delay, route.properties.jitter, len(delays))
+    allowed += found.clock_error
     expected = route.expected_delay
     if statistics.median(delays) >= expected - allowed and choose(delays) <= expected + allowed:
         return ""

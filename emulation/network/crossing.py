@@ -1,0 +1,95 @@
+"""Links whose ends are on two hosts.
+
+Each host has one half: a link of the usual kind between the broker's node and an *exchange*, a node that has no
+address and stands for all other hosts. In the exchange a bridge joins the link's end with a VXLAN interface
+(RFC 7348) whose one remote is the other host:
+
+    broker's node              exchange                                   underlay
+    [10.x.y.1] == shaped ==> [no address]--(bridge)--[VXLAN identifier] ~~~ UDP ~~~> the same on the other host
+
+A half gives the link's properties to what leaves this host, and none to what comes in: that was shaped where it came
+from. The delay that the underlay takes by itself is taken off. Identifiers are one a link and one series a run.
+
+The VXLAN interface is made inside the exchange, but sends through the namespace that made it, the host's own: nothing
+appears there, and all goes with the exchange's shell.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+from mininet.link import Intf
+
+from emulation.network.model import LinkNames, NetworkError
+from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
+from emulation.network.tolerance import DELAY_FLOOR
+from emulation.network.underlay import Peer, Underlay
+from topology.model import LinkProperties
+
+UNSHAPED = LinkProperties()
+LEAST_MTU = 1428
+"""Bytes: what probes of a link's rate need in one frame."""
+
+
+class ExchangeNode(Node):
+    """Holds this host's ends of the VXLAN tunnels."""
+
+    def __init__(self, name: str, run_id: str, mtu: int) -> None:
+        self._mtu = mtu
+        super().__init__(name, run_id)
+
+    def want_interface(self, interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
+        """Have a link's end, which gets no address, joined to a bridge of its own."""
+        bridge = _bridge(interface.name)
+        self._want_quiet(f"link add name {bridge} type bridge stp_state 0 mcast_snooping 0", bridge)
+        self._want_quiet(None, interface.name)
+        self.want(f"link set dev {interface.name} group {INTERFACE_GROUP} mtu {self._mtu} master {bridge} up")
+        self.want(f"link set dev {bridge} group {INTERFACE_GROUP} mtu {self._mtu} up")
+
+    def tunnel(self, names: LinkNames, side: int, index: int, underlay: Underlay, peer: Peer) -> None:
+        """Join the link's bridge with a VXLAN interface. To be called once the link is made."""
+        name = f"{names.interfaces[1 - side][:-1]}x"
+        command = [
+            "ip", "link", "add", name, "netns", str(self.pid), "mtu", str(self._mtu), "type", "vxlan",
+            "id", str(underlay.identifier(index)), "local", underlay.address, "remote", peer.address,
+            "dstport", str(underlay.vxlan_port), "nolearning",
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise NetworkError(
+                f"{names} cannot be carried to {peer.name} by VXLAN ({' '.join(done.stderr.split())}): load the kernel "
+                f"module vxlan, and leave UDP port {underlay.vxlan_port} to this run"
+            )
+        self._want_quiet(None, name)
+        self.want(f"link set dev {name} group {INTERFACE_GROUP} master {_bridge(name)} up")
+
+    def _want_quiet(self, command: str | None, interface: str) -> None:
+        """Note the command that makes an interface, if there is one, and keep IPv6 from speaking on it."""
+        if command is not None:
+            self.want(command)
+        if IPV6_SETTINGS.exists():
+            self.want(f"link set dev {interface} addrgenmode none")
+
+
+def half(names: LinkNames, side: int, peer: Peer) -> LinkNames:
+    """The link as this host makes it, whose broker is at `side`. Raises `NetworkError` when the underlay is slower."""
+    link = names.link
+    leaving = less_underlay(names, (link.forward, link.backward)[side], peer)
+    forward, backward = (leaving, UNSHAPED) if side == 0 else (UNSHAPED, leaving)
+    return replace(names, link=replace(link, forward=forward, backward=backward))
+
+
+def less_underlay(names: LinkNames, asked: LinkProperties, peer: Peer) -> LinkProperties:
+    """What is left to emulate of these properties. Raises `NetworkError` when the underlay alone takes longer."""
+    if peer.delay > asked.delay + DELAY_FLOOR:
+        raise NetworkError(
+            f"{names} is to take {asked.delay * 1e3:g} ms, but the way to {peer.name} alone takes "
+            f"{peer.delay * 1e3:.2f} ms: place both brokers on one host (`brokerlab_brokers` in the inventory)"
+        )
+    return replace(asked, delay=max(0.0, asked.delay - peer.delay))
+
+
+def _bridge(interface: str) -> str:
+    """The bridge of a link, by one of its interfaces in the exchange."""
+    return f"{interface[:-1]}r"

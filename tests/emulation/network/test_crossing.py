@@ -1,0 +1,196 @@
+"""Links that cross hosts, between network namespaces that stand for hosts."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
+from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
+from emulation.network.namespaces import in_namespace, run_in_namespace
+from emulation.network.underlay import VXLAN_PORT, Peer, ResponderProcess, Underlay, mtu_towards
+from tests.emulation.network.conftest import Ports, overlay_of
+from topology.model import Link, LinkProperties, Overlay
+
+pytestmark = pytest.mark.container
+
+ADDRESSES = ("192.168.77.1", "192.168.77.2")
+HOMES = {"A": 0, "B": 1, "C": 1}
+_Result = TypeVar("_Result")
+
+
+@pytest.fixture
+def hosts() -> Iterator[tuple[int, int]]:
+    """Processes with network namespaces of their own, joined by a cable."""
+    command = ["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in ADDRESSES]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    first, second = (process.pid for process in processes)
+    cable = f"link add name eth0 netns {first} type veth peer name eth0 netns {second}"
+    subprocess.run(["ip", *cable.split()], check=True)
+    for process, address in zip((first, second), ADDRESSES, strict=True):
+        configured = run_in_namespace(
+            process, ["ip", "-batch", "-"], f"addr add {address}/24 dev eth0\nlink set eth0 up\nlink set lo up\n"
+        )
+        assert configured.returncode == 0, configured.stderr
+    yield first, second
+    for host in processes:
+        host.kill()
+        host.communicate()
+
+
+class TwoHosts:
+    """An overlay's network over two hosts."""
+
+    def __init__(self, hosts: tuple[int, int], overlay: Overlay, run_id: str, delay: float = 0.0) -> None:
+        self._hosts = hosts
+        self._stack = ExitStack()
+        self._token = secrets.token_bytes(TOKEN_BYTES)
+        homes = {broker.id: HOMES[broker.id] for broker in overlay.brokers}
+        self.networks = [
+            self.on(side, lambda side=side: self._network(side, homes, overlay, run_id, delay))  # type: ignore[misc]
+            for side in (0, 1)
+        ]
+
+    def on(self, side: int, work: Callable[[], _Result]) -> _Result:
+        return in_namespace(self._hosts[side], work)
+
+    def start(self) -> None:
+        for side, network in enumerate(self.networks):
+            self._stack.callback(self.on, side, network.stop)
+            self.on(side, network.start)
+
+    def stop(self) -> None:
+        self._stack.close()
+
+    def _network(
+        self, side: int, homes: Mapping[str, int], overlay: Overlay, run_id: str, delay: float
+    ) -> EmulatedNetwork:
+        responder = ResponderProcess(run_id, ADDRESSES[side], ECHO_PORT, self._token)
+        self._stack.callback(responder.stop)
+        underlay = Underlay(
+            address=ADDRESSES[side],
+            homes={
+                broker: Peer(f"host{home}", ADDRESSES[home], delay) for broker, home in homes.items() if home != side
+            },
+            mtu=mtu_towards(ADDRESSES[1 - side]),
+            vxlan_port=VXLAN_PORT,
+            echo_port=ECHO_PORT,
+            first_identifier=1 << 23,
+            token=self._token,
+            responder=responder,
+        )
+        return EmulatedNetwork(overlay, f"{run_id}-{side}", LinkDriver.USERSPACE, seed=1, underlay=underlay)
+
+
+@pytest.fixture
+def build(hosts: tuple[int, int], run_id: str) -> Iterator[Callable[..., TwoHosts]]:
+    built: list[TwoHosts] = []
+
+    def make(overlay: Overlay, delay: float = 0.0) -> TwoHosts:
+        built.append(TwoHosts(hosts, overlay, run_id, delay))
+        return built[-1]
+
+    yield make
+    for one in built:
+        one.stop()
+
+
+FORWARD = LinkProperties(delay=0.008, rate=2e6)
+BACKWARD = LinkProperties(delay=0.003, loss=0.1)
+
+
+def test_a_crossing_link_has_its_properties_in_either_direction(build: Callable[..., TwoHosts], ports: Ports) -> None:
+    overlay = overlay_of(Link("A", "B", FORWARD, BACKWARD), Link("B", "C", FORWARD, FORWARD))
+    both = build(overlay)
+    both.start()
+    near, far = both.networks
+    with ThreadPoolExecutor(2) as pool:
+        there, back = pool.map(lambda side: both.on(side, both.networks[side].probe), (0, 1))
+    assert [(probe.a, probe.b) for probe in there] == [("A", "B")]
+    assert [(probe.a, probe.b) for probe in back] == [("B", "A"), ("B", "C"), ("C", "B")]
+    for probe in (*there, *back):
+        assert probe.delay_measured == pytest.approx(probe.delay_asked, abs=0.003)
+    assert there[0].rate_measured == pytest.approx(2e6, rel=0.03)
+    assert back[0].loss_measured == pytest.approx(0.1, abs=0.05)
+
+    listening = ports.open(far, "B", socket.SOCK_STREAM)
+    listening.listen()
+    calling = ports.open(near, "A", socket.SOCK_STREAM)
+    calling.connect(listening.getsockname())
+    calling.sendall(b"x" * 100_000)
+    accepted, _ = listening.accept()
+    received = 0
+    with accepted:
+        while received < 100_000:
+            received += len(accepted.recv(65536))
+
+    near.cut("A", "B")
+    assert both.on(0, lambda: near.probe_under_load(overlay.links)) == []
+    near.restore("A", "B")
+    near.change("A", "B", LinkProperties(delay=0.015))
+    (changed,) = both.on(0, lambda: near.probe_under_load(overlay.links))
+    assert changed.delay_asked == 0.015
+    assert changed.delay_measured == pytest.approx(0.015, abs=0.003)
+    with pytest.raises(NetworkError, match="in the hands of host host1"):
+        near.cut("B", "A")
+
+
+def test_what_the_underlay_takes_is_taken_off(build: Callable[..., TwoHosts]) -> None:
+    both = build(overlay_of(Link("A", "B", LinkProperties(delay=0.020), LinkProperties(delay=0.020))), delay=0.012)
+    both.start()
+    (probe,) = both.on(0, both.networks[0].probe)
+    assert not probe.ok  # the cable of this test takes no time, so that 8 of 20 ms are left
+    assert probe.delay_measured == pytest.approx(0.008, abs=0.002)
+
+
+def test_an_underlay_slower_than_a_link_is_refused(build: Callable[..., TwoHosts]) -> None:
+    both = build(overlay_of(Link("A", "B", LinkProperties(delay=0.002), LinkProperties(delay=0.002))), delay=0.012)
+    with pytest.raises(NetworkError, match=r"A-B is to take 2 ms, but the way to host1 alone takes 12\.00 ms"):
+        both.start()
+
+
+def test_nothing_appears_outside_the_nodes(build: Callable[..., TwoHosts], hosts: tuple[int, int]) -> None:
+    both = build(overlay_of(Link("A", "B", BACKWARD, BACKWARD)))
+    both.start()
+    for host in hosts:
+        shown = run_in_namespace(host, ["ip", "-brief", "link"]).stdout
+        assert {line.split("@")[0].split()[0] for line in shown.splitlines()} == {"lo", "eth0"}
+
+
+def test_a_stranger_is_not_answered(hosts: tuple[int, int], run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulation.network.echo._MOST_ATTEMPTS", 1)
+    token = secrets.token_bytes(TOKEN_BYTES)
+    responder = in_namespace(hosts[0], lambda: ResponderProcess(run_id, ADDRESSES[0], ECHO_PORT, token))
+    try:
+        friend = in_namespace(hosts[1], lambda: FarHost(ADDRESSES[0], ECHO_PORT, token))
+        reading = friend.clock(Clock.MONOTONIC, echoes=10)
+        assert abs(reading.offset) <= reading.error  # one kernel, one clock
+        stranger = in_namespace(hosts[1], lambda: FarHost(ADDRESSES[0], ECHO_PORT, bytes(TOKEN_BYTES)))
+        with pytest.raises(NetworkError, match=r"192\.168\.77\.1 does not answer on UDP port"):
+            stranger.clock(Clock.MONOTONIC, echoes=1)
+        friend.close()
+        stranger.close()
+    finally:
+        responder.stop()
+
+
+def test_a_port_that_is_taken_is_named(hosts: tuple[int, int], run_id: str) -> None:
+    token = secrets.token_bytes(TOKEN_BYTES)
+    responder = in_namespace(hosts[0], lambda: ResponderProcess(run_id, ADDRESSES[0], ECHO_PORT, token))
+    try:
+        with pytest.raises(NetworkError, match=rf"UDP 192\.168\.77\.1:{ECHO_PORT}: Address already in use"):
+            in_namespace(hosts[0], lambda: ResponderProcess(run_id, ADDRESSES[0], ECHO_PORT, token))
+    finally:
+        responder.stop()
+    assert not Path(f"/proc/{responder.pid}").exists()
