@@ -7,13 +7,13 @@ in which they were added up, and the percentiles are exact.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.delay_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.engines.interface import Bucket, Output
@@ -136,27 +136,32 @@ def measure_delays(bucket: Bucket) -> Output[DelayTally]:
 
 
 def _figures(groups: list[_Group]) -> DelayFigures:
-    delays = np.frombuffer(b"".join(group.delays for group in groups), dtype=np.int64)
-    median, p95, p99 = np.percentile(delays, [50, 95, 99]) / MILLISECOND
+    delays = np.concatenate([np.frombuffer(group.delays, dtype=np.int64) for group in groups])
+    total, largest = int(delays.sum()), int(delays.max())
+    median, p95, p99 = np.percentile(delays, [50, 95, 99], overwrite_input=True) / MILLISECOND
     known_delay = sum(group.known_delay for group in groups)
     known_waiting = sum(group.known_waiting for group in groups)
     return DelayFigures(
         notifications=len(delays),
-        mean_ms=int(delays.sum()) / len(delays) / MILLISECOND,
+        mean_ms=total / len(delays) / MILLISECOND,
         p50_ms=float(median),
         p95_ms=float(p95),
         p99_ms=float(p99),
-        max_ms=int(delays.max()) / MILLISECOND,
+        max_ms=largest / MILLISECOND,
         queueing_share=known_waiting / known_delay if known_delay else None,
         ways_known=sum(group.ways_known for group in groups),
-        classes=_classes(delays) if groups[0].grouping is Grouping.ALL else {},
+        classes=_classes(groups) if groups[0].grouping is Grouping.ALL else {},
     )
 
 
-def _classes(delays: NDArray[np.int64]) -> dict[int, int]:
-    clipped = np.maximum(delays / MILLISECOND, SMALLEST_MS)
-    numbers, counts = np.unique(np.floor(np.log10(clipped) * CLASSES_PER_DECADE).astype(int), return_counts=True)
-    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+def _classes(groups: list[_Group]) -> dict[int, int]:
+    """Group by group: there may be as many delays as notifications in a variant."""
+    classes: Counter[int] = Counter()
+    for group in groups:
+        clipped = np.maximum(np.frombuffer(group.delays, dtype=np.int64) / MILLISECOND, SMALLEST_MS)
+        numbers, counts = np.unique(np.floor(np.log10(clipped) * CLASSES_PER_DECADE).astype(int), return_counts=True)
+        classes.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    return dict(classes)
 
 
 @dataclass(frozen=True, slots=True)

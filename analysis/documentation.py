@@ -46,7 +46,10 @@ any other line that is not a record, but neither ends the analysis.
 _TABLES = """\
 ## Tables
 
-Each is one Parquet file. Columns marked *nullable* may be null. Times whose name ends in `_ns` are of the run's clock,
+Each is one Parquet file, but for those that grow with every message: they are directories of files, divided by variant
+(`results/notifications.parquet/variant=fixed/part-000001.parquet`), which Spark, Arrow, pandas and DuckDB read as one
+table, the column `variant` taken from the path, where it is written as in a URL. Columns marked *nullable* may be null.
+Times whose name ends in `_ns` are of the run's clock,
 in nanoseconds. `second` counts whole seconds from the start of the variant's phase `run`, and is negative while clients
 still join. Delay counts from the time the workload intended a publication for, not from when it was sent: a driver or
 a broker that falls behind cannot hide it. All times are the scenario's: what a `time_dilation` of 5 made last five
@@ -74,7 +77,8 @@ def _blocks() -> Iterator[str]:
         yield from _struct(record, trace, f"### {record.__name__}")
     yield _TABLES
     for name, row in tables.TABLES.items():
-        yield from _struct(row, tables, f"### {name}")
+        divided = ", a directory" if row in tables.PARTITIONED else ""
+        yield from _struct(row, tables, f"### {name}{divided}")
     for values in (tables.Right, tables.Defect, tables.Cause):
         yield f"### {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import merge
 from itertools import groupby
 
 import msgspec
@@ -18,6 +19,9 @@ from analysis.oracle import History, Judgement, Oracle, Verdict
 from analysis.phases import second_of
 from analysis.sightings import Notified, bucket_of, by_publication
 from analysis.tables import Cause, Right
+
+_AT_ONCE = 64
+"""Publications that are decoded together."""
 
 
 class Receipt(msgspec.Struct, array_like=True, gc=False):
@@ -142,8 +146,7 @@ class Judging:
                     judged[bucket_of(one.publisher or "", self.buckets)].append(one)
             if 0 in both and 1 in both:
                 self._pair(both[0], both[1], tally)
-        encoder = msgspec.msgpack.Encoder()
-        return Output(tally, {number: encoder.encode(part) for number, part in enumerate(judged) if part})
+        return Output(tally, {number: encode_judged(part) for number, part in enumerate(judged) if part})
 
     def _pair(self, reference: Judged, variant: Judged, tally: JudgingTally) -> None:
         """Adds the delays that both variants have for the same client."""
@@ -158,10 +161,30 @@ class Judging:
                 tally.blocks[number] = tally.blocks.get(number, Block()) + Block(1, *delays)
 
 
-def decode_judged(parts: Iterable[bytes]) -> list[Judged]:
-    """A bucket of the next stage."""
+def encode_judged(judged: list[Judged]) -> bytes:
+    """A part of a bucket of the next stage: sorted, and in pieces that can be decoded one after another."""
+    judged.sort(key=_latest_first)
+    encoder = msgspec.msgpack.Encoder()
+    pieces = [encoder.encode(judged[start : start + _AT_ONCE]) for start in range(0, len(judged), _AT_ONCE)]
+    return encoder.encode(pieces)
+
+
+def decode_judged(parts: Iterable[memoryview]) -> Iterator[Judged]:
+    """A bucket of the next stage, sorted: by variant and publisher, a publisher's latest publication first.
+
+    However large the bucket, a few of each part are in memory at a time.
+    """
+    return merge(*map(_decode_part, parts), key=_latest_first)
+
+
+def _decode_part(part: memoryview) -> Iterator[Judged]:
     decoder = msgspec.msgpack.Decoder(list[Judged])
-    return [one for part in parts for one in decoder.decode(part)]
+    for piece in msgspec.msgpack.decode(part, type=list[memoryview]):
+        yield from decoder.decode(piece)
+
+
+def _latest_first(one: Judged) -> tuple[int, str, int, int, str]:
+    return one.variant, one.publisher or "", -(one.published or 0), -one.place, one.publication
 
 
 def _judged(variant: int, publication: str, journey: Journey, verdict: Verdict) -> Judged:

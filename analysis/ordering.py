@@ -14,8 +14,9 @@ from analysis.examples import FoundExamples
 from analysis.fault_counts import FaultTally, VariantFaults
 from analysis.judging import Judged, Outcome, Receipt, decode_judged
 from analysis.outages import FOREVER
+from analysis.partitions import PartWriter
 from analysis.phases import MILLISECOND, second_of
-from analysis.results import PartWriter
+from analysis.spool import spooled
 from analysis.tables import Defect, Expectation, Notification, Right
 
 
@@ -101,17 +102,14 @@ class Ordering:
 
     def __call__(self, bucket: Bucket) -> Output[OrderingTally]:
         tally, samples = OrderingTally(), DelaySamples()
-        judged = decode_judged(bucket.parts)
-        judged.sort(key=_by_publisher)
-        for one in judged:
-            tally.faults.add(one, self.variants[one.variant].faults)
+        judged = decode_judged(spooled(bucket.parts))
         directory = Path(self.parts)
         with (
             PartWriter(directory, Notification, bucket.number) as notifications,
             PartWriter(directory, Expectation, bucket.number) as expectations,
         ):
             for _, of_publisher in groupby(judged, lambda one: (one.variant, one.publisher)):
-                for one, outcome, order in _in_order(of_publisher):
+                for one, outcome, order in _in_order(self._seen(of_publisher, tally)):
                     variant = self.variants[one.variant]
                     reordered = variant.keeps_order and order.reordered
                     tally.counts.setdefault(one.variant, DeliveryCounts()).add(outcome, order.overtaken, reordered)
@@ -123,6 +121,11 @@ class Ordering:
                     if outcome.receipts:
                         samples.add(one, outcome.receipts[0], variant.run_start)
         return Output(tally, samples.parts(self.buckets))
+
+    def _seen(self, judged: Iterable[Judged], tally: OrderingTally) -> Iterator[Judged]:
+        for one in judged:
+            tally.faults.add(one, self.variants[one.variant].faults)
+            yield one
 
 
 _Moment = tuple[int, int]
@@ -164,11 +167,6 @@ def _in_order(of_publisher: Iterable[Judged]) -> Iterator[tuple[Judged, Outcome,
 
 def _moment(receipt: Receipt) -> _Moment:
     return receipt.notified, receipt.place
-
-
-def _by_publisher(one: Judged) -> tuple[int, str, int, int, str]:
-    """The latest first."""
-    return one.variant, one.publisher or "", -(one.published or 0), -one.place, one.publication
 
 
 def _defect(outcome: Outcome, reordered: bool) -> Defect | None:

@@ -8,11 +8,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 from analysis.delays import DelayTables, DelayTally, measure_delays
@@ -27,9 +24,9 @@ from analysis.logs import divide
 from analysis.oracle import SETTLE, History, cut_short
 from analysis.ordering import Ordering, OrderingTally, VariantOrder
 from analysis.outages import FOREVER, excusing, stretches
+from analysis.partitions import parts_directory, publish_parts
 from analysis.phases import SECOND, run_start
 from analysis.reading import Outage, Reading, ReadTally
-from analysis.results import join_parts
 from analysis.run_directory import RunDirectory, Variant
 from analysis.tables import Expectation, Notification
 from analysis.traffic import TrafficTables
@@ -125,12 +122,13 @@ def _order(
     run: RunDirectory, judged: Exchange[JudgingTally], variants: tuple[VariantOrder, ...], buckets: int, tell: Progress
 ) -> tuple[OrderingTally, DelayTally]:
     """The last two stages, and the tables of which workers have written parts."""
-    with _parts_directory(run.results) as parts:
+    names = [variant.name for variant in variants]
+    with parts_directory(run.results) as parts:
         ordered = judged.then(Ordering(variants, str(parts.resolve()), buckets), buckets)
         ordering = _merged(_told(ordered.tallies(), "writing notifications", buckets, tell), OrderingTally())
         delays = _merged(ordered.then(measure_delays, 1).tallies(), DelayTally())
-        written = join_parts(parts, Notification, run.results)
-        join_parts(parts, Expectation, run.results)
+        written = publish_parts(parts, Notification, run.results, names)
+        publish_parts(parts, Expectation, run.results, names)
     if written != sum(counts.delivered for counts in ordering.counts.values()):
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
     return ordering, delays
@@ -184,15 +182,3 @@ def _lingering(variant: Variant) -> int:
 def _end(variant: Variant) -> int:
     """From then on all is taken down, sessions first."""
     return FOREVER if variant.end is None else variant.end
-
-
-@contextmanager
-def _parts_directory(results: Path) -> Iterator[Path]:
-    """Where workers put their parts of a table; gone in the end."""
-    parts = results / ".parts"
-    shutil.rmtree(parts, ignore_errors=True)
-    parts.mkdir()
-    try:
-        yield parts
-    finally:
-        shutil.rmtree(parts, ignore_errors=True)

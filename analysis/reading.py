@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.engines.interface import Output
+from analysis.gauges import Queue
 from analysis.logs import AS_IT_WAS, Dilations, LogLoss, Piece, read_piece
 from analysis.phases import second_of
 from analysis.sightings import (
@@ -22,7 +23,7 @@ from analysis.sightings import (
     encode,
     encode_content,
 )
-from analysis.traffic import COUNTED, Gauge, Traffic
+from analysis.traffic import COUNTED, Traffic
 from broker_service.trace import Event, PredicateRecord, TraceRecord
 
 _PUBLISH = "publish"
@@ -157,8 +158,8 @@ class Reading:
         """One without a peer is of messages that wait for service, not of an output queue."""
         second = second_of(record.time, self.run_starts[variant])
         if record.peer is not None and second is not None:
-            gauge = Gauge(variant, record.node, record.peer, second)
-            traffic.add_gauge(gauge, record.queue or 0, record.count or 0)
+            queue = Queue(variant, record.node, record.peer)
+            traffic.gauges.add(queue, second, record.queue or 0, record.count or 0)
 
     def _read_declared(self, records: Sequence[TraceRecord], file: str, offset: int, tally: ReadTally) -> None:
         """What there is little of: what clients said and were answered, and what broke."""

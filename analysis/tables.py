@@ -1,7 +1,9 @@
 """The tables of `results/`: one struct a table, whose docstring is the grain and whose fields are the columns.
 
-Each table is one Parquet file, `results/<name>.parquet`; `TABLES` maps the names. The files take their schemas from
-here, `docs/logs.md` takes its text from here, and `analysis.results.read_table` gives typed rows back.
+Each table is `results/<name>.parquet`; `TABLES` maps the names. Most are one file; those of `PARTITIONED`, which grow
+with every message, are directories of Parquet files, divided by variant as Hive, Spark and Arrow do it. The files take
+their schemas from here, `docs/logs.md` takes its text from here, and `analysis.results.read_table` gives typed rows
+back.
 
 Times named `_ns` are of the run's clock (the log's), in nanoseconds. `second` counts whole seconds from the start of
 the variant's phase `run`; it is negative while clients still join. Delays count from a publication's intended time.
@@ -310,3 +312,5 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """Every table by its file's name."""
+PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation))
+"""Directories of files; the column `variant` is in the path: `variant=fixed/part-000001.parquet`."""

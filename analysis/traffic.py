@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from analysis.gauges import Gauges
 from analysis.phases import MILLISECOND
 from analysis.tables import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
 from broker_service.trace import Event, TraceRecord
@@ -62,22 +63,12 @@ class Amount:
         self.max_queue = max(self.max_queue, other.max_queue)
 
 
-class Gauge(NamedTuple):
-    """An output queue in one second of the run."""
-
-    variant: int
-    broker: str
-    neighbour: str
-    second: int
-
-
 @dataclass(slots=True)
 class Traffic:
     """Amounts by activity (brokers x neighbours x kinds) and the largest values of gauges (queues x seconds)."""
 
     amounts: dict[Activity, Amount] = field(default_factory=dict)
-    gauges: dict[Gauge, tuple[int, int]] = field(default_factory=dict)
-    """Messages waiting and in flight."""
+    gauges: Gauges = field(default_factory=Gauges)
 
     def add(self, variant: int, record: TraceRecord) -> None:
         """Counts a record of one of the `COUNTED` events."""
@@ -87,15 +78,10 @@ class Traffic:
             amount = self.amounts[key] = Amount()
         amount.add(record)
 
-    def add_gauge(self, gauge: Gauge, waiting: int, in_flight: int) -> None:
-        known_waiting, known_in_flight = self.gauges.get(gauge, (0, 0))
-        self.gauges[gauge] = max(waiting, known_waiting), max(in_flight, known_in_flight)
-
     def merge(self, other: Traffic) -> None:
         for activity, amount in other.amounts.items():
             self.amounts.setdefault(activity, Amount()).merge(amount)
-        for gauge, (waiting, in_flight) in other.gauges.items():
-            self.add_gauge(gauge, waiting, in_flight)
+        self.gauges.merge(other.gauges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,19 +174,17 @@ class TrafficTables:
             for (variant, node, event, kind, text), amount in sorted(rows.items())
         ]
 
-    def queues(self) -> list[QueueLength]:
-        """The table `queues`."""
-        return [
-            QueueLength(
-                variant=self.variants[gauge.variant],
-                broker=gauge.broker,
-                neighbour=gauge.neighbour,
-                second=gauge.second,
+    def queues(self) -> Iterator[QueueLength]:
+        """The table `queues`, made while it is read: it may be long."""
+        for queue, second, waiting, in_flight in self.traffic.gauges.largest():
+            yield QueueLength(
+                variant=self.variants[queue.variant],
+                broker=queue.broker,
+                neighbour=queue.neighbour,
+                second=second,
                 queue=waiting,
                 in_flight=in_flight,
             )
-            for gauge, (waiting, in_flight) in sorted(self.traffic.gauges.items())
-        ]
 
     def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
         return ((activity, amount) for activity, amount in self.traffic.amounts.items() if activity.event is event)

@@ -1,0 +1,52 @@
+"""Output queues over time: the largest value that each showed in every second, eight bytes a number.
+
+There is a value for each queue and second, which in a long run of a large overlay is what grows fastest of all that
+comes to the driver.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Queue(NamedTuple):
+    """An output queue of a broker in one variant."""
+
+    variant: int
+    broker: str
+    neighbour: str
+
+
+@dataclass(slots=True)
+class Gauges:
+    """What queues showed."""
+
+    shown: dict[Queue, array[int]] = field(default_factory=dict)
+    """Second, messages waiting, messages in flight, and so on. A second may come more than once."""
+
+    def add(self, queue: Queue, second: int, waiting: int, in_flight: int) -> None:
+        shown = self.shown.get(queue)
+        if shown is None:
+            shown = self.shown[queue] = array("q")
+        if shown and shown[-3] == second:
+            shown[-2], shown[-1] = max(shown[-2], waiting), max(shown[-1], in_flight)
+        else:
+            shown.extend((second, waiting, in_flight))
+
+    def merge(self, other: Gauges) -> None:
+        for queue, shown in other.shown.items():
+            self.shown.setdefault(queue, array("q")).extend(shown)
+
+    def largest(self) -> Iterator[tuple[Queue, int, int, int]]:
+        """By queue, then by second: the second, and the largest number of messages waiting and in flight in it."""
+        for queue, shown in sorted(self.shown.items()):
+            rows = np.frombuffer(shown, dtype=np.int64).reshape(-1, 3)
+            rows = rows[np.argsort(rows[:, 0], kind="stable")]
+            firsts = np.flatnonzero(np.diff(rows[:, 0], prepend=rows[0, 0] - 1))
+            for second, waiting, in_flight in np.maximum.reduceat(rows, firsts).tolist():
+                yield queue, second, waiting, in_flight

@@ -1,0 +1,22 @@
+"""Rows of tables and what they are made of, for tests that care about a few fields."""
+
+from __future__ import annotations
+
+from analysis.judging import Judged
+from analysis.tables import Expectation
+
+
+def expectation(**fields: object) -> Expectation:
+    whole = {
+        "variant": "base", "publication": "P:1", "client": "S", "right": "must", "notifications": 1, "defect": None,
+        "cause": None, "publisher": "P", "published_ns": 1,
+    }  # fmt: skip
+    return Expectation(**(whole | fields))  # type: ignore[arg-type]
+
+
+def judged(**fields: object) -> Judged:
+    whole = {
+        "variant": 0, "publication": "P:1", "publisher": "P", "intended": 1, "published": 1, "place": 0,
+        "rejected": False, "seen_last": 1, "reached": ("B1",), "tree": None, "outcomes": [], "drops": [], "ways": [],
+    }  # fmt: skip
+    return Judged(**(whole | fields))  # type: ignore[arg-type]

@@ -1,0 +1,72 @@
+"""What keeps a large run out of memory gives the same as the simple way does."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.gauges import Gauges, Queue
+from analysis.judging import Judged, decode_judged, encode_judged
+from analysis.spool import spooled
+from tests.analysis.rows import judged
+
+publications = st.builds(
+    judged,
+    variant=st.integers(0, 2),
+    publication=st.integers(0, 10**6).map(str),
+    publisher=st.sampled_from((None, "P", "Q")),
+    published=st.none() | st.integers(1, 5),
+    place=st.integers(0, 3),
+)
+seconds = st.integers(-3, 3)
+queues = st.builds(Queue, st.integers(0, 1), st.sampled_from(("B1", "B2")), st.sampled_from(("B3", "B4")))
+shown = st.lists(st.lists(st.tuples(queues, seconds, st.integers(0, 9), st.integers(0, 9)), max_size=20), max_size=4)
+
+
+def naive_order(one: Judged) -> tuple[int, str, int, int, str]:
+    """By variant and publisher; the latest first."""
+    return one.variant, one.publisher or "", -(one.published or 0), -one.place, one.publication
+
+
+@given(st.lists(st.lists(publications, max_size=200), max_size=5))
+def test_parts_of_a_bucket_are_merged_in_order(parts: list[list[Judged]]) -> None:
+    everything = sorted((one for part in parts for one in part), key=naive_order)
+    assert list(decode_judged(spooled(map(encode_judged, parts)))) == everything
+
+
+def test_a_bucket_is_not_decoded_at_once() -> None:
+    path = tuple(f"B{number}" for number in range(30))
+    parts = [
+        encode_judged(
+            [judged(publication=f"{part}:{number}", published=number, reached=path) for number in range(2_000)]
+        )
+        for part in range(4)
+    ]
+    gc.collect()
+    tracemalloc.start()
+    count = sum(1 for _ in decode_judged(spooled(parts)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 8_000
+    assert peak < sum(map(len, parts))  # decoded, they are ten times as large
+
+
+@given(shown)
+def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int, int, int]]]) -> None:
+    known: dict[tuple[Queue, int], list[tuple[int, int]]] = defaultdict(list)
+    merged = Gauges()
+    for share in shares:
+        gauges = Gauges()
+        for queue, second, waiting, in_flight in share:
+            gauges.add(queue, second, waiting, in_flight)
+            known[queue, second].append((waiting, in_flight))
+        merged.merge(gauges)
+    expected = [
+        (queue, second, max(one[0] for one in values), max(one[1] for one in values))
+        for (queue, second), values in sorted(known.items())
+    ]
+    assert list(merged.largest()) == expected
