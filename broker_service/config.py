@@ -20,7 +20,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     batch: int = 64
     """Messages in one frame at most."""
     link_queue: int = 100_000
-    """Messages that may wait for a link."""
+    """Publications that may wait for a link."""
+    control_queue: int = 100_000
+    """Other messages that may wait for a link. Neighbours that live on never say again what overflows here."""
     session_queue: int = 20_000
     """Events that may wait for a client session that does not read."""
     heartbeat: float = 1.0

@@ -210,6 +210,7 @@ _REPRODUCE_EXAMPLES = """
   brokerlab reproduce tid-5a\n
   brokerlab reproduce tid --seeds 10 --json > claims.json\n
   brokerlab reproduce tid-5c --runtime container --seeds 2\n
+  brokerlab reproduce tid-fail --runtime container --set time_dilation=5\n
   brokerlab reproduce --list
 
 Exit codes: 0 all was measured, whatever the verdicts on claims; 1 a property was refuted or a delivery violated.
@@ -228,6 +229,12 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="Show the claims instead of running them.")] = False,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Runs of each scenario; by default each claim's own.", show_default=False)
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Changes a field of every scenario; may be repeated.", show_default=False
+        ),
     ] = None,
     runtime: Annotated[
         str, typer.Option(help="What hosts the brokers: simulated, container or process; the last two in real time.")
@@ -250,7 +257,16 @@ def reproduce(
 
     if list_:
         raise typer.Exit(list_claims())
-    request = Request(tuple(claims or ()), seeds, runtime, jobs or len(os.sched_getaffinity(0)), out, resume, keep_runs)
+    request = Request(
+        names=tuple(claims or ()),
+        seeds=seeds,
+        overrides=_overrides(set_ or []),
+        runtime=runtime,
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        out=out,
+        resume=resume,
+        keep_runs=keep_runs,
+    )
     raise typer.Exit(reproduce_claims(request, show_json if json else show_table))
 
 

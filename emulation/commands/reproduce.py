@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +49,8 @@ class Request:
 
     names: tuple[str, ...]
     seeds: int | None
+    overrides: Mapping[str, str]
+    """Fields set in every scenario."""
     runtime: str
     jobs: int
     out: Path
@@ -61,7 +63,8 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
     with analysis_errors_translated():
-        experiments = plan_experiments(chosen_claims(load_claims(), request.names), request.seeds)
+        claims = chosen_claims(load_claims(), request.names)
+        experiments = plan_experiments(claims, request.seeds, overrides=request.overrides)
     store = Store(request.out, request.runtime)
     planned = cells(experiments)
     needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
@@ -152,7 +155,8 @@ def _asked_to_end() -> Iterator[None]:
 def _announce(console: Console, request: Request, claims: int, planned: Sequence[Cell], needed: Sequence[Cell]) -> None:
     again = f", {len(planned) - len(needed)} of them done before" if len(needed) < len(planned) else ""
     where = f"simulated, {request.jobs} at a time" if request.runtime == SIMULATED else f"runtime {request.runtime}"
-    console.print(f"{claims} claims from {len(planned)} runs{again}; {where}", markup=False, soft_wrap=True)
+    changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
+    console.print(f"{claims} claims from {len(planned)} runs{again}; {where}{changed}", markup=False, soft_wrap=True)
 
 
 def _follow(needed: Sequence[Cell], done: Iterable[CellWork], console: Console) -> None:

@@ -154,14 +154,21 @@ def _note_lag(found: LogFindings, record: _Record, span: Span) -> None:
 
 
 def _afflicted(time: int, changes: Sequence[tuple[int, bool]]) -> bool:
-    """Whether a node that was broken and healed at these times was broken since shortly before."""
-    broken = False
-    since = 0
+    """Whether a node that was broken and healed at these times was broken since shortly before.
+
+    Several faults may be on a node at a time: it is whole when all are healed.
+    """
+    faults = 0
+    healed: int | None = None
     for at, breaks in sorted(changes):
         if at > time:
             break
-        broken, since = breaks, at
-    return broken or (bool(changes) and 0 <= time - since <= LAG_INTERVAL * _SECOND and since > 0)
+        if breaks:
+            faults += 1
+        else:
+            faults = max(0, faults - 1)
+            healed = at
+    return faults > 0 or (healed is not None and time - healed <= LAG_INTERVAL * _SECOND)
 
 
 def _note_clock(found: LogFindings, record: _Record, span: Span) -> None:

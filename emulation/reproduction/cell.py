@@ -70,7 +70,9 @@ def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
     began, worked = time.monotonic(), time.process_time()
     try:
         work.directory.mkdir(parents=True, exist_ok=True)
-        outcome = run(make_plan(load(cell.experiment.file, {"seed": str(cell.seed)})), work.directory)
+        outcome = run(
+            make_plan(load(cell.experiment.file, {**cell.experiment.overrides, "seed": str(cell.seed)})), work.directory
+        )
         if outcome.interrupted:
             raise KeyboardInterrupt
         summary = analyze(outcome.directory, PlainEngine())

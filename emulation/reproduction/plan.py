@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -20,6 +20,13 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SEEDS = 6
 """Runs of each scenario, unless the user or the claim says otherwise."""
 
+_FIXED = {
+    "seed": "each run has its own; `--seeds` says how many",
+    "name": "results are known by it",
+    "vary": "claims compare variants as the scenario has them",
+}
+"""Fields of a scenario that the user cannot set here, and why."""
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
@@ -32,7 +39,10 @@ class Experiment:
     weight: float
     """How long a run of it takes, in publications to be handled and brokers to be started; only ratios matter."""
     fingerprint: str
-    """Of the scenario and of how its claims are measured: a result with another one is of another experiment."""
+    """Of the scenario, with what the user changed of it, and of how its claims are measured: a result with another one
+    is of another experiment."""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    """Fields of the scenario that the user set, as `load` takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +78,20 @@ def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
     return tuple(claim for claim in claims.measurable if claim.id in found)
 
 
-def plan_experiments(claims: Iterable[Claim], seeds: int | None, scenarios: Path = SCENARIOS) -> tuple[Experiment, ...]:
+def plan_experiments(
+    claims: Iterable[Claim],
+    seeds: int | None,
+    scenarios: Path = SCENARIOS,
+    overrides: Mapping[str, str] | None = None,
+) -> tuple[Experiment, ...]:
     """One experiment for each scenario that the claims name; claims with the same one share its runs.
 
-    `seeds` is the user's number of runs of each. Raises `UserError`s for scenarios and measures that do not exist.
+    `seeds` is the user's number of runs of each, `overrides` are fields that the user sets in every scenario. Raises
+    `UserError`s for scenarios and measures that do not exist, and for fields that a scenario has not.
     """
+    for key in overrides or ():
+        if reason := _FIXED.get(key.split(".")[0]):
+            raise BadInputError(f"--set {key}: not in a reproduction: {reason}")
     by_file: dict[str, list[Claim]] = {}
     for claim in claims:
         assert claim.measured_by is not None
@@ -80,7 +99,9 @@ def plan_experiments(claims: Iterable[Claim], seeds: int | None, scenarios: Path
             known = suggestion(measure, MEASURES)
             raise BadInputError(f"claims.yaml: claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
         by_file.setdefault(claim.measured_by.scenario, []).append(claim)
-    return tuple(_experiment(scenarios / file, tuple(measured), seeds) for file, measured in by_file.items())
+    return tuple(
+        _experiment(scenarios / file, tuple(measured), seeds, overrides or {}) for file, measured in by_file.items()
+    )
 
 
 def cells(experiments: Iterable[Experiment]) -> tuple[Cell, ...]:
@@ -89,10 +110,10 @@ def cells(experiments: Iterable[Experiment]) -> tuple[Cell, ...]:
     return tuple(sorted(every, key=lambda cell: -cell.experiment.weight))
 
 
-def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None) -> Experiment:
+def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None, overrides: Mapping[str, str]) -> Experiment:
     if not file.is_file():
         raise BadInputError(f"claims.yaml: claim {claims[0].id}: measured_by.scenario: {file} does not exist")
-    scenario = load(file)
+    scenario = load(file, overrides)
     variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]
     count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
@@ -103,6 +124,7 @@ def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None) -> Exp
         seeds=tuple(range(1, count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
+        overrides=overrides,
     )
 
 

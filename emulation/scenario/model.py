@@ -74,7 +74,9 @@ class BrokerLimits(Section):
     batch: Count = _DEFAULTS.batch
     """Messages in one frame at most."""
     link_queue: Count = _DEFAULTS.link_queue
-    """Messages that may wait for a link."""
+    """Publications that may wait for a link."""
+    control_queue: Count = _DEFAULTS.control_queue
+    """Other messages that may wait for a link, besides; neighbours that live on never say again what overflows here."""
     session_queue: Count = _DEFAULTS.session_queue
     """Events that may wait for a client session that does not read."""
     heartbeat: Duration = _DEFAULTS.heartbeat

@@ -116,6 +116,22 @@ def test_a_full_queue_drops_and_counts(clock: Clock, trace: ListTrace) -> None:
     assert [record.id for record in trace.of(Event.DROPPED)] == ["P:3", "P:4"]
 
 
+def test_publications_do_not_crowd_out_what_is_said_only_once(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, link_queue=2, control_queue=3, window=4)
+    for number in range(5):
+        out.put(Message(Kind.PUBLISH, f"P:{number}"))
+        out.put(Message(Kind.UNSUBSCRIBE, f"S:{number}"))
+    assert [record.id for record in trace.of(Event.DROPPED)] == ["P:2", "P:3", "S:3", "P:4", "S:4"]
+    assert ids(out.take()) == ["P:0", "S:0", "P:1", "S:1"], "both kinds keep their order"
+    for number in (5, 6, 7):
+        out.put(Message(Kind.UNSUBSCRIBE, f"S:{number}"))
+    assert [record.id for record in trace.of(Event.DROPPED)][5:] == ["S:7"], "what was taken has left room"
+    out.connect(2, 0)
+    for number in (8, 9, 10, 11):
+        out.put(Message(Kind.SUBSCRIBE, f"S:{number}"))
+    assert trace.of(Event.DROPPED)[-1].id == "S:11", "a new incarnation begins with an empty queue"
+
+
 @pytest.mark.parametrize("total", [3, -1])
 def test_an_impossible_acknowledgement_is_an_error(clock: Clock, trace: ListTrace, total: int) -> None:
     out = link(clock, trace)

@@ -114,3 +114,19 @@ def test_a_node_that_a_fault_holds_up_is_not_late(tmp_path: Path) -> None:
     found = scan([broker, faults], {"fixed": RUN})["fixed"]
     assert found.lag == {"B1": [1e-9, 4e-9], "B2": [1.0]}
     assert found.worst_lag == {1: 1e-9, 3: 1.0, 5: 4e-9}
+
+
+def test_a_node_with_several_faults_is_held_up_until_all_are_healed(tmp_path: Path) -> None:
+    """Slowed from 11 s to 17 s and paused from 12 s to 13 s: at 15 s it is slow still, at 19 s it is well."""
+    broker, faults = tmp_path / "B1.jsonl", tmp_path / "emulator.jsonl"
+    lags = (10_500, 12_500, 15_000, 18_000, 19_000)
+    broker.write_bytes(
+        b"".join(line("B1", Event.LAG, at * 1_000_000, duration=number) for number, at in enumerate(lags, 1))
+    )
+    faults.write_bytes(
+        line("emulator", Event.FAULT, 11 * SECOND, text="throttle", peer="B1")
+        + line("emulator", Event.FAULT, 12 * SECOND, text="pause", peer="B1")
+        + line("emulator", Event.HEALED, 13 * SECOND, text="resume", peer="B1")
+        + line("emulator", Event.HEALED, 17 * SECOND, text="unthrottle", peer="B1")
+    )
+    assert scan([broker, faults], {"fixed": RUN})["fixed"].lag == {"B1": [1e-9, 5e-9]}

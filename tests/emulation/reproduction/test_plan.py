@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import Claim, Claims, Kind, Paper, Recipe, load_claims
-from emulation.errors import BadInputError
+from emulation.errors import BadInputError, UserError
 from emulation.plan import make_plan
-from emulation.reproduction import cells, chosen_claims, plan_experiments
+from emulation.reproduction import Experiment, cells, chosen_claims, plan_experiments
 from emulation.reproduction.plan import SCENARIOS, SEEDS
 from emulation.scenario import load
 
@@ -100,6 +100,30 @@ def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
     assert fingerprint(claim("tid-5a", "a.yaml", "overload")) != first
     (scenarios / "a.yaml").write_text(SMALL.replace("10/s", "11/s"))
     assert fingerprint(claim("tid-5a", "a.yaml")) != first
+
+
+def test_what_the_user_sets_holds_in_every_run_and_makes_another_experiment(scenarios: Path) -> None:
+    def planned(**overrides: str) -> Experiment:
+        named = {key.replace("__", "."): value for key, value in overrides.items()}
+        return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named)[0]
+
+    plain, slower, longer = planned(), planned(time_dilation="5"), planned(timeline__run="9s")
+    assert len({one.fingerprint for one in (plain, slower, longer)}) == 3
+    assert (plain.overrides, slower.overrides) == ({}, {"time_dilation": "5"})
+    assert longer.weight > plain.weight
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("seed", r"--set seed: .*`--seeds` says how many"),
+        ("vary.routing.publications", r"--set vary.routing.publications: .*claims compare variants"),
+        ("time_dilatoin", r"time_dilatoin"),
+    ],
+)
+def test_what_the_user_cannot_set(scenarios: Path, key: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, {key: "3"})
 
 
 def test_mistakes_in_recipes_are_told(scenarios: Path) -> None:

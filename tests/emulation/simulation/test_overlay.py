@@ -217,6 +217,27 @@ def test_the_queue_to_a_dead_neighbour_is_bounded_and_all_that_is_lost_is_counte
     assert sorted(map(str, lost)) == sorted(f"p{number}" for number in range(30))
 
 
+def test_a_subscription_finds_room_behind_publications_that_fill_the_queue_of_a_cut_link() -> None:
+    trial = Trial(line(delay=0.001), limits=Limits(link_queue=2))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    trial.attach("Q", "B3")
+    trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)
+    trial.overlay.cut("B1", "B2")
+    trial.overlay.settle()
+    for number in range(5):
+        trial.publish("P", f"p{number}")
+    trial.overlay.settle()
+    trial.attach("T", "B1")
+    trial.ask("T", Operation.SUBSCRIBE, "s1", DEAR)
+    assert trial.overlay.brokers["B1"].links["B2"].queue_length == 3
+    trial.overlay.restore("B1", "B2")
+    trial.overlay.settle()
+    trial.publish("Q", "q")
+    trial.overlay.settle()
+    assert sorted(trial.ids("S")) == ["p0", "p1", "q"]
+    assert "q" in trial.ids("T")
+
+
 @pytest.mark.parametrize("seconds", [0.5, 20.0])
 def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) -> None:
     trial = Trial(line(delay=0.001))
