@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
@@ -26,6 +26,7 @@ from analysis.ordering import Ordering, OrderingTally, VariantOrder
 from analysis.outages import FOREVER, excusing, stretches
 from analysis.partitions import parts_directory, publish_parts
 from analysis.phases import SECOND, run_start
+from analysis.progress import Progress, counted
 from analysis.reading import Outage, Reading, ReadTally
 from analysis.run_directory import RunDirectory, Variant
 from analysis.tables import Expectation, Notification
@@ -36,9 +37,6 @@ LARGEST_SHARE = 32 << 20
 SMALLEST_SHARE = 1 << 20
 BUCKET_BYTES = 64 << 20
 """Of logs, for each bucket of publications: what a worker holds at a time is about as large."""
-
-Progress = Callable[[str], None]
-"""Is told what is being done now, in a few words."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,14 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     shares = divide(run.log_files, share)
     tell("reading logs")
     reads = workers.run(shares, _reading(run, buckets), buckets)
-    read = _merged(_told(reads.tallies(), "reading logs", len(shares), tell), ReadTally())
+    read = _merged(reads.tallies(counted("reading logs", tell)), ReadTally())
     if not read.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
     lives = lifetimes(read.declared)
     tell(f"judging deliveries, from {read.records:,} records")
     faults = [_faults(number, one, read.outages, run.brokers) for number, one in enumerate(run.manifest.variants)]
     judged = reads.then(Judging(_histories(run, lives, read.outages), faults, buckets), buckets)
-    judging = _merged(_told(judged.tallies(), "judging deliveries", buckets, tell), JudgingTally())
+    judging = _merged(judged.tallies(counted("judging deliveries", tell)), JudgingTally())
     tell("writing notifications")
     against = tuple(
         VariantOrder(
@@ -125,8 +123,8 @@ def _order(
     names = [variant.name for variant in variants]
     with parts_directory(run.results) as parts:
         ordered = judged.then(Ordering(variants, str(parts.resolve()), buckets), buckets)
-        ordering = _merged(_told(ordered.tallies(), "writing notifications", buckets, tell), OrderingTally())
-        delays = _merged(ordered.then(measure_delays, 1).tallies(), DelayTally())
+        ordering = _merged(ordered.tallies(counted("writing notifications", tell)), OrderingTally())
+        delays = _merged(ordered.then(measure_delays, 1).tallies(counted("measuring delays", tell)), DelayTally())
         written = publish_parts(parts, Notification, run.results, names)
         publish_parts(parts, Expectation, run.results, names)
     if written != sum(counts.delivered for counts in ordering.counts.values()):
@@ -144,13 +142,6 @@ def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
     for tally in tallies:
         total.merge(tally)
     return total
-
-
-def _told(tallies: Iterator[_Tally], what: str, of: int, tell: Progress) -> Iterator[_Tally]:
-    """Says how far a stage is; buckets with nothing in them are never reached."""
-    for number, tally in enumerate(tallies, 1):
-        tell(f"{what} ({number} of {of} parts)")
-        yield tally
 
 
 def _history(

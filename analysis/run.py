@@ -10,7 +10,8 @@ from pathlib import Path
 from analysis.engines import Engine
 from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.phases import phase_table
-from analysis.pipeline import Findings, Progress, find
+from analysis.pipeline import Findings, find
+from analysis.progress import Progress
 from analysis.results import write_table
 from analysis.run_directory import RunDirectory, open_run
 from analysis.summarise import summarise

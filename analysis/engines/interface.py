@@ -39,6 +39,8 @@ class Bucket:
 
 
 Stage = Callable[[Input], Output[Tally]]
+Done = Callable[[int, int], None]
+"""Is told how many inputs of a stage are done, and of how many."""
 
 
 def perform(stage: Stage[Input, Tally], one: Input) -> Output[Tally]:
@@ -56,7 +58,7 @@ def perform(stage: Stage[Input, Tally], one: Input) -> Output[Tally]:
 class Exchange(Protocol[_Tally_co]):
     """A stage that was run, or will be when its tallies are asked for."""
 
-    def tallies(self) -> Iterator[_Tally_co]:
+    def tallies(self, done: Done) -> Iterator[_Tally_co]:
         """One for each input, in no particular order."""
 
     def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from analysis.engines.interface import Bucket, Exchange, Input, Output, Stage, Tally, Workers, perform
+from analysis.engines.interface import Bucket, Done, Exchange, Input, Output, Stage, Tally, Workers, perform
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
     from pyspark.sql import SparkSession
+
+LOOK_SECONDS = 0.5
+"""Between two looks at how far a stage is."""
 
 _Next = TypeVar("_Next")
 
@@ -74,9 +78,17 @@ class _SparkExchange(Generic[Tally]):
         self._buckets = buckets
         self._shuffled = outputs.partitionBy(buckets + 1, _as_it_is)
 
-    def tallies(self) -> Iterator[Tally]:
-        found = self._shuffled.context.runJob(self._shuffled, _values, [self._buckets])
-        return iter(found)
+    def tallies(self, done: Done) -> Iterator[Tally]:
+        context = self._shuffled.context
+        with ThreadPoolExecutor(1, thread_name_prefix="job") as pool:
+            job = pool.submit(context.runJob, self._shuffled, _values, [self._buckets])
+            try:
+                while not wait((job,), LOOK_SECONDS).done:
+                    done(*_tasks(context))
+            except BaseException:
+                context.cancelAllJobs()
+                raise
+            return iter(job.result())
 
     def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
         shared = self._shuffled.context.broadcast(stage)
@@ -90,6 +102,14 @@ class _SparkExchange(Generic[Tally]):
             deque(parts, maxlen=0)  # Spark ends a worker that has not read all it was given
 
         return _SparkExchange(self._shuffled.mapPartitionsWithIndex(work), buckets)
+
+
+def _tasks(context: SparkContext) -> tuple[int, int]:
+    """Tasks done and tasks in all, of the stage that runs now."""
+    tracker = context.statusTracker()
+    running = [info for id in tracker.getActiveStageIds() if (info := tracker.getStageInfo(id)) is not None]
+    most = max(running, key=lambda info: info.numTasks, default=None)
+    return (0, 1) if most is None else (most.numCompletedTasks, most.numTasks)
 
 
 def _delivered(output: Output[Any], buckets: int) -> Iterator[tuple[int, Any]]:

@@ -1,0 +1,34 @@
+"""What the analysis is doing, in a few words, with the time it still takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from analysis.engines.interface import Done
+
+SOON_SECONDS = 5.0
+"""Before that, nothing is said of the time left: it would be a guess."""
+
+Progress = Callable[[str], None]
+"""Is told what is being done now."""
+
+
+def counted(what: str, tell: Progress, clock: Callable[[], float] = time.monotonic) -> Done:
+    """Tells how far a stage is that begins now."""
+    begin = clock()
+
+    def done(finished: int, of: int) -> None:
+        passed = clock() - begin
+        left = (
+            f", about {_duration(passed * (of - finished) / finished)} left"
+            if passed > SOON_SECONDS and finished
+            else ""
+        )
+        tell(f"{what} ({finished} of {of} parts{left})")
+
+    return done
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
