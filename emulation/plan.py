@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -68,17 +68,21 @@ class VariantPlan:
         """Seconds from the begin of the join phase to the end of the drain phase, as the host's clock shows them."""
         return self.scenario.timeline.duration * self.scenario.time_dilation
 
-    def schedule(self) -> Schedule:
-        """What goes wrong, on which brokers and links of the overlay, and when."""
+    @property
+    def demand(self) -> Demand | None:
+        """Between which brokers publications go; None where nobody publishes, or nobody subscribes."""
         homes, speaks = self.workload.clients, drivers(self.workload)
         publishing, subscribing = (
             frozenset(homes[client] for client, node in speaks.items() if node == name)
             for name in (PUBLISHERS, SUBSCRIBERS)
         )
-        demand = Demand(publishing, subscribing) if publishing and subscribing else None
+        return Demand(publishing, subscribing) if publishing and subscribing else None
+
+    def schedule(self) -> Schedule:
+        """What goes wrong, on which brokers and links of the overlay, and when."""
         scenario, timeline = self.scenario, self.scenario.timeline
         return plan_faults(
-            scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=demand
+            scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=self.demand
         )
 
     @property
@@ -148,18 +152,24 @@ def drivers(workload: Workload) -> dict[str, str]:
     return {client: PUBLISHERS if client in publishing else SUBSCRIBERS for client in workload.clients}
 
 
-def write_driver_inputs(workload: Workload, directory: Path) -> list[DriverInput]:
+def write_driver_inputs(
+    workload: Workload, directory: Path, brokers: Container[BrokerId] | None = None, suffix: str = ""
+) -> list[DriverInput]:
     """Divides a workload among driver processes and writes each one's operations into a directory.
 
-    Operations are not held in memory.
+    `brokers` are those whose clients count: all when None; `suffix` ends the drivers' names. Operations are not held
+    in memory.
     """
     driver_of = drivers(workload)
     encoder = msgspec.json.Encoder()
-    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl") for name in (PUBLISHERS, SUBSCRIBERS)}
+    names = [f"{name}{suffix}" for name in (PUBLISHERS, SUBSCRIBERS)]
+    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl") for name in names}
     with ExitStack() as stack:
         files = {name: stack.enter_context(one.path.open("wb")) for name, one in inputs.items()}
         for operation in workload.operations():
-            one = inputs[driver_of[operation.client]]
+            if brokers is not None and operation.broker not in brokers:
+                continue
+            one = inputs[f"{driver_of[operation.client]}{suffix}"]
             files[one.name].write(encoder.encode(operation) + b"\n")
             one.count(operation)
     return [one for one in inputs.values() if one.operations]

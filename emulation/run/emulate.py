@@ -16,12 +16,13 @@ from emulation.fidelity import Measurements, judge
 from emulation.journal import Journal
 from emulation.network import NetworkError
 from emulation.place import RunPlace
-from emulation.plan import Plan
+from emulation.plan import Plan, VariantPlan
 from emulation.processes import RUN_VARIABLE
 from emulation.progress import Snapshot, display
 from emulation.registry import register, unregister
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.run.part import Part
 from emulation.run.session import HostSession, open_log
 from emulation.run.variant import VariantRun
 from emulation.runtimes import ContainerRuntime, ProcessRuntime, Runtime
@@ -31,8 +32,19 @@ _AROUND = 12.0
 """Seconds that starting and stopping a variant is expected to take."""
 
 
-def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None]) -> Outcome:
-    """Runs a plan and returns when nothing of it is left on the host but its run directory.
+PartOf = Callable[[VariantPlan, HostSession], Part]
+"""What this host has of a variant."""
+
+
+def whole(variant: VariantPlan, _session: HostSession) -> Part:
+    """All of it."""
+    return Part.whole(variant.overlay)
+
+
+def emulate(
+    plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None], *, part: PartOf = whole
+) -> Outcome:
+    """Runs a plan, or this host's `part` of it, and returns when nothing is left on the host but the run directory.
 
     `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped.
 
@@ -69,7 +81,7 @@ def emulate(plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Ca
         )
         try:
             with full_disk_in_words(place.directory):
-                measured = _run_variants(session, plan, overlays, rungs, when_over)
+                measured = _run_variants(session, plan, overlays, rungs, when_over, part=part)
         except NetworkError as error:
             log.error("network", error=str(error))
             raise HostError(str(error)) from error
@@ -89,7 +101,13 @@ def _runtime(rungs: Rungs, place: RunPlace, journal: Journal) -> Runtime:
 
 
 def _run_variants(
-    session: HostSession, plan: Plan, overlays: list[str], rungs: Rungs, when_over: Callable[[], None]
+    session: HostSession,
+    plan: Plan,
+    overlays: list[str],
+    rungs: Rungs,
+    when_over: Callable[[], None],
+    *,
+    part: PartOf,
 ) -> list[Measurements]:
     """Runs the variants one after another, until all are done or the user interrupts."""
     measured: list[Measurements] = []
@@ -98,7 +116,8 @@ def _run_variants(
         session.snapshot.begin_variant(variant.name, number + 1, time.monotonic() + sum(ahead[number:]))
         session.snapshot.dilation = variant.scenario.time_dilation
         last = number == len(plan.variants) - 1
-        run = VariantRun(session, variant, rungs.driver, when_over if last else _nothing)
+        mine = part(variant, session)
+        run = VariantRun(session, variant, rungs.driver, mine, when_over if last else _nothing)
         run.record.topology = overlays[number]
         session.manifest.variants.append(run.record)
         measured.append(run.measured)

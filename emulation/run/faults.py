@@ -15,6 +15,7 @@ from emulation.faults.host import HostActuator
 from emulation.network import EmulatedNetwork
 from emulation.plan import VariantPlan
 from emulation.run.drivers import DriverStatus
+from emulation.run.part import Part
 from emulation.run.session import HostSession
 from emulation.runtimes.interface import Launch
 
@@ -26,15 +27,16 @@ class VariantFaults:
     """See the module. A context: leaving it closes the log of faults, and heals nothing."""
 
     def __init__(
-        self, session: HostSession, plan: VariantPlan, network: EmulatedNetwork, launches: Iterable[Launch]
+        self, session: HostSession, plan: VariantPlan, part: Part, network: EmulatedNetwork, launches: Iterable[Launch]
     ) -> None:
         """`launches` are those that the brokers were started with."""
         self._session = session
         self._plan = plan
-        self._schedule = plan.schedule()
-        path = session.place.logs / f"{NODE}.jsonl"
+        self._schedule = part.own(plan.schedule())
+        node = f"{NODE}{part.suffix}"
+        path = session.place.logs / f"{node}.jsonl"
         # Without faults there is no such log.
-        self._trace = FileTrace(path, NODE, plan.name) if self._schedule else NullTrace(NODE, plan.name)
+        self._trace = FileTrace(path, node, plan.name) if self._schedule else NullTrace(node, plan.name)
         addresses = {broker.id: f"unix:{session.place.socket(broker.id)}" for broker in plan.overlay.brokers}
         actuator = HostActuator(session.runtime, network, launches, addresses)
         self._fault_run = FaultRun(self._schedule, plan.overlay, actuator, self._trace, session.clock)

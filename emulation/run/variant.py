@@ -1,4 +1,4 @@
-"""One variant of a scenario, from the start of its brokers to their end."""
+"""One variant of a scenario, or this host's part of it, from the start of its brokers to their end."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from emulation.run.drivers import Drivers
 from emulation.run.faults import VariantFaults
 from emulation.run.monitor import BrokerState, OverlayMonitor, QuietWatch
 from emulation.run.observation import LoadObserver, link_checks
+from emulation.run.part import Part
 from emulation.run.session import HostSession
 from emulation.runtimes.interface import Ending, Launch
 from emulation.variant_record import new_variant
@@ -29,8 +30,6 @@ from topology import BrokerId
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
 _SHORTEST_TICK = 0.05
-_LEAD = 0.3
-"""Seconds between telling the drivers when to begin and that moment."""
 _CONNECT_WITHIN = 30.0
 _CONNECT_WITHIN_EACH = 1.0
 """Seconds that all brokers, and each further one, get to start and to connect."""
@@ -43,11 +42,13 @@ class VariantRun:
     """One variant under way; `execute` does it all. Nothing but the sandboxes carries over to the next variant."""
 
     def __init__(
-        self, session: HostSession, plan: VariantPlan, driver: LinkDriver, when_over: Callable[[], None]
+        self, session: HostSession, plan: VariantPlan, driver: LinkDriver, part: Part, when_over: Callable[[], None]
     ) -> None:
         self._session = session
         self._plan = dilate(plan)
-        self._brokers: list[BrokerId] = [broker.id for broker in plan.overlay.brokers]
+        self._part = part
+        self._brokers: list[BrokerId] = [broker.id for broker in plan.overlay.brokers if broker.id in part.brokers]
+        self._links = [link for link in self._plan.overlay.links if part.brokers & {link.a, link.b}]
         self._driver = driver
         self._when_over = when_over
         self._watched: dict[BrokerId, ProcessIdentity] = {}
@@ -58,22 +59,25 @@ class VariantRun:
         """Runs every phase. When the user interrupts, what runs is ended in order and `Interrupted` is raised."""
         session, timeline = self._session, self._plan.scenario.timeline
         snapshot = session.snapshot
-        snapshot.brokers, snapshot.links = len(self._brokers), len(self._plan.overlay.links)
+        snapshot.brokers, snapshot.links = len(self._brokers), len(self._links)
         with ExitStack() as stack:
             with session.phase(self.record, "start", activity="building the network, starting brokers"):
                 network = self._network(stack)
                 monitor = self._start_brokers(stack, network)
                 drivers = self._start_drivers(stack)
-                faults = stack.enter_context(VariantFaults(session, self._plan, network, self._launches()))
-            begin = time.monotonic() + _LEAD
+                faults = stack.enter_context(VariantFaults(session, self._plan, self._part, network, self._launches()))
+                begin = self._part.rendezvous.begin()
             drivers.begin(int(begin * 1e9))
             faults.begin(int(begin * 1e9))
-            with session.phase(self.record, "join", timeline.join + _LEAD, "clients advertise and subscribe"):
+            with session.phase(
+                self.record, "join", begin + timeline.join - time.monotonic(), "clients advertise and subscribe"
+            ):
                 self._join(network, monitor, drivers, faults, begin + timeline.join)
             with session.phase(self.record, "run", timeline.run, "publishers publish"):
                 self._run(network, drivers, faults, begin + timeline.join + timeline.run)
             with session.phase(self.record, "drain", timeline.drain, "what is under way arrives"):
                 self._drain(network, monitor, drivers, faults, timeline.drain)
+                self._part.rendezvous.meet("drained")
             self._when_over()
 
     def _network(self, stack: ExitStack) -> EmulatedNetwork:
@@ -91,11 +95,14 @@ class VariantRun:
             sandboxes,
             session.journal,
             seed=self._plan.scenario.seed,
+            underlay=self._part.underlay,
         )
         stack.enter_context(network)
+        self._part.rendezvous.meet("wired")
         session.interrupt.check()
-        session.doing(f"probing {len(overlay.links)} links in both directions")
+        session.doing(f"probing {len(self._links)} links")
         self.measured.links += link_checks(network.probe(), "before", self.measured.time_dilation)
+        self._part.rendezvous.meet("probed")
         session.interrupt.check()
         return network
 
@@ -128,6 +135,7 @@ class VariantRun:
         return [
             Launch(config=config, config_directory=directory / config.id, resources=self._plan.resources)
             for config in broker_configs(self._plan, session.place.run_id, session.runtime.paths)
+            if config.id in self._part.brokers
         ]
 
     @property
@@ -158,7 +166,8 @@ class VariantRun:
         """Starts the clients and waits until they are connected to their brokers."""
         session = self._session
         session.doing("connecting clients")
-        inputs = write_driver_inputs(self._plan.workload, session.place.variant(self._plan.name))
+        directory = session.place.variant(self._plan.name)
+        inputs = write_driver_inputs(self._plan.workload, directory, self._part.brokers, self._part.suffix)
         session.snapshot.publications = sum(one.publications for one in inputs)
         configs = [(one.name, self._write_driver(one)) for one in inputs]
         drivers = stack.enter_context(Drivers(configs, session.place.run_id, session.journal))
@@ -217,7 +226,7 @@ class VariantRun:
         quota = self._plan.resources.cpu
         pids = [process.pid for broker, process in self._watched.items() if broker not in faults.hit]
         observer = LoadObserver(
-            network, self._plan.overlay.links, self._session.place.run_id,
+            network, self._links, self._session.place.run_id,
             seconds=end - time.monotonic(), dilation=self.measured.time_dilation,
         )  # fmt: skip
         periods = count_periods(pids)
