@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from emulation.manifest import replace
 from emulation.plan import Plan, make_plan
 from emulation.run.directory import Outcome
 from emulation.runtimes.ladder import SIMULATED
-from emulation.scenario import load
+from emulation.scenario import load_text
 from emulation.simulation.run import simulate
 
 
@@ -44,9 +43,9 @@ class Cell:
         """The factors' values by dotted path."""
         return {path: json.loads(value) for path, value in self.factors}
 
-    def plan(self, directory: Path) -> Plan:
-        """Writes the scenario to `directory/scenario.yaml` and plans its run. Raises `UserError`s."""
-        return make_plan(load(self.write_scenario(directory)))
+    def plan(self) -> Plan:
+        """Plans a run of it. Raises `UserError`s."""
+        return make_plan(load_text(self.scenario, self.key))
 
     def write_scenario(self, directory: Path) -> Path:
         """Makes `directory/scenario.yaml`, which `brokerlab emulate` runs too."""
@@ -65,15 +64,11 @@ def run_simulated(cell: Cell, directory: Path) -> CellResult:
 
     The same cell has the same result, wherever it runs. Raises `UserError`s and `AnalysisError`s.
     """
-    return run_cell(cell, directory, simulate, SIMULATED)
+    return judge_cell(cell, simulate(cell.plan(), directory), SIMULATED)
 
 
-def run_cell(cell: Cell, directory: Path, run: Callable[[Plan, Path], Outcome], runtime: str) -> CellResult:
-    """Runs a cell with `run`, which is given a plan and where to make the run directory, and judges what came of it.
-
-    Raises `UserError`s, `AnalysisError`s, and `CellInterruptedError` where the run was.
-    """
-    outcome = run(cell.plan(directory), directory)
+def judge_cell(cell: Cell, outcome: Outcome, runtime: str) -> CellResult:
+    """Analyses a run of the cell. Raises `AnalysisError`s, and `CellInterruptedError` where the run was interrupted."""
     if outcome.interrupted:
         raise CellInterruptedError(cell.key)
     summary = analyze(outcome.directory, PlainEngine())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from emulation.campaign.cell import Cell
 from emulation.campaign.model import AS_WRITTEN, Campaign
 from emulation.errors import BadInputError
 from emulation.scenario import ScenarioError, load
+from emulation.scenario.faults import FaultItem
 from emulation.scenario.model import value_name
 
 MOST_CELLS = 100_000
@@ -25,9 +26,8 @@ def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
 
     Raises `BadInputError` for values that the scenario does not take, and for more cells than anybody can mean.
     """
-    schedules = campaign.faults or {AS_WRITTEN: None}
     combinations = list(product(*campaign.factors.values()))
-    count = len(combinations) * len(schedules) * len(campaign.seeds)
+    count = len(combinations) * len(_schedules(campaign)) * len(campaign.seeds)
     if count > MOST_CELLS:
         raise BadInputError(f"{file}: {count:,} cells; a campaign has at most {MOST_CELLS:,}")
     made: dict[str, Cell] = {}
@@ -48,9 +48,8 @@ def fingerprint(campaign: Campaign, planned: tuple[Cell, ...]) -> str:
 
 def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) -> Iterator[Cell]:
     """The cells with the same factors."""
-    schedules = campaign.faults or {AS_WRITTEN: None}
     prefix = _prefix(settings)
-    for schedule, faults in schedules.items():
+    for schedule, faults in _schedules(campaign).items():
         overrides = {path: json.dumps(value) for path, value in (campaign.set | dict(settings)).items()}
         if faults is not None:
             overrides["faults"] = json.dumps([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
@@ -63,6 +62,11 @@ def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) 
                 seed=seed,
                 scenario=_scenario(campaign, overrides | {"seed": str(seed)}, file, key),
             )
+
+
+def _schedules(campaign: Campaign) -> Mapping[str, Sequence[FaultItem] | None]:
+    """By name; None is what the scenario itself says."""
+    return campaign.faults or {AS_WRITTEN: None}
 
 
 def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key: str) -> str:

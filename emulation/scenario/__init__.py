@@ -1,7 +1,7 @@
 """Scenarios: one YAML file an experiment."""
 
 from emulation.scenario.errors import ScenarioError
-from emulation.scenario.loading import load
+from emulation.scenario.loading import load, load_text
 from emulation.scenario.model import Brokers, Routing, Scenario, Timeline, Variant
 from emulation.scenario.workload import (
     IndividualPublisher,
@@ -26,4 +26,5 @@ __all__ = [
     "Variant",
     "WorkloadSection",
     "load",
+    "load_text",
 ]

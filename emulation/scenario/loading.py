@@ -26,14 +26,21 @@ def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
     `overrides` are the command line's `--set path=value`: they replace what the file says, also where the file varies
     that field. Raises `ScenarioError`, which names the file, the line and the field of each mistake.
     """
-    source = read(path)
+    return _checked(read(path), path.parent.absolute(), overrides or {})
+
+
+def load_text(text: str, name: str) -> Scenario:
+    """As `load`, of a scenario that is in no file; `name` is what errors call it. Paths in it count from here."""
+    return _checked(parse(text, name), Path.cwd(), {})
+
+
+def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) -> Scenario:
     if not isinstance(source.data, dict):
-        raise ScenarioError(f"{path}:1: a scenario is a mapping of fields such as name, topology and workload")
-    overrides = overrides or {}
+        raise ScenarioError(f"{source.file}:1: a scenario is a mapping of fields such as name, topology and workload")
     for key, text in overrides.items():
         _override(source.data, key, text)
     try:
-        scenario = Scenario.model_validate(source.data, context={"directory": path.parent.absolute()})
+        scenario = Scenario.model_validate(source.data, context={"directory": directory})
     except ValidationError as error:
         raise _error(describe(error, source.data), source, overrides) from error
     try:
