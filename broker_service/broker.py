@@ -15,7 +15,7 @@ from functools import partial
 from typing import Generic
 
 from broker_service.config import BrokerConfig
-from broker_service.language import Advertisement, Predicate, Subscription
+from broker_service.language import Advertisement, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.links import OverlayLink
@@ -29,7 +29,7 @@ from broker_service.messages import (
     Operation,
     Outcome,
 )
-from broker_service.routing import make_router
+from broker_service.routing import make_router, status_interval
 from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer
 from broker_service.sessions import Client, Content, Declared, Session
 from broker_service.trace import Event, Recorder, Trace
@@ -70,10 +70,18 @@ class Broker:
     """One broker of the overlay.
 
     `schedule(name, seconds)` asks the shell to call `timer(name)` then, instead of any earlier request of that name.
+    `stopwatch` tells how long the router works, in nanoseconds: the clock, unless that is virtual and the router's work
+    on this host is to be known.
     """
 
     def __init__(
-        self, config: BrokerConfig, clock: Callable[[], int], trace: Trace, schedule: Callable[[str, float], None]
+        self,
+        config: BrokerConfig,
+        clock: Callable[[], int],
+        trace: Trace,
+        schedule: Callable[[str, float], None],
+        *,
+        stopwatch: Callable[[], int] | None = None,
     ) -> None:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
@@ -82,9 +90,13 @@ class Broker:
         self.rejected = 0
         self.dropped = 0
         """Messages that ended here, in links and sessions not counted."""
+        self._clock = clock
+        self._stopwatch = stopwatch = stopwatch or clock
         self._recorder = Recorder(trace, clock)
+        interval = status_interval(config.protocol, config.options)
         self.links: dict[BrokerId, OverlayLink] = {
-            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder) for link in config.links
+            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder, interval)
+            for link in config.links
         }
         self._clients: dict[ClientId, Client] = {}
         self._session_limit = config.limits.session_queue
@@ -97,7 +109,7 @@ class Broker:
                 incarnation=config.incarnation,
                 neighbours={link.neighbour: link.attributes for link in config.links},
                 attributes=config.attributes,
-                clock=clock,
+                clock=stopwatch,
                 random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
                 link_status=self.links,
                 trace=self,
@@ -126,16 +138,24 @@ class Broker:
     # Neighbours
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
-        """Handles what came over a link, in order. A message the router cannot read is dropped and counted."""
+        """Handles what came over a link, in order. A message the router cannot read is dropped and counted.
+
+        Each is recorded as of when its turn came, with the time that the router took.
+        """
         link = self.links[neighbour]
         record, route, perform = self._recorder.message, self._router.receive, self._perform
+        clock, stopwatch = self._clock, self._stopwatch
         for message in messages:
             link.received += 1
-            record(_RECEIVED, message, peer=neighbour)
+            came, began = clock(), stopwatch()
             try:
-                perform(route(neighbour, message))
+                actions = route(neighbour, message)
             except ValueError as error:
+                record(_RECEIVED, message, peer=neighbour, time=came)
                 self.dropped_message(message, f"malformed: {error}")
+                continue
+            record(_RECEIVED, message, peer=neighbour, time=came, duration=stopwatch() - began)
+            perform(actions)
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
         """The stream to a neighbour is open; it has handled that many messages of this incarnation of ours before."""
@@ -179,7 +199,7 @@ class Broker:
             raise RejectedError(f"client {request.client!r} is not attached to this session")
         operation = request.operation
         kind = OPERATION_KINDS.get(operation)
-        if kind is not None:
+        if kind is not None and operation is not _PUBLISH:
             self._recorder.message(_RECEIVED, Message(kind, request.id, request.body), client=client.id)
         self._operations[operation](client, request)
         if operation is not _PUBLISH:
@@ -227,15 +247,21 @@ class Broker:
         self._perform(declaring.withdraw(client.id, made.id))
 
     def _publish(self, client: Client, request: ClientRequest) -> None:
+        """Recorded as of when its turn came, with the time that the router took; a refused one does not get there."""
         message = Message(Kind.PUBLISH, request.id, request.body)
-        publication = decode_publication(request.body)
-        for advertised in client.advertisements.values():
-            if conforms(publication, advertised.content):
-                break
-        else:
-            raise RejectedError(f"publication {request.id!r} conforms to no advertisement of client {client.id!r}")
+        came = self._clock()
+        try:
+            publication = decode_publication(request.body)
+            advertisement = _conforming(client, request.id, publication)
+        except ValueError:
+            self._recorder.message(_RECEIVED, message, client=client.id, time=came)
+            raise
         self.published += 1
-        self._perform(self._router.publish(client.id, message, publication, advertised.id))
+        began = self._stopwatch()
+        actions = self._router.publish(client.id, message, publication, advertisement)
+        took = self._stopwatch() - began
+        self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
+        self._perform(actions)
 
     def _new_id(self) -> str:
         """Unique in the overlay: no other broker and no other incarnation of this one makes it."""
@@ -299,6 +325,14 @@ class Broker:
 
     def _record_link(self, event: Event, neighbour: BrokerId) -> None:
         self._recorder.note(event, peer=neighbour, count=self.links[neighbour].neighbour_incarnation)
+
+
+def _conforming(client: Client, id: str, publication: Publication) -> str:
+    """The id of the client's oldest advertisement that a publication conforms to. Raises `RejectedError`."""
+    for advertised in client.advertisements.values():
+        if conforms(publication, advertised.content):
+            return advertised.id
+    raise RejectedError(f"publication {id!r} conforms to no advertisement of client {client.id!r}")
 
 
 def _advertisements(client: Client) -> dict[str, Declared[Advertisement]]:

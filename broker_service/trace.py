@@ -19,7 +19,11 @@ class Event(enum.StrEnum):
     """What happened. Broker events first, then those of clients (written by the driver processes), then gauges."""
 
     RECEIVED = "received"
-    """A message came in. peer: the neighbour or client; bytes: body and header."""
+    """A message came in. peer: the neighbour or client; bytes: body and header.
+
+    duration: the router's work on it, the comparison that `matched` tells of included (of what clients say, only of
+    publications).
+    """
     MATCHED = "matched"
     """Publication content was compared with subscriptions. count: matches; duration: the comparison."""
     SENT = "sent"
@@ -154,11 +158,12 @@ class Recorder:
         duration: int | None = None,
         count: int | None = None,
         text: str | None = None,
+        time: int | None = None,
     ) -> None:
-        """Something happened to a message."""
+        """Something happened to a message: now, or at `time`."""
         self._write(
             TraceRecord(
-                time=self._clock(),
+                time=self._clock() if time is None else time,
                 node=self._node,
                 variant=self._variant,
                 event=event,

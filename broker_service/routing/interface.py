@@ -21,6 +21,7 @@ from typing import Protocol
 import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.link_flow import Flow
 from broker_service.messages import BrokerId, ClientId, Message
 
 
@@ -60,6 +61,10 @@ class LinkStatus(Protocol):
         """Messages waiting in the output queue."""
 
     @property
+    def flow(self) -> Flow:
+        """What entered and left the output queue in the last complete interval (`Protocol.status_interval`)."""
+
+    @property
     def utilisation(self) -> float:
         """U = rate into the output queue / rate sent, over the window; 1.0 when nothing moved, infinite when down."""
 
@@ -86,7 +91,8 @@ class RouterContext:
     attributes: Mapping[str, object]
     """This broker's own overlay attributes."""
     clock: Callable[[], int]
-    """Nanoseconds, monotonic; virtual when simulated."""
+    """Nanoseconds, monotonic, for the durations it reports and nothing else; virtual when simulated, unless asked to be
+    the host's."""
     random: random.Random
     link_status: Mapping[BrokerId, LinkStatus]
     trace: RouterTrace

@@ -37,7 +37,14 @@ class SimulatedBroker:
     """One incarnation of a broker."""
 
     def __init__(
-        self, config: BrokerConfig, agenda: Agenda, trace: Trace, calibration: Calibration, clock: Callable[[], int]
+        self,
+        config: BrokerConfig,
+        agenda: Agenda,
+        trace: Trace,
+        calibration: Calibration,
+        clock: Callable[[], int],
+        *,
+        stopwatch: Callable[[], int] | None = None,
     ) -> None:
         self.config = config
         self.alive = True
@@ -56,7 +63,7 @@ class SimulatedBroker:
         self._due: dict[str, int] = {}
         """When each timer that has not fired yet is to fire."""
         self._recorder = Recorder(trace, clock)
-        self.core = Broker(config, clock, trace, self._schedule)
+        self.core = Broker(config, clock, trace, self._schedule, stopwatch=stopwatch)
         self.server = make_server(agenda, config, calibration)
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: LinkEnd(self, link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)

@@ -44,6 +44,8 @@ class Settings:
     """Work added to each message, as `BrokerConfig.service_time`."""
     calibration: Calibration = field(default_factory=Calibration.free)
     """What a broker's own work takes besides."""
+    stopwatch: Callable[[], int] | None = None
+    """Tells how long brokers' routers work, in nanoseconds; by default the virtual clock, so no time at all."""
     variant: str = "base"
     leaping: frozenset[BrokerId] = frozenset()
     """Brokers whose clocks may leap; see `jump_clock`."""
@@ -260,7 +262,8 @@ class SimulatedOverlay:
             limits=settings.limits,
         )
         clock = self._clocks.get(broker, self.agenda.clock)
-        started = SimulatedBroker(config, self.agenda, self._traces[broker], settings.calibration, clock)
+        trace, stopwatch = self._traces[broker], settings.stopwatch
+        started = SimulatedBroker(config, self.agenda, trace, settings.calibration, clock, stopwatch=stopwatch)
         self._living[broker] = started
         for link in self._links_of[broker]:
             link.attach(broker, started.ends[link.other(broker)])

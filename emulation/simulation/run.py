@@ -32,11 +32,14 @@ def simulate(
     runtime: Choice = ASKED_FOR,
     show: Callable[[Snapshot], Display] = lambda _: NoDisplay(),
     interrupt: Interrupt | None = None,
+    stopwatch: Callable[[], int] | None = None,
 ) -> Outcome:
     """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
 
     The same plan writes the same logs, byte for byte. `calibration` says what brokers' own work costs, by default what
     was measured on the machine that the shipped file names; `runtime` is what the manifest says of why it is simulated.
+    With a `stopwatch` (nanoseconds) the logs tell how long matching and routing took here, so those numbers differ each
+    time; without one they took no virtual time.
     Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
     worker processes may call it.
     """
@@ -61,7 +64,7 @@ def simulate(
         )
         try:
             with full_disk_in_words(place.directory), rare_collections():
-                measured = _simulate_variants(session, plan, costs, overlays)
+                measured = _simulate_variants(session, plan, costs, overlays, stopwatch)
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise
@@ -69,14 +72,18 @@ def simulate(
 
 
 def _simulate_variants(
-    session: Session, plan: Plan, calibration: Calibration, overlays: list[str]
+    session: Session,
+    plan: Plan,
+    calibration: Calibration,
+    overlays: list[str],
+    stopwatch: Callable[[], int] | None,
 ) -> list[Measurements]:
     """Runs the variants one after another, each in a time of its own, until all are done or the user interrupts."""
     measured: list[Measurements] = []
     for number, variant in enumerate(plan.variants):
         ahead = sum(each.lasts for each in plan.variants[number:])
         agenda = Agenda()
-        run = SimulatedVariant(session.at(agenda.clock), variant, calibration, agenda)
+        run = SimulatedVariant(session.at(agenda.clock), variant, calibration, agenda, stopwatch=stopwatch)
         session.snapshot.clock = agenda.seconds
         session.snapshot.begin_variant(variant.name, number + 1, ahead)
         session.snapshot.dilation = variant.scenario.time_dilation

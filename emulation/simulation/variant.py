@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from emulation.dilation import dilate
@@ -34,7 +35,15 @@ _STOP_WITHIN = 2.0
 class SimulatedVariant:
     """One variant under way; `execute` does it all."""
 
-    def __init__(self, session: Session, plan: VariantPlan, calibration: Calibration, agenda: Agenda) -> None:
+    def __init__(
+        self,
+        session: Session,
+        plan: VariantPlan,
+        calibration: Calibration,
+        agenda: Agenda,
+        *,
+        stopwatch: Callable[[], int] | None = None,
+    ) -> None:
         self.record = new_variant(plan.name, plan.settings, plan.scenario)
         self.measured = Measurements(variant=plan.name, time_dilation=plan.scenario.time_dilation)
         plan = dilate(plan)
@@ -43,7 +52,7 @@ class SimulatedVariant:
         self._agenda = agenda
         self._logs = LogDirectory(session.place.logs, plan.name)
         schedule = plan.schedule()
-        settings = replace(_settings(plan, calibration), leaping=schedule.leaping)
+        settings = replace(_settings(plan, calibration), leaping=schedule.leaping, stopwatch=stopwatch)
         self._overlay = SimulatedOverlay(plan.overlay, settings, self._logs.of, agenda)
         self._clients = ClientNodes(plan.workload, self._overlay, self._logs.of)
         log, counts = self._logs.of(FAULT_NODE), self._clients.counts

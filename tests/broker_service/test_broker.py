@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from broker_service.broker import Broker
@@ -150,3 +152,26 @@ def test_a_session_that_does_not_read_loses_events_and_they_are_counted() -> Non
     one.broker.handle(one.session, requests)
     assert (one.session.waiting, one.session.dropped) == (3, 7)
     assert len(one.trace.of(Event.DROPPED)) == 7
+
+
+def test_how_long_the_router_works_is_recorded_apart_from_when() -> None:
+    """The stopwatch is read before and after routing, and twice by the router around its match: 1 of those 3 steps."""
+    trace, ticks, now = ListTrace("B1"), count(), [500]
+    config = BrokerConfig(id="B1", incarnation=1, protocol="tid")
+    broker = Broker(config, lambda: now[0], trace, lambda name, after: None, stopwatch=lambda: 1000 * next(ticks))
+    session = broker.open_session()
+
+    def do(operation: Operation, id: str = "", body: bytes = b"") -> None:
+        now[0] += 100
+        broker.handle(session, [ClientRequest("P", 7, operation, id, body)])
+
+    do(Operation.ATTACH)
+    do(Operation.ADVERTISE, "a1", ADVERTISED)
+    do(Operation.PUBLISH, "P:1", quote(20))
+    do(Operation.PUBLISH, "P:2", quote(5))
+    received = {record.id: record for record in trace.records if record.event is Event.RECEIVED}
+    assert (received["P:1"].time, received["P:1"].duration) == (800, 3000)
+    assert (received["a1"].time, received["a1"].duration) == (700, None)
+    assert (received["P:2"].time, received["P:2"].duration) == (900, None), "it was refused, not routed"
+    (matched,) = (record for record in trace.records if record.event is Event.MATCHED)
+    assert (matched.time, matched.duration) == (800, 1000)

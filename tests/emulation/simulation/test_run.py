@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
@@ -224,3 +225,27 @@ class TestLogs:
         logs.flush()
         assert logs.failure is not None
         assert logs.failure.errno == errno.ENOSPC
+
+
+def test_a_stopwatch_tells_of_the_routers_work_and_changes_nothing_else(scenario: Path, tmp_path: Path) -> None:
+    """Each broker's routing of each publication took two steps of the stopwatch or, with a match, four."""
+    steps = itertools.count()
+    timed = simulate(make_plan(load(scenario)), tmp_path / "timed", stopwatch=lambda: next(steps)).directory
+    plain = simulate(make_plan(load(scenario)), tmp_path / "plain").directory
+    routed = []
+    for name in (f"B{number}" for number in range(1, 7)):
+        took, free = (_records(run / "logs" / f"{name}.jsonl") for run in (timed, plain))
+        matched = {(record.variant, record.id) for record in took if record.event is Event.MATCHED}
+        mine = [record for record in took if record.event is Event.RECEIVED and record.kind == "publish"]
+        assert all(record.duration == (3 if (record.variant, record.id) in matched else 1) for record in mine)
+        routed += mine
+        for record in (*took, *free):
+            if record.event in {Event.MATCHED, Event.RECEIVED}:
+                record.duration = None
+        assert took == free
+    assert routed
+
+
+def _records(log: Path) -> list[TraceRecord]:
+    decoder = msgspec.json.Decoder(TraceRecord)
+    return [decoder.decode(line) for line in log.read_bytes().splitlines()]
