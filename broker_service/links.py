@@ -17,12 +17,15 @@ from collections import deque
 from collections.abc import Callable
 
 from broker_service.config import Limits
+from broker_service.link_flow import Flow, LinkFlow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.trace import Event, Recorder
 
 NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
 """The utilisation window slides in steps of one sixteenth."""
+STATUS_INTERVAL = 0.05
+"""Seconds: t_w, where the routing protocol names none (OctopiA, section 10)."""
 
 _SENT, _PUBLISH = Event.SENT, Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
@@ -33,7 +36,15 @@ class OverlayLink:
     `on_waiting` is called whenever something was put into the queue; `take` then returns what may travel now.
     """
 
-    def __init__(self, neighbour: BrokerId, limits: Limits, clock: Callable[[], int], recorder: Recorder) -> None:
+    def __init__(
+        self,
+        neighbour: BrokerId,
+        limits: Limits,
+        clock: Callable[[], int],
+        recorder: Recorder,
+        status_interval: float = STATUS_INTERVAL,
+    ) -> None:
+        """`status_interval` is t_w of the link status table, in seconds."""
         self.neighbour = neighbour
         self.on_waiting: Callable[[], None] = _nothing
         self.up = False
@@ -58,6 +69,7 @@ class OverlayLink:
         self._samples: deque[tuple[int, int]] = deque()
         """(time, messages sent by then), oldest first; they span the utilisation window."""
         self._sample_interval = int(limits.utilisation_window * NANOSECONDS / STATUS_SAMPLES)
+        self._flow = LinkFlow(round(status_interval * NANOSECONDS), clock())
 
     @property
     def queue_length(self) -> int:
@@ -74,6 +86,11 @@ class OverlayLink:
         if not (self._waiting or self._repeat) or not self.up:
             return 0
         return max(0, min(self.queue_length, self._window - len(self._in_flight)))
+
+    @property
+    def flow(self) -> Flow:
+        """What entered the queue and left it in the last complete interval; repeats do neither."""
+        return self._flow.last(self._clock())
 
     @property
     def utilisation(self) -> float:
@@ -100,7 +117,9 @@ class OverlayLink:
             return
         else:
             self._others_waiting += 1
-        self._waiting.append((self._clock(), message))
+        now = self._clock()
+        self._waiting.append((now, message))
+        self._flow.enter(now)
         self.on_waiting()
 
     def take(self) -> list[Message]:
@@ -147,6 +166,7 @@ class OverlayLink:
         record = self._recorder.message
         taken = min(count, len(waiting))
         self.sent += taken
+        self._flow.leave(now, taken)
         for _ in range(taken):
             entered, message = waiting.popleft()
             messages.append(message)

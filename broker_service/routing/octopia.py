@@ -41,7 +41,7 @@ from broker_service.language.relations import intersects
 from broker_service.language.wire import decode_predicates, encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer
-from broker_service.routing.octopia_forwarding import StaticRouting
+from broker_service.routing.octopia_dynamic import make_forwarding
 from broker_service.routing.octopia_messages import (
     CivSetForAdvertisement,
     CivSetForSubscription,
@@ -82,7 +82,7 @@ class OctopiaRouter:
         self._publications = Publications(
             context,
             self._neighbourhood,
-            StaticRouting(self._neighbourhood.secondary),
+            make_forwarding(self._options, self._neighbourhood, context.link_status),
             self._advertisements,
             self._subscriptions,
         )

@@ -11,7 +11,8 @@ import msgspec
 from broker_service.routing.interface import Router, RouterContext
 from broker_service.routing.octopia import OctopiaRouter
 from broker_service.routing.octopia_options import OctopiaOptions
-from broker_service.routing.tid import TidOptions, TidRouter
+from broker_service.routing.tid import TidRouter
+from broker_service.routing.tid_options import TidOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Protocol:
     """Of its options: whether publications of one publisher, on one advertisement, come in order to each subscriber."""
     reconciles_within: Callable[[Any], float]
     """Of its options: seconds from the return of a link or a neighbour until all tables are right again."""
+    status_interval: Callable[[Any], float]
+    """Of its options: t_w, the seconds for which the link status table counts what enters and leaves a queue."""
     times: tuple[str, ...] = ()
     """The options that are times, in seconds."""
     attributes: tuple[str, ...] = ()
@@ -37,7 +40,8 @@ PROTOCOLS: Mapping[str, Protocol] = {
         # One tree is one path to each subscriber, and links keep order; dynamic routing changes paths at any time.
         keeps_order=lambda options: options.publications == "fixed",
         reconciles_within=lambda options: options.reconcile_after,
-        times=("reconcile_after",),
+        status_interval=lambda options: options.status_interval,
+        times=("reconcile_after", "status_interval"),
     ),
     "octopia": Protocol(
         OctopiaRouter,
@@ -45,7 +49,8 @@ PROTOCOLS: Mapping[str, Protocol] = {
         # One way into each cluster and one tree within it; dynamic routing changes the ways in at any time.
         keeps_order=lambda options: options.publications == "static",
         reconciles_within=lambda options: options.reconcile_after,
-        times=("reconcile_after",),
+        status_interval=lambda options: options.status_interval,
+        times=("reconcile_after", "status_interval"),
         attributes=("region", "cluster"),
     ),
 }
@@ -71,6 +76,11 @@ def reconciles_within(protocol: str, options: Mapping[str, Any]) -> float:
     """Seconds from the return of a link or a neighbour until the protocol's tables are right again. Raises
     `ValueError` as `check_options` does."""
     return _find(protocol).reconciles_within(_options(protocol, options))
+
+
+def status_interval(protocol: str, options: Mapping[str, Any]) -> float:
+    """t_w of the link status table, in seconds. Raises `ValueError` as `check_options` does."""
+    return _find(protocol).status_interval(_options(protocol, options))
 
 
 def attributes_needed(protocol: str) -> tuple[str, ...]:

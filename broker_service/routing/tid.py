@@ -29,7 +29,6 @@ What is not said again after a restart is given up as `tid_reconciliation` tells
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
 
 import msgspec
 
@@ -49,7 +48,7 @@ from broker_service.routing.routing_tables import (
     TreeId,
     split_id,
 )
-from broker_service.routing.tid_forwarding import DynamicForwarding, FixedForwarding, Forwarding
+from broker_service.routing.tid_forwarding import make_forwarding
 from broker_service.routing.tid_messages import (
     AdvertiseHeader,
     Lost,
@@ -62,19 +61,9 @@ from broker_service.routing.tid_messages import (
     decode_unsubscribe,
     encode,
 )
+from broker_service.routing.tid_options import TidOptions
 from broker_service.routing.tid_publications import Publications
 from broker_service.routing.tid_reconciliation import Reconciliation
-
-
-class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The scenario's `routing` section for this protocol."""
-
-    publications: Literal["fixed", "dynamic"] = "fixed"
-    utilisation_margin: float = 0.1
-    """Links whose utilisation differs by less count as equally loaded."""
-    reconcile_after: float = 5.0
-    """Seconds a restarted neighbour has to say again what came through it."""
-
 
 RECONCILE = "reconcile:"
 
@@ -93,11 +82,7 @@ class TidRouter:
         self._matching: MatchIndex[SubscriptionEntry] = MatchIndex()
         """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
         self._reconciliation = Reconciliation(self._home)
-        forwarding: Forwarding = (
-            FixedForwarding()
-            if options.publications == "fixed"
-            else DynamicForwarding(context.link_status, options.utilisation_margin)
-        )
+        forwarding = make_forwarding(options, context.link_status)
         self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
         self._receivers: Mapping[Kind, Callable[[BrokerId, Message], Actions]] = {
             Kind.PUBLISH: self._publications.receive,

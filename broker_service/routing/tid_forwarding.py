@@ -8,9 +8,11 @@ from typing import Protocol
 import msgspec
 
 from broker_service.messages import BrokerId, Message
+from broker_service.routing.congestion import Congestion
 from broker_service.routing.interface import LinkStatus, Send
 from broker_service.routing.routing_tables import Group, Route, Routes, TreeId
 from broker_service.routing.tid_messages import PublishHeader, encode
+from broker_service.routing.tid_options import TidOptions
 
 BUSIEST = 1 << 30
 """The level of a link that is down."""
@@ -55,12 +57,46 @@ class FixedForwarding:
         return NextHop(route.last_hop, arrival.tid)
 
 
-class DynamicForwarding:
-    """Algorithm 1: the route whose first link is least utilised, among those within the hop budget."""
+class LoadLevels(Protocol):
+    """How loaded the link to a neighbour is, in steps: links of one level count as equally loaded, 0 as not at all."""
+
+    def __call__(self, neighbour: BrokerId) -> int: ...
+
+
+class UtilisationLevels:
+    """The paper's measure, section 3.3, in steps of `margin`."""
 
     def __init__(self, link_status: Mapping[BrokerId, LinkStatus], margin: float) -> None:
         self._link_status = link_status
         self._margin = margin
+
+    def __call__(self, neighbour: BrokerId) -> int:
+        status = self._link_status[neighbour]
+        return int((status.utilisation - 1.0) / self._margin) if status.up else BUSIEST
+
+
+class CongestionLevels:
+    """Eq. 3 of OctopiA, by which that paper switches TID routing to dynamic: a publication stays on its tree until the
+    link there is congested. Congested links differ by powers of two, so that of two that are about as bad the choice is
+    not made by a message or two."""
+
+    def __init__(self, link_status: Mapping[BrokerId, LinkStatus], congestion: Congestion) -> None:
+        self._link_status = link_status
+        self._congestion = congestion
+
+    def __call__(self, neighbour: BrokerId) -> int:
+        if not self._link_status[neighbour].up:
+            return BUSIEST
+        if not self._congestion.is_overloaded(neighbour):
+            return 0
+        return max(1, int(self._congestion.level(neighbour)).bit_length())
+
+
+class DynamicForwarding:
+    """Algorithm 1: the route whose first link is least loaded, among those within the hop budget."""
+
+    def __init__(self, level: LoadLevels) -> None:
+        self._level = level
 
     def longest(self, routes: Routes, tid: TreeId) -> int:
         return routes.longest
@@ -96,9 +132,14 @@ class DynamicForwarding:
         tid, route = min(routes.by_tid.items(), key=lambda item: (item[1].distance, item[0]))
         return NextHop(route.last_hop, tid)
 
-    def _level(self, neighbour: BrokerId) -> int:
-        status = self._link_status[neighbour]
-        return int((status.utilisation - 1.0) / self._margin) if status.up else BUSIEST
+
+def make_forwarding(options: TidOptions, link_status: Mapping[BrokerId, LinkStatus]) -> Forwarding:
+    """The forwarding that the options ask for."""
+    if options.publications == "fixed":
+        return FixedForwarding()
+    if options.load == "utilisation":
+        return DynamicForwarding(UtilisationLevels(link_status, options.utilisation_margin))
+    return DynamicForwarding(CongestionLevels(link_status, Congestion(link_status, options.congestion_threshold)))
 
 
 class Copies:

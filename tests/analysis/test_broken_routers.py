@@ -6,6 +6,7 @@ Real broker cores, run by the simulator, whose router is wrapped in one that spo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,7 @@ def judged(
     def router(context: RouterContext) -> Router:
         return spoiled(good.router(context), deeds)
 
-    broken = registry.Protocol(router, good.options, good.keeps_order, good.reconciles_within)
+    broken = replace(good, router=router)
     patch.setitem(registry.PROTOCOLS, "broken", broken)  # type: ignore[arg-type]
     (directory / "broken.yaml").write_text(scenario("broken", publications))
     run = simulate(make_plan(load(directory / "broken.yaml")), directory).directory

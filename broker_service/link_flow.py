@@ -1,0 +1,61 @@
+"""How much moves through an output queue: a row of the link status table, counted interval by interval.
+
+Intervals of length t_w follow one another without gaps, and a row always tells of the last one that is over, so that
+its two counts belong together (OctopiA, section 9.2: "updated after each t_w interval"). It is brought up to date when
+it is touched or read; no timer runs for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Flow(NamedTuple):
+    """What went into an output queue and what left it, in one interval."""
+
+    entered: int
+    """Q_in, messages."""
+    left: int
+    """Q_out, messages."""
+
+
+IDLE = Flow(0, 0)
+
+
+class LinkFlow:
+    """The counts of one output queue. All times are nanoseconds of one clock that never runs backwards."""
+
+    __slots__ = ("_begin", "_entered", "_interval", "_last", "_left")
+
+    def __init__(self, interval: int, now: int) -> None:
+        if interval <= 0:
+            raise ValueError("the interval of the link status table must be longer than nothing")
+        self._interval = interval
+        self._begin = now
+        self._entered = 0
+        self._left = 0
+        self._last = IDLE
+
+    def enter(self, now: int) -> None:
+        """A message goes into the queue."""
+        if now - self._begin >= self._interval:
+            self._advance(now)
+        self._entered += 1
+
+    def leave(self, now: int, count: int) -> None:
+        """Messages leave it."""
+        if now - self._begin >= self._interval:
+            self._advance(now)
+        self._left += count
+
+    def last(self, now: int) -> Flow:
+        """Of the last complete interval."""
+        if now - self._begin >= self._interval:
+            self._advance(now)
+        return self._last
+
+    def _advance(self, now: int) -> None:
+        over = (now - self._begin) // self._interval
+        self._last = Flow(self._entered, self._left) if over == 1 else IDLE
+        self._begin += over * self._interval
+        self._entered = self._left = 0

@@ -1,0 +1,23 @@
+"""What a scenario may choose about TID-based routing."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section for this protocol."""
+
+    publications: Literal["fixed", "dynamic"] = "fixed"
+    load: Literal["utilisation", "congestion"] = "utilisation"
+    """What dynamic routing compares links by: the paper's utilisation, or Eq. 3 of OctopiA (`congestion`)."""
+    utilisation_margin: float = 0.1
+    """Links whose utilisation differs by less count as equally loaded."""
+    congestion_threshold: float = 10.0
+    """tau of Eq. 3: links below it all count as not loaded."""
+    status_interval: float = 0.05
+    """t_w of Eq. 3, in seconds."""
+    reconcile_after: float = 5.0
+    """Seconds a restarted neighbour has to say again what came through it."""
