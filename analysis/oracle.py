@@ -23,9 +23,10 @@ A fault lasts from the record `fault` to the record `healed` of the same broker 
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
 `SETTLE_SECONDS` more. One that is never healed lasts to the end. Operations that a fault meets in flight settle when it
 is over. An outage, which excuses losses, is only what takes messages with it: a broker that ends (kill, stop) and, as
-far as its clients are concerned, a broken session of a driver with a broker, from `link_down` to `link_up`. All other
-faults (pause, slow, throttle, clock_jump, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is
-not known excuses all (`analysis.outages.FAULT_RULES`, by docs/guarantees.md).
+far as its clients are concerned, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay
+has not recovered from it while brokers are frozen or links cut (`analysis.outages.losing`). All other faults (pause,
+slow, throttle, clock_jump, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is not known
+excuses all (`analysis.outages.FAULT_RULES`, by docs/guarantees.md).
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is
 counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID

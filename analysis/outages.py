@@ -24,18 +24,20 @@ class FaultRule(NamedTuple):
     """Several kinds may strike the same broker or link at a time."""
     excuses_loss: bool
     """Whether publications under way may be lost. Operations in flight settle when it is over under every kind."""
+    silences: bool = True
+    """Whether what brokers say to each other waits until it is over: then so does recovery from other faults."""
 
 
 FAULT_RULES: Mapping[str, FaultRule] = {
     "kill": FaultRule("restart", excuses_loss=True),
     "stop": FaultRule("restart", excuses_loss=True),
     "pause": FaultRule("resume", excuses_loss=False),
-    "slow": FaultRule("full_speed", excuses_loss=False),
-    "throttle": FaultRule("unthrottle", excuses_loss=False),
-    "clock_jump": FaultRule("clock_steady", excuses_loss=False),
+    "slow": FaultRule("full_speed", excuses_loss=False, silences=False),
+    "throttle": FaultRule("unthrottle", excuses_loss=False, silences=False),
+    "clock_jump": FaultRule("clock_steady", excuses_loss=False, silences=False),
     "link_down": FaultRule("link_up", excuses_loss=False),
-    "degrade": FaultRule("recover", excuses_loss=False),
-    "corrupt": FaultRule("clean", excuses_loss=False),
+    "degrade": FaultRule("recover", excuses_loss=False, silences=False),
+    "corrupt": FaultRule("clean", excuses_loss=False, silences=False),
 }
 """By kind, as docs/guarantees.md promises. A partition and a link that flaps are links that are down."""
 UNKNOWN_FAULT = FaultRule("", excuses_loss=True)
@@ -44,11 +46,6 @@ UNKNOWN_FAULT = FaultRule("", excuses_loss=True)
 
 def rule_of(kind: str) -> FaultRule:
     return FAULT_RULES.get(kind, UNKNOWN_FAULT)
-
-
-def excusing(faults: Iterable[Outage]) -> list[Outage]:
-    """Those under which publications may be lost, and all repairs."""
-    return [one for one in faults if not one.broken or rule_of(one.kind).excuses_loss]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +116,23 @@ def _break(outage: Outage, end: int) -> Break:
 
 def stretches(outages: Iterable[Outage], lingering: int, brokers: Container[str] = ()) -> Stretches:
     """From each break to the repair of the same thing and so many nanoseconds on; for ever where it never is."""
-    return Stretches.of(
-        (one.begin, one.end if one.end == FOREVER else one.end + lingering) for one in breaks(outages, brokers)
-    )
+    return Stretches.of(_lasting(one, lingering) for one in breaks(outages, brokers))
+
+
+def losing(faults: Iterable[Outage], lingering: int, brokers: Container[str] = ()) -> Stretches:
+    """In which publications may be lost: from each fault that takes messages with it until the overlay has recovered.
+
+    It has not while another fault keeps brokers from speaking with each other: what has to be said again waits.
+    """
+    every = breaks(faults, brokers)
+    silent = Stretches.of(_lasting(one, lingering) for one in every if rule_of(one.kind).silences)
+    lost = (_lasting(one, lingering) for one in every if rule_of(one.kind).excuses_loss)
+    return Stretches.of((begin, silent.settled(begin, end)) for begin, end in lost)
+
+
+def _lasting(one: Break, lingering: int) -> tuple[int, int]:
+    """From a break until so long after its repair."""
+    return one.begin, one.end if one.end == FOREVER else one.end + lingering
 
 
 def _things(what: str, brokers: Container[str]) -> list[str]:

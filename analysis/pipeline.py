@@ -23,7 +23,7 @@ from analysis.lifetimes import Lifetime, lifetimes
 from analysis.logs import divide
 from analysis.oracle import SETTLE, History, cut_short
 from analysis.ordering import Ordering, OrderingTally, VariantOrder
-from analysis.outages import FOREVER, excusing, stretches
+from analysis.outages import FOREVER, losing, stretches
 from analysis.partitions import parts_directory, publish_parts
 from analysis.phases import SECOND, run_start
 from analysis.progress import Progress, counted
@@ -159,7 +159,7 @@ def _history(
         lifetimes=[life for life in lives if life.variant == number],
         run_start=run_start(variant),
         cut_short=cut_short(variant.end, variant.interrupted),
-        outages=stretches(excusing(faults), lingering, brokers),
+        outages=losing(faults, lingering, brokers),
         unsettled=stretches(faults, lingering, brokers),
         session_outages={session: stretches(found, lingering) for session, found in sessions.items()},
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.outages import FAULT_RULES, FOREVER, Break, Stretches, breaks, stretches
+from analysis.outages import FAULT_RULES, FOREVER, Break, Stretches, breaks, losing, stretches
 from analysis.reading import Outage, Place
 from emulation.faults import conditions
 
@@ -64,6 +64,23 @@ def test_a_fault_of_an_unknown_kind_is_ended_by_any_repair_of_the_same_thing() -
     assert stretches(events, 5, BROKERS) == Stretches.of([(10, 25)])
 
 
+def test_the_recovery_from_a_death_waits_for_what_keeps_brokers_silent() -> None:
+    """B1 is dead from 10 to 20, and recovery takes 5; a pause that begins meanwhile, and a cut that begins during the
+    recovery from that, put it off; what comes after does not, nor does a slow broker."""
+    death = [outage(10, "B1", "kill", True), outage(20, "B1", "restart", False)]
+    pause = [outage(24, "B2", "pause", True), outage(40, "B2", "resume", False)]
+    cut = [outage(44, "B1-B-3", "link_down", True), outage(50, "B1-B-3", "link_up", False)]
+    later = [outage(56, "B2", "pause", True), outage(70, "B2", "resume", False)]
+    slow = [outage(12, "B2", "slow", True), outage(90, "B2", "full_speed", False)]
+    earlier = [outage(2, "B2-B1", "link_down", True), outage(30, "B2-B1", "link_up", False)]
+    assert losing([*death, *slow], 5, BROKERS) == Stretches.of([(10, 25)])
+    assert losing([*death, *pause], 5, BROKERS) == Stretches.of([(10, 45)])
+    assert losing([*death, *pause, *cut, *later], 5, BROKERS) == Stretches.of([(10, 55)])
+    assert losing([*death, *earlier], 5, BROKERS) == Stretches.of([(10, 35)])
+    assert losing([*pause, *cut], 5, BROKERS) == Stretches.of([])
+    assert losing([*death, *pause[:1]], 5, BROKERS).ends == (FOREVER,)
+
+
 def test_every_kind_that_can_be_asked_for_has_a_rule() -> None:
     healed_by = {"kill": "restart", "stop": "restart"}
     for condition in (*conditions.OF_BROKERS, *conditions.OF_LINKS):
@@ -71,6 +88,7 @@ def test_every_kind_that_can_be_asked_for_has_a_rule() -> None:
             healed_by[getattr(condition, "begins_by")] = condition.heals_by  # noqa: B009 - the others have it
     assert {kind: rule.healed_by for kind, rule in FAULT_RULES.items()} == healed_by
     assert {kind for kind, rule in FAULT_RULES.items() if rule.excuses_loss} == {"kill", "stop"}
+    assert {kind for kind, rule in FAULT_RULES.items() if rule.silences} == {"kill", "stop", "pause", "link_down"}
 
 
 def test_breaks_tell_what_was_broken_in_which_way() -> None:
