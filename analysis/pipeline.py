@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
@@ -17,18 +17,16 @@ from analysis.engines.interface import Exchange, Workers
 from analysis.errors import RunDirectoryError
 from analysis.fault_counts import VariantFaults
 from analysis.fault_tables import FaultTables
-from analysis.faults import FaultTimes, fault_spans
+from analysis.histories import faults_of, histories_of, reading_of
 from analysis.judging import Judging, JudgingTally
 from analysis.lifetimes import Lifetime, lifetimes
 from analysis.logs import divide
-from analysis.oracle import SETTLE, History, cut_short
 from analysis.ordering import Ordering, OrderingTally, VariantOrder
-from analysis.outages import FOREVER, losing, stretches
 from analysis.partitions import parts_directory, publish_parts
-from analysis.phases import SECOND, run_start
+from analysis.phases import run_start
 from analysis.progress import Progress, counted
-from analysis.reading import Outage, Reading, ReadTally
-from analysis.run_directory import RunDirectory, Variant
+from analysis.reading import ReadTally
+from analysis.run_directory import RunDirectory
 from analysis.tables import Expectation, Notification
 from analysis.traffic import TrafficTables
 
@@ -67,14 +65,14 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     shares = divide(run.log_files, share)
     tell("reading logs")
-    reads = workers.run(shares, _reading(run, buckets), buckets)
+    reads = workers.run(shares, reading_of(run, buckets), buckets)
     read = _merged(reads.tallies(counted("reading logs", tell)), ReadTally())
     if not read.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
     lives = lifetimes(read.declared)
     tell(f"judging deliveries, from {read.records:,} records")
-    faults = [_faults(number, one, read.outages, run.brokers) for number, one in enumerate(run.manifest.variants)]
-    judged = reads.then(Judging(_histories(run, lives, read.outages), faults, buckets), buckets)
+    faults = [faults_of(number, one, read.outages, run.brokers) for number, one in enumerate(run.manifest.variants)]
+    judged = reads.then(Judging(histories_of(run, lives, read.outages), faults, buckets), buckets)
     judging = _merged(judged.tallies(counted("judging deliveries", tell)), JudgingTally())
     tell("writing notifications")
     against = tuple(
@@ -99,23 +97,6 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     )
 
 
-def _reading(run: RunDirectory, buckets: int) -> Reading:
-    variants = run.manifest.variants
-    return Reading(
-        variants={variant.name: number for number, variant in enumerate(variants)},
-        run_starts=tuple(map(run_start, variants)),
-        stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
-        brokers=frozenset(run.brokers),
-        buckets=buckets,
-        dilations=run.dilations,
-    )
-
-
-def _histories(run: RunDirectory, lives: Iterable[Lifetime], outages: Iterable[Outage]) -> list[History]:
-    brokers = frozenset(run.brokers)
-    return [_history(number, variant, lives, outages, brokers) for number, variant in enumerate(run.manifest.variants)]
-
-
 def _order(
     run: RunDirectory, judged: Exchange[JudgingTally], variants: tuple[VariantOrder, ...], buckets: int, tell: Progress
 ) -> tuple[OrderingTally, DelayTally]:
@@ -132,44 +113,7 @@ def _order(
     return ordering, delays
 
 
-def _faults(number: int, variant: Variant, outages: Iterable[Outage], brokers: Collection[str]) -> FaultTimes:
-    """What was injected into a variant before all was taken down."""
-    faults = [one for one in outages if one.variant == number and not one.node and one.at.time < _end(variant)]
-    return FaultTimes(fault_spans(faults, _lingering(variant), brokers))
-
-
 def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
     for tally in tallies:
         total.merge(tally)
     return total
-
-
-def _history(
-    number: int, variant: Variant, lives: Iterable[Lifetime], outages: Iterable[Outage], brokers: frozenset[str]
-) -> History:
-    """What the oracle knows of a variant."""
-    lingering = _lingering(variant)
-    mine = [outage for outage in outages if outage.variant == number and outage.at.time < _end(variant)]
-    faults = [outage for outage in mine if not outage.node]
-    sessions: dict[tuple[str, str | None], list[Outage]] = {}
-    for outage in mine:
-        if outage.node:
-            sessions.setdefault((outage.node, outage.what), []).append(outage)
-    return History(
-        lifetimes=[life for life in lives if life.variant == number],
-        run_start=run_start(variant),
-        cut_short=cut_short(variant.end, variant.interrupted),
-        outages=losing(faults, lingering, brokers),
-        unsettled=stretches(faults, lingering, brokers),
-        session_outages={session: stretches(found, lingering) for session, found in sessions.items()},
-    )
-
-
-def _lingering(variant: Variant) -> int:
-    """How long after its heal a fault may still be felt."""
-    return round(variant.recovery * SECOND) + SETTLE
-
-
-def _end(variant: Variant) -> int:
-    """From then on all is taken down, sessions first."""
-    return FOREVER if variant.end is None else variant.end

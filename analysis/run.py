@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +45,7 @@ def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = 
         raise RunDirectoryError(f"{run.logs}: no logs (*.jsonl); the run ended before any node began to log")
     tell = on_progress or _silence
     tell(f"starting {engine.name}")
-    with engine.open() as workers, _errors_in_words(run.path):
+    with engine.open() as workers, alone(run.path, tell), _errors_in_words(run.path):
         run.results.mkdir(exist_ok=True)
         findings = find(run, workers, tell)
         tell("writing tables")
@@ -65,6 +67,21 @@ def _write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)
     write_table(phase_table(run.manifest.variants), results, PhaseTimes)
+
+
+@contextmanager
+def alone(run: Path, tell: Progress) -> Iterator[None]:
+    """Waits until nobody else analyses this run: two would remove each other's parts of tables."""
+    directory = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("waiting for another analysis of this run")
+            fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
 
 
 @contextmanager
