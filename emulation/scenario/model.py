@@ -130,8 +130,8 @@ class Scenario(Section):
     """What each broker may use."""
     faults: tuple[FaultItem, ...] = ()
     """What goes wrong on purpose: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
-    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
-    """Fields by dotted path and the values each takes: one variant of the run for every combination."""
+    vary: dict[str, Any] = Field(default_factory=dict)
+    """Fields by dotted path and the values each takes, in a list or by names: a variant for every combination."""
     time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0
     """Runs so many times slower, for a host that is too slow; all results are in the scenario's own time."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
@@ -139,10 +139,16 @@ class Scenario(Section):
 
     @field_validator("vary")
     @classmethod
-    def _varies_what_can_vary(cls, vary: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        for path in vary:
+    def _varies_what_can_vary(cls, vary: dict[str, Any]) -> dict[str, Any]:
+        for path, values in vary.items():
             if path.split(".")[0] in ("vary", "name", "description"):
                 raise ValueError(f"{path} cannot vary")
+            if not isinstance(values, list | dict) or not values:
+                raise ValueError(f"{path} needs values: a list `[first, second]`, or `{{name: first, other: second}}`")
+            if isinstance(values, dict) and (bad := [name for name in values if value_name(name) != name]):
+                raise ValueError(
+                    f"{path}: {bad[0]!r} cannot be part of a variant's name: use letters, digits, _, . and -"
+                )
         return vary
 
     def overlay(self) -> Overlay:
@@ -156,16 +162,16 @@ class Scenario(Section):
     def variants(self) -> tuple[Variant, ...]:
         """A paired comparison: every combination of the varied fields' values, all else (seed, workload) equal.
 
-        The name of a variant is its values joined by `+`; a scenario that varies nothing has the one variant `base`.
-        Raises `VariantError`.
+        The name of a variant is its values, or what they are called, joined by `+`; a scenario that varies nothing has
+        the one variant `base`. Raises `VariantError`.
         """
         base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         if not self.vary:
             return (Variant("base", {}, self),)
         made: dict[str, Variant] = {}
-        for values in product(*self.vary.values()):
-            settings = dict(zip(self.vary, values, strict=True))
-            name = "+".join(value_name(value) for value in values)
+        for chosen in product(*map(_named, self.vary.values())):
+            settings = {path: value for path, (_, value) in zip(self.vary, chosen, strict=True)}
+            name = "+".join(called for called, _ in chosen)
             if name in made:
                 raise VariantError(
                     [Problem(("vary",), f"two variants would be called {name!r}; let their values differ")]
@@ -217,6 +223,13 @@ def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
         if field == path or field.startswith(f"{path}.") or path.startswith(f"{field}."):
             return ("vary", path)
     return ("vary",)
+
+
+def _named(values: list[Any] | dict[str, Any]) -> list[tuple[str, Any]]:
+    """The values of a varied field, each with what it adds to a variant's name."""
+    if isinstance(values, dict):
+        return list(values.items())
+    return [(value_name(value), value) for value in values]
 
 
 def value_name(value: Any) -> str:

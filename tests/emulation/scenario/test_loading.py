@@ -121,6 +121,10 @@ REPLACEMENTS = {
                     "variant 5: timeline.run: a unit is missing in 5: write a duration with one of s, ms, us, ns, min, h"),
     "vary twice the same": (("name: small", "vary:\n  seed: [1, 1]\nname: small"), "s.yaml:1: vary: "
                             "two variants would be called '1'; let their values differ"),
+    "vary without values": (("name: small", "vary: {seed: 5}\nname: small"), "s.yaml:1: vary: seed needs values: "
+                            "a list `[first, second]`, or `{name: first, other: second}`"),
+    "vary by a bad name": (("name: small", "vary: {seed: {a+b: 5}}\nname: small"), "s.yaml:1: vary: "
+                           "seed: 'a+b' cannot be part of a variant's name: use letters, digits, _, . and -"),
     "vary the name": (("name: small", "name: small\nvary: {name: [a, b]}"), "s.yaml:2: vary: name cannot vary"),
     "twice": (("name: small", "name: small\nname: big"), "s.yaml:2: field 'name' appears twice; the first is on line 1"),
     "bad YAML": (("{join: 2s, run: 10s}", "{join: 2s, run: 10s"), "s.yaml:15: not valid YAML: "
@@ -306,3 +310,17 @@ def test_generated_client_names_are_taken(file: Path) -> None:
     assert error(file, GOOD.replace("\ntimeline", item)) == (
         "s.yaml:14: workload.operations[0].client: P1 is a generated client; call this one otherwise"
     )
+
+
+def test_varied_values_may_have_names(file: Path) -> None:
+    file.write_text(
+        GOOD
+        + """vary:
+  routing: {plain: {protocol: tid}, T.D: {protocol: tid, publications: dynamic}}
+  seed: [1, 2]
+"""
+    )
+    variants = load(file).variants()
+    assert [variant.name for variant in variants] == ["plain+1", "plain+2", "T.D+1", "T.D+2"]
+    assert [variant.scenario.routing.options for variant in variants] == [{}, {}, *2 * [{"publications": "dynamic"}]]
+    assert variants[3].settings == {"routing": {"protocol": "tid", "publications": "dynamic"}, "seed": 2}
