@@ -270,6 +270,93 @@ def reproduce(
     raise typer.Exit(reproduce_claims(request, show_json if json else show_table))
 
 
+_CAMPAIGN_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab campaign campaigns/kill-one.yaml\n
+  brokerlab campaign campaigns/kill-random.yaml --inventory hosts.ini --keep-runs all\n
+  brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --shrink\n
+  brokerlab campaign campaigns/kill-one.yaml --cell dynamic+kill-2 --fresh --out /tmp/one
+
+The same command goes on where an earlier one was ended. Exit codes: 0 every cell delivered correctly; 1 some did not;
+3 some run was INVALID, also when it was tried again.
+"""
+
+
+@app.command(epilog=_CAMPAIGN_EXAMPLES)
+def campaign(
+    file: Annotated[Path, typer.Argument(help="The campaign's YAML file.")],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The campaign's directory; runs/campaigns/NAME by default.", show_default=False),
+    ] = None,
+    inventory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Ansible's inventory of hosts that share the cells; this host by default.",
+            show_default=False,
+        ),
+    ] = None,
+    runtime: Annotated[
+        str | None,
+        typer.Option(help="Instead of the campaign's own: auto, container, process or simulated.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Simulations side by side; as many as CPUs by default.", show_default=False),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(help="Spread simulated cells over Spark: local[*] or spark://host:7077.", show_default=False),
+    ] = None,
+    retries: Annotated[
+        int | None,
+        typer.Option(min=0, max=10, help="Further tries at a cell whose host was too busy.", show_default=False),
+    ] = None,
+    keep_runs: Annotated[
+        str, typer.Option(metavar="WHICH", help="Whose run directories stay, logs and all: none, failed or all.")
+    ] = "failed",
+    cell: Annotated[
+        list[str] | None, typer.Option(metavar="KEY", help="Only this cell; may be repeated.", show_default=False)
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Remove what an earlier run of it found, and begin again.")] = (
+        False
+    ),
+    shrink: Annotated[
+        bool, typer.Option("--shrink", help="Reduce the faults of failing cells to a smallest list that still fails.")
+    ] = False,
+    shrink_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUNTIME", help="The runtime for --shrink; the campaign's by default.", show_default=False
+        ),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
+) -> None:
+    """Run a scenario under every combination of factors, fault schedules and seeds, and show the matrix."""
+    import os
+
+    from emulation.commands.campaign import Request, keep_named, list_cells, run_campaign
+
+    request = Request(
+        file=file,
+        out=out,
+        inventory=inventory,
+        runtime=runtime,
+        retries=retries,
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        master=master,
+        keep=keep_named(keep_runs),
+        chosen=tuple(cell or ()),
+        fresh=fresh,
+        shrink=shrink,
+        shrink_on=shrink_on,
+    )
+    raise typer.Exit(list_cells(request) if list_ else run_campaign(request))
+
+
 @app.command()
 def doctor() -> None:
     """Show what this host can run, what is missing, and how to get it."""

@@ -11,6 +11,7 @@ one fault.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -130,8 +131,9 @@ def _failing_variant(cell: Cell, failed: CellResult) -> VariantPlan:
 
 def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> Cell | None:
     """The cell with this scenario and these faults; None where the faults cannot be without others."""
-    content = scenario.model_copy(update={"faults": faults}).resolved()
-    made = replace(cell, scenario=json.dumps(content, sort_keys=True))
+    content = json.dumps(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
+    key = f"{len(faults)}-faults-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+    made = replace(cell, key=key, scenario=content)
     try:
         made.plan()
     except BadInputError:
