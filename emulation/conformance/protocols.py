@@ -41,6 +41,9 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
         ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol("octopia-spr", "octopia", {"publications": "static", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol(
+            "octopia-idr", "octopia", {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER}
+        ),
+        ConformanceProtocol(
             "octopia-idr",
             "octopia",
             {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER},

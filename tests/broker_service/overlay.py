@@ -64,6 +64,8 @@ class CoreOverlay:
         self.notified: dict[str, list[str]] = defaultdict(list)
         self.rejected: list[str] = []
         self.cuts: list[set[str]] = []
+        self.held: set[tuple[str, str]] = set()
+        """(from, to): directions of links in which nothing moves for now, though they are up."""
         for name in self.names:
             self._start(name)
         for a, b in self.links:
@@ -109,7 +111,7 @@ class CoreOverlay:
             (name, link.neighbour)
             for name, broker in self.brokers.items()
             for link in broker.links.values()
-            if link.sendable and link.neighbour in self.brokers
+            if link.sendable and link.neighbour in self.brokers and (name, link.neighbour) not in self.held
         ]
         for client in self.sessions:
             self._read(client)

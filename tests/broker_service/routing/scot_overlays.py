@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
-from broker_service.config import Limits
+from broker_service.language import Operator, Predicate
+from broker_service.messages import Kind, Message
+from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 
 FIGURE_3_TREE = ("ab", "bc", "cd", "de", "ef")
@@ -19,16 +21,67 @@ def scot(
     clusters: int,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
-    limits: Limits | None = None,
 ) -> CoreOverlay:
     """The product of a tree, given by its links, and a complete graph. B(a, 0) is called `a0`."""
     tree = tuple(tree)
     regions = sorted({region for link in tree for region in link}) or ["a"]
-    links = [(f"{a}{cluster}", f"{b}{cluster}") for a, b in tree for cluster in range(clusters)]
+    links = [(f"{link[0]}{cluster}", f"{link[1]}{cluster}") for link in tree for cluster in range(clusters)]
     links += [(f"{region}{i}", f"{region}{j}") for region in regions for i, j in combinations(range(clusters), 2)]
     attributes = {
         f"{region}{cluster}": {"region": region, "cluster": cluster}
         for region in regions
         for cluster in range(clusters)
     }
-    return CoreOverlay(links, attributes, options, seed, limits, "octopia", attributes)
+    return CoreOverlay(links, attributes, options, seed, protocol="octopia", attributes=attributes)
+
+
+def congest(overlay: CoreOverlay, sender: str, receiver: str, messages: int = 20) -> None:
+    """Fills an output queue with messages that mean nothing to the receiver, and holds the link up."""
+    link = overlay.brokers[sender].links[receiver]
+    for number in range(messages):
+        link.put(Message(Kind.UNADVERTISE, f"{sender}.1.{1_000_000 + number}"))
+    overlay.held.add((sender, receiver))
+
+
+STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
+
+
+def above(price: float) -> tuple[Predicate, ...]:
+    return STOCK, Predicate("price", Operator.GREATER, price)
+
+
+def between(low: float, high: float) -> tuple[Predicate, ...]:
+    return (*above(low), Predicate("price", Operator.LESS, high))
+
+
+def quote(price: float) -> dict[str, str | float]:
+    return {"class": "STOCK", "price": price}
+
+
+def advertised(overlay: CoreOverlay) -> dict[str, dict[str, str]]:
+    """The vector that each broker keeps with each advertisement: advertisement to broker to vector."""
+    known: dict[str, dict[str, str]] = {}
+    for name, broker in overlay.brokers.items():
+        table: Any = broker.tables()["cluster_link_table"]
+        for id, row in table.items():
+            known.setdefault(id, {})[name] = row["civ"]
+    return known
+
+
+def subscribed(overlay: CoreOverlay) -> dict[str, set[str]]:
+    """The brokers that know each subscription."""
+    known: dict[str, set[str]] = {}
+    for name, broker in overlay.brokers.items():
+        table: Any = broker.tables()["publication_routing_table"]
+        for id in table:
+            known.setdefault(id, set()).add(name)
+    return known
+
+
+def sent(overlay: CoreOverlay, kind: str) -> list[tuple[str, str]]:
+    """(from, to) for each message of a kind that arrived over a link."""
+    return [
+        (record.peer or "", record.node)
+        for record in overlay.records(Event.RECEIVED)
+        if record.kind == kind and record.peer is not None
+    ]

@@ -7,54 +7,20 @@ from typing import Any
 
 import pytest
 
-from broker_service.language import Operator, Predicate
 from broker_service.messages import Operation
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import FIGURE_3_TREE, FIGURE_7_TREE, scot
-
-STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
-
-
-def above(price: float) -> tuple[Predicate, ...]:
-    return STOCK, Predicate("price", Operator.GREATER, price)
-
-
-def between(low: float, high: float) -> tuple[Predicate, ...]:
-    return (*above(low), Predicate("price", Operator.LESS, high))
-
-
-def quote(price: float) -> dict[str, str | float]:
-    return {"class": "STOCK", "price": price}
-
-
-def advertised(overlay: CoreOverlay) -> dict[str, dict[str, str]]:
-    """The vector that each broker keeps with each advertisement: advertisement to broker to vector."""
-    known: dict[str, dict[str, str]] = {}
-    for name, broker in overlay.brokers.items():
-        table: Any = broker.tables()["cluster_link_table"]
-        for id, row in table.items():
-            known.setdefault(id, {})[name] = row["civ"]
-    return known
-
-
-def subscribed(overlay: CoreOverlay) -> dict[str, set[str]]:
-    """The brokers that know each subscription."""
-    known: dict[str, set[str]] = {}
-    for name, broker in overlay.brokers.items():
-        table: Any = broker.tables()["publication_routing_table"]
-        for id in table:
-            known.setdefault(id, set()).add(name)
-    return known
-
-
-def sent(overlay: CoreOverlay, kind: str) -> list[tuple[str, str]]:
-    """(from, to) for each message of a kind that travelled over a link."""
-    return [
-        (record.peer or "", record.node)
-        for record in overlay.records(Event.RECEIVED)
-        if record.kind == kind and record.peer is not None
-    ]
+from tests.broker_service.routing.scot_overlays import (
+    FIGURE_3_TREE,
+    FIGURE_7_TREE,
+    above,
+    advertised,
+    between,
+    quote,
+    scot,
+    sent,
+    subscribed,
+)
 
 
 def test_an_advertisement_is_known_in_its_host_region_only() -> None:
