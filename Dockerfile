@@ -1,5 +1,5 @@
 # The image of a broker, and of the sandbox that owns its network namespace. Built by `make image`, which chooses the
-# base and lays out .cache/broker-packages first (see setup/broker-packages.sh); the build itself needs no network.
+# base and lays out .cache/broker-packages first (see setup/image-packages.sh); the build itself needs no network.
 ARG BASE_IMAGE=python:3.11.14-slim-bookworm
 FROM ${BASE_IMAGE}
 LABEL brokerlab="1"

@@ -12,11 +12,11 @@ BENCHMARKS := matching throughput relay startup analysis simulation
 BENCHMARK_MODULES = $(foreach name,$(BENCHMARKS),$(wildcard benchmarks/$(name).py)) \
 	$(filter-out $(BENCHMARKS:%=benchmarks/%.py) benchmarks/__init__.py benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: help setup base docker image emulate test lint bench smoke doctor proto clean distclean
+.PHONY: help setup base docker image testbed-image emulate test lint bench smoke doctor proto clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Examples: make emulate'
 	@echo '          make emulate SCENARIO=scenarios/quickstart.yaml ARGS="--seed 7 --runtime process"'
@@ -32,6 +32,9 @@ docker: base
 
 image: docker ## Build the broker image, where this tree's is not there yet
 	@$(PYTHON_BIN)/python setup/image.py
+
+testbed-image: image ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
+	@$(PYTHON_BIN)/python setup/testbed_image.py
 
 # A host that cannot have Docker still runs the lower runtimes; `brokerlab emulate` says which, and why.
 setup: base ## Install, generate, start and build whatever is missing

@@ -4,8 +4,10 @@ import sys
 
 import docker.errors
 
-from emulation.docker_host import BOOTSTRAPPED_BASE, REPOSITORY, docker_client
+from emulation.docker_host import REPOSITORY, docker_client
 from emulation.errors import HostError
+from emulation.images import BOOTSTRAPPED_BASE
+from emulation.testbed_image import REPOSITORY as TESTBED_REPOSITORY
 
 
 def main() -> int:
@@ -13,7 +15,7 @@ def main() -> int:
         client = docker_client()
     except HostError:
         return 0  # without a daemon there is nothing that could be asked for
-    repositories = (REPOSITORY, BOOTSTRAPPED_BASE.partition(":")[0])
+    repositories = (REPOSITORY, TESTBED_REPOSITORY, BOOTSTRAPPED_BASE.partition(":")[0])
     for name in (name for image in client.images.list() for name in image.tags):
         if name.partition(":")[0] in repositories:
             try:

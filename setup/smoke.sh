@@ -7,9 +7,12 @@ cd "$ROOT"
 
 if docker compose version >/dev/null 2>&1; then compose=(docker compose); else compose=(docker-compose); fi
 command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make setup\`."
-compose+=(--project-name "brokerlab-smoke-$$")  # side by side with other smokes of this host
+compose+=(--profile smoke --project-name "brokerlab-smoke-$$")  # side by side with other smokes of this host
 
-BROKERLAB_IMAGE=$(.venv/bin/python -c 'from emulation.docker_host import image_reference as name; print(name().name)')
+# Whoever edits the tree meanwhile has another image soon; the name is that of the one that is there.
+BROKERLAB_IMAGE=$(.venv/bin/python -c '
+from emulation.docker_host import ensure_image
+print(ensure_image(say=lambda _: None).name)')
 export BROKERLAB_IMAGE
 
 down() { "${compose[@]}" down --volumes --remove-orphans --timeout 5 >>"$LOG" 2>&1; }

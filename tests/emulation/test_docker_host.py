@@ -9,7 +9,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from emulation import docker_host
+from emulation import images
 from emulation.docker_host import LATEST, docker_client, ensure_image, find_image, image_reference
 from emulation.errors import HostError
 
@@ -26,10 +26,10 @@ HARDENED = {
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of what the image is made from, which tests may change."""
     for name in ("Dockerfile", ".dockerignore", "pyproject.toml", "constraints.txt"):
-        shutil.copy(docker_host.ROOT / name, tmp_path / name)
+        shutil.copy(images.ROOT / name, tmp_path / name)
     for name in ("setup", "broker_service"):
-        shutil.copytree(docker_host.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(docker_host, "ROOT", tmp_path)
+        shutil.copytree(images.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(images, "ROOT", tmp_path)
     monkeypatch.delenv("BASE_IMAGE", raising=False)
     return tmp_path
 
@@ -81,7 +81,7 @@ def test_missing_generated_code_is_named(tree: Path) -> None:
 def test_a_dockerfile_without_a_base_is_named(tree: Path) -> None:
     (tree / "Dockerfile").write_text("FROM scratch\n")
     with pytest.raises(HostError, match="ARG BASE_IMAGE"):
-        docker_host._pinned_base()
+        images.pinned_base()
 
 
 def test_a_daemon_that_does_not_answer_is_told_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,24 +136,22 @@ def test_a_base_that_cannot_be_had_is_named(client: docker.DockerClient, monkeyp
 
 
 @pytest.mark.container
-def test_images_of_former_trees_do_not_pile_up(client: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_of_former_trees_do_not_pile_up(client: docker.DockerClient) -> None:
     """On names of the test's own for the real image, whose real names must stay."""
     real = ensure_image(client).name
     image = client.images.get(real)
-    repository = "brokerlab-test-former-trees"
-    monkeypatch.setattr(docker_host, "REPOSITORY", repository)
-    monkeypatch.setattr(docker_host, "LATEST", f"{repository}:latest")
+    repository, kept = "brokerlab-test-former-trees", 5
 
     def names() -> set[str]:
         image.reload()
         return {name for name in image.tags if name.startswith(f"{repository}:")}
 
     try:
-        for tag in ("present", "latest", *(f"former{number}" for number in range(docker_host._IMAGES_KEPT + 3))):
+        for tag in ("present", "latest", *(f"former{number}" for number in range(kept + 3))):
             image.tag(repository, tag)
-        docker_host._forget_former_trees(client, f"{repository}:present")
+        images.forget_former(client, f"{repository}:present", kept)
         assert names() > {f"{repository}:present", f"{repository}:latest"}
-        assert len(names()) == 2 + docker_host._IMAGES_KEPT
+        assert len(names()) == 2 + kept
         assert real in image.tags
     finally:
         for name in names():

@@ -1,0 +1,20 @@
+"""`make testbed-image`: the image of the emulator and of Spark in docker-compose.yml, built if it is not there."""
+
+import sys
+
+from emulation.errors import UserError
+from emulation.testbed_image import ensure_testbed_image
+
+
+def main() -> int:
+    try:
+        image = ensure_testbed_image(say=lambda step: print(f"set-up: {step}", flush=True))
+    except UserError as error:
+        print(f"set-up: {error}", file=sys.stderr)
+        return error.exit_code
+    print(f"set-up: {image.name} is there, as {image.name.partition(':')[0]}:latest")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
