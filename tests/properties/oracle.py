@@ -8,7 +8,10 @@ A change (something said or taken back) is in flight until the overlay settles n
   taken back before the publication, or made only after the overlay had settled again.
 - All else *may* happen. Nobody may be notified twice.
 
-While a broker is dead and until it has recovered, nobody *must* be notified; what must not happen still must not.
+While anything is broken, nothing said is known to have arrived everywhere. From the first fault of a *storm* to its
+end, when all is whole again and has recovered, nobody *must* be notified if a broker dies in it, or if an advertisement
+ends while a link is down (docs/guarantees.md, "Withdrawals behind a dead link"). Links that are down only delay. What
+must not happen never may.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from emulation.conformance.model import BrokerFault, Case, Declaration, Withdrawal
+from emulation.conformance.model import BrokerFault, Case, Declaration, LinkFault, Withdrawal
 from tests.properties.content import suits
 
 NEVER = 1_000_000_000
@@ -44,6 +47,16 @@ class Published:
 
 
 @dataclass
+class Storm:
+    """From the step in which the first thing broke to the one in which all was whole again."""
+
+    begin: int
+    end: int = NEVER
+    loses: bool = False
+    """Whether publications under way in it may be lost."""
+
+
+@dataclass
 class History:
     """What was in force when."""
 
@@ -51,16 +64,19 @@ class History:
     publications: list[Published] = field(default_factory=list)
     settled: list[int] = field(default_factory=list)
     """After which steps the overlay settled."""
-    disturbed: list[tuple[int, int]] = field(default_factory=list)
-    """From the step in which a broker died to the one in which it had recovered."""
+    storms: list[Storm] = field(default_factory=list)
 
     def settled_between(self, earlier: int, later: int) -> bool:
         """Whether what happened in one step was over when the other began."""
         return any(earlier <= step < later for step in self.settled)
 
     def undisturbed(self, published: Published) -> bool:
-        """Whether the publication had arrived before, or was made after, any broker's absence."""
-        return all(self.settled_between(published.step, begin) or end < published.step for begin, end in self.disturbed)
+        """Whether the publication had arrived before, or was made after, any storm that takes some along."""
+        return all(
+            self.settled_between(published.step, storm.begin) or storm.end < published.step
+            for storm in self.storms
+            if storm.loses
+        )
 
     def of(self, client: str, kind: str, publication: str) -> Iterator[Span]:
         """What suits a publication."""
@@ -72,27 +88,36 @@ class History:
 def history(case: Case) -> History:
     past = History()
     places: dict[str, str] = {}
-    dead: set[str] = set()
+    broken: set[str | frozenset[str]] = set()
     for number, step in enumerate(case.steps):
         match step:
-            case BrokerFault(op="kill"):
-                if not dead:
-                    past.disturbed.append((number, NEVER))
-                dead.add(step.broker)
-            case BrokerFault():
-                dead.remove(step.broker)
-                if not dead:
-                    past.disturbed[-1] = (past.disturbed[-1][0], number)
-                    past.settled.append(number)  # strategies wait long enough
+            case BrokerFault() | LinkFault():
+                _break_or_mend(past, broken, step, number)
             case Declaration() | Withdrawal():
                 if places.setdefault(step.client, step.broker) != step.broker:
                     places[step.client] = step.broker
-                    _end([span for span in past.spans if span.client == step.client], number)
+                    _end(past, [span for span in past.spans if span.client == step.client], number)
                 _say(past, step, number)
-        if step.wait is None and not dead:
+        if step.wait is None and not broken:
             past.settled.append(number)
     past.settled.append(len(case.steps))
     return past
+
+
+def _break_or_mend(
+    past: History, broken: set[str | frozenset[str]], step: BrokerFault | LinkFault, number: int
+) -> None:
+    what = step.broker if isinstance(step, BrokerFault) else frozenset(step.link)
+    if step.op in ("kill", "link_down"):
+        if not broken:
+            past.storms.append(Storm(number))
+        broken.add(what)
+        past.storms[-1].loses |= step.op == "kill"
+        return
+    broken.remove(what)
+    if not broken:
+        past.storms[-1].end = number
+        past.settled.append(number)  # strategies wait long enough
 
 
 def _say(past: History, step: Declaration | Withdrawal, number: int) -> None:
@@ -102,14 +127,16 @@ def _say(past: History, step: Declaration | Withdrawal, number: int) -> None:
     kind = step.op.removeprefix("un")
     standing = [span for span in past.spans if (span.client, span.kind, span.id) == (step.client, kind, step.id)]
     if isinstance(step, Withdrawal):
-        _end(standing, number)
+        _end(past, standing, number)
     elif not any(span.end == NEVER and span.text == step.text for span in standing):
-        _end(standing, number)
+        _end(past, standing, number)
         past.spans.append(Span(step.client, kind, step.id, step.text, number))
 
 
-def _end(spans: Sequence[Span], number: int) -> None:
+def _end(past: History, spans: Sequence[Span], number: int) -> None:
     for span in spans:
+        if span.kind == "advertise" and span.end == NEVER and past.storms and past.storms[-1].end == NEVER:
+            past.storms[-1].loses = True
         span.end = min(span.end, number)
 
 

@@ -144,30 +144,83 @@ def cases(draw: st.DrawFn, *, steps: int = 24, withdrawn: bool = False, settled:
     return _case(draw, brokers, links, clients)
 
 
-def _crash(draw: st.DrawFn, brokers: list[str], clients: _Clients) -> None:
-    """Brokers die one after another and come back in any order; clients go on where brokers live."""
-    victims = draw(st.lists(st.sampled_from(brokers), min_size=1, max_size=2, unique=True))
-    for victim in victims:
-        clients.step("kill", broker=victim)
-        clients.dead.add(victim)
-        for _ in range(draw(st.integers(0, 4))):
-            clients.act()
-    for victim in draw(st.permutations(victims)):
-        clients.step("restart", broker=victim)
-        clients.dead.remove(victim)
-    clients.steps[-1]["wait"] = RECOVERED
+class _Storm:
+    """Brokers die and links are cut, in any order and any number; clients go on where brokers live."""
+
+    def __init__(self, draw: st.DrawFn, brokers: list[str], links: list[dict[str, Any]], clients: _Clients) -> None:
+        self._draw = draw
+        self._brokers = brokers
+        self._pairs: list[tuple[str, str]] = [tuple(link["between"]) for link in links]
+        self._cut: set[tuple[str, str]] = set()
+        self._clients = clients
+
+    def rage(self, most: int, kinds: tuple[str, ...]) -> None:
+        """So many faults at most, then all is mended; the last step waits until the overlay has recovered."""
+        for _ in range(self._draw(st.integers(1, most))):
+            self._strike(self._draw(st.sampled_from(kinds)))
+            self._act(4)
+        while broken := sorted(self._clients.dead) + sorted(self._cut):
+            self._mend(self._draw(st.sampled_from(broken)))
+            if self._clients.dead or self._cut:
+                self._act(1)
+        if self._clients.steps[-1]["op"] in ("restart", "link_up"):
+            self._clients.steps[-1]["wait"] = RECOVERED
+
+    def _act(self, most: int) -> None:
+        for _ in range(self._draw(st.integers(0, most))):
+            self._clients.act()
+
+    def _strike(self, kind: str) -> None:
+        match kind:
+            case "kill":
+                self._kill(self._draw(st.sampled_from(self._brokers)))
+            case "kill neighbours" if self._pairs:
+                for broker in self._draw(st.sampled_from(self._pairs)):
+                    self._kill(broker)
+            case "cut" if self._pairs:
+                self._sever([self._draw(st.sampled_from(self._pairs))])
+            case "isolate":
+                group = set(self._draw(st.lists(st.sampled_from(self._brokers), min_size=1, unique=True)))
+                self._sever([pair for pair in self._pairs if len(group.intersection(pair)) == 1])
+            case "mend" if broken := sorted(self._clients.dead) + sorted(self._cut):
+                if len(broken) > 1:
+                    self._mend(self._draw(st.sampled_from(broken)))
+
+    def _kill(self, broker: str) -> None:
+        if broker not in self._clients.dead:
+            self._clients.step("kill", broker=broker)
+            self._clients.dead.add(broker)
+
+    def _sever(self, pairs: list[tuple[str, str]]) -> None:
+        for pair in pairs:
+            if pair not in self._cut:
+                self._clients.step("link_down", link=pair)
+                self._cut.add(pair)
+
+    def _mend(self, what: str | tuple[str, str]) -> None:
+        if isinstance(what, str):
+            self._clients.step("restart", broker=what)
+            self._clients.dead.remove(what)
+        else:
+            self._clients.step("link_up", link=what)
+            self._cut.remove(what)
+
+
+DEATHS = ("kill",)
+CUTS = ("cut", "cut", "isolate", "mend")
+ALL_FAULTS = ("kill", "kill", "kill neighbours", "cut", "cut", "isolate", "mend", "mend")
 
 
 @st.composite
-def cases_with_crashes(draw: st.DrawFn, *, steps: int = 12) -> Case:
-    """A workload in which one broker, or two, die and come back, twice; at the end everybody takes back everything."""
+def cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int = 2, steps: int = 12) -> Case:
+    """A workload with two storms of up to so many faults of these kinds; in the end everybody takes back everything."""
     brokers, links = draw(overlays())
     clients = _Clients(draw, brokers, st.sampled_from(WAITS))
     clients.open()
     for _ in range(2):
         for _ in range(draw(st.integers(1, steps))):
             clients.act()
-        _crash(draw, brokers, clients)
+        _Storm(draw, brokers, links, clients).rage(most, kinds)
         for _ in range(draw(st.integers(1, steps))):
             clients.act()
     clients.take_back_all()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from emulation.conformance.model import Case
 from tests.properties import checks
-from tests.properties.strategies import cases, cases_with_crashes
+from tests.properties.strategies import ALL_FAULTS, CUTS, DEATHS, cases, cases_with_faults
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -50,13 +50,29 @@ def test_no_message_lives_for_ever(protocol: str, case: Case) -> None:
 
 @pytest.mark.parametrize("protocol", checks.BOTH)
 @settings(unhurried, max_examples=60)
-@given(case=cases_with_crashes())
+@given(case=cases_with_faults(DEATHS))
 def test_exactly_once_again_when_brokers_have_come_back(protocol: str, case: Case) -> None:
     checks.delivered_exactly_once(case, protocol)
 
 
 @pytest.mark.parametrize("protocol", checks.BOTH)
 @settings(unhurried, max_examples=60)
-@given(case=cases_with_crashes())
+@given(case=cases_with_faults(DEATHS))
 def test_tables_are_empty_when_everything_is_withdrawn_though_brokers_died(protocol: str, case: Case) -> None:
+    checks.nothing_remains(case, protocol)
+
+
+@pytest.mark.parametrize("protocol", checks.BOTH)
+@settings(unhurried, max_examples=60)
+@given(case=cases_with_faults(CUTS, most=4))
+def test_links_that_are_down_for_a_while_cost_nothing(protocol: str, case: Case) -> None:
+    checks.delivered_exactly_once(case, protocol)
+    checks.nothing_remains(case, protocol)
+
+
+@pytest.mark.parametrize("protocol", checks.BOTH)
+@settings(unhurried, max_examples=60)
+@given(case=cases_with_faults(ALL_FAULTS, most=5))
+def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) -> None:
+    checks.delivered_exactly_once(case, protocol)
     checks.nothing_remains(case, protocol)
