@@ -27,7 +27,7 @@ class BrokenError(AssertionError):
 
 def delivered_exactly_once(case: Case, protocol: str) -> None:
     """Exactly once to everybody who must be notified, never to anybody who must not, never twice."""
-    outcome = _ended(case, protocol)
+    outcome = ended(case, protocol)
     found = violations(case, outcome.got)
     if found:
         raise BrokenError("; ".join(map(str, found)), outcome, protocol)
@@ -35,7 +35,7 @@ def delivered_exactly_once(case: Case, protocol: str) -> None:
 
 def no_broker_receives_twice(case: Case, protocol: str) -> None:
     """Property 1 of the TID paper."""
-    outcome = _ended(case, protocol)
+    outcome = ended(case, protocol)
     for broker, arrivals in outcome.arrivals.items():
         twice = [id for id, times in arrivals.publications.items() if times > 1]
         if twice:
@@ -47,9 +47,9 @@ def tid_changes_notify_the_same(case: Case, protocol: str) -> None:
 
     Compared for publications made while nothing else is in flight.
     """
-    fixed = _ended(case, FIXED)
+    fixed = ended(case, FIXED)
     with forced_tid_changes(case.seed):
-        changed = _ended(case, protocol)
+        changed = ended(case, protocol)
     for client in sorted(fixed.got.keys() | changed.got.keys()):
         wanted, had = sorted(fixed.got.get(client, ())), sorted(changed.got.get(client, ()))
         if wanted != had:
@@ -58,7 +58,7 @@ def tid_changes_notify_the_same(case: Case, protocol: str) -> None:
 
 def nothing_remains(case: Case, protocol: str) -> None:
     """Tables are empty when all that was said has been taken back: of subscriptions, and of everything."""
-    outcome = _ended(case, protocol)
+    outcome = ended(case, protocol)
     past = history(case)
     for kind, table in (("advertise", "subscription_routing_table"), ("subscribe", "publication_routing_table")):
         if any(span.kind == kind and span.end == NEVER for span in past.spans):
@@ -76,7 +76,7 @@ def nothing_lives_for_ever(case: Case, protocol: str) -> None:
     subscriptions that stand, a subscription goes up every tree).
     """
     with forced_tid_changes(case.seed):
-        outcome = _ended(case, protocol)
+        outcome = ended(case, protocol)
     longest = len(case.brokers) - 1
     for broker, arrivals in outcome.arrivals.items():
         if arrivals.hops > longest:
@@ -88,7 +88,8 @@ def nothing_lives_for_ever(case: Case, protocol: str) -> None:
         raise BrokenError(f"{messages} messages for {operations} operations", outcome, protocol)
 
 
-def _ended(case: Case, protocol: str) -> Outcome:
+def ended(case: Case, protocol: str) -> Outcome:
+    """What a case led to; it is broken if it could not be brought to its end."""
     outcome = run(case, protocol)
     if outcome.problem:
         raise BrokenError(outcome.problem, outcome, protocol)

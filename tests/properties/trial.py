@@ -36,6 +36,8 @@ class Arrivals:
     def __init__(self, node: str) -> None:
         self.node = node
         self.publications: Counter[str] = Counter()
+        self.journeys: list[tuple[str, int]] = []
+        """Of each that came: its id, and the hops it had travelled."""
         self.hops = 0
         self.messages = 0
 
@@ -47,6 +49,7 @@ class Arrivals:
             raise UnsettledError(f"{self.node} has received {self.messages} messages, and still they move")
         if record.kind == "publish":
             self.publications[record.id or ""] += 1
+            self.journeys.append((record.id or "", record.hops or 0))
             self.hops = max(self.hops, record.hops or 0)
 
 

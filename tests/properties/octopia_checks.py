@@ -1,0 +1,137 @@
+"""The properties of OctopiA, each a function of a case and a protocol that raises `BrokenError`, as in `checks`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import networkx as nx
+
+from broker_service.messages import BrokerId
+from broker_service.routing.congestion import Congestion
+from broker_service.routing.routing_tables import split_id
+from emulation.conformance.model import Case
+from tests.properties.checks import BrokenError, delivered_exactly_once, ended, no_broker_receives_twice
+from tests.properties.octopia_truth import Truth
+from tests.properties.trial import Outcome
+
+SPR, IDR = "octopia-spr", "octopia-idr"
+BOTH = (SPR, IDR)
+
+
+def only_target_clusters_receive(case: Case, protocol: str) -> None:
+    """No broker of a cluster without a matching subscription receives a publication. (Sections 8 and 9.1)"""
+    outcome, truth = ended(case, protocol), Truth(case)
+    for broker, id, _ in _journeys(outcome):
+        published = truth.publications[id]
+        cluster = truth.cluster(broker)
+        if cluster != truth.cluster(truth.home(published)) and not truth.may_want(published, cluster):
+            raise BrokenError(f"{broker} received {id}, which nobody in its cluster wants", outcome, protocol)
+
+
+def paths_are_short(case: Case, protocol: str) -> None:
+    """At most diam(G_af) links within the host cluster, and one more to another. (Section 9.1)"""
+    outcome, truth = ended(case, protocol), Truth(case)
+    for broker, id, hops in _journeys(outcome):
+        elsewhere = truth.cluster(broker) != truth.cluster(truth.home(truth.publications[id]))
+        if hops > truth.scot.cluster_diameter + elsewhere:
+            raise BrokenError(f"{id} came to {broker} after {hops} hops", outcome, protocol)
+
+
+def publications_take_the_papers_paths(case: Case, protocol: str) -> None:
+    """Exactly the brokers on static routing's paths receive a publication that is made while nothing else is in flight,
+    once each, after exactly as many hops as there are on the path."""
+    outcome, truth = ended(case, protocol), Truth(case)
+    for id, published in truth.publications.items():
+        received = sorted((broker, hops) for broker, one, hops in _journeys(outcome) if one == id)
+        expected = sorted(truth.static_journeys(published).items())
+        if received != expected:
+            raise BrokenError(f"{id} came to {received}, and its paths are {expected}", outcome, protocol)
+
+
+def vectors_are_the_truth(case: Case, protocol: str) -> None:
+    """Once the overlay is quiet, every cluster index vector says just which clusters have a matching subscription; and
+    every subscription is known all over its cluster, with the way to its subscriber, and nowhere else."""
+    outcome, truth = ended(case, protocol), Truth(case)
+    for name, broker in outcome.overlay.brokers.items():
+        tables: Mapping[str, Any] = broker.tables()
+        for host in case.brokers:
+            kept = _of_host(tables["cluster_link_table"], host)
+            vectors, last_hops = [row["civ"] for row in kept], {row["last_hop"] for row in kept}
+            expected = truth.vectors(name, host)
+            if vectors != expected or last_hops - {None if name == host else host}:
+                raise BrokenError(f"{name} keeps {kept} with what {host} advertises, not {expected}", outcome, protocol)
+            hops = _of_host(tables["publication_routing_table"], host)
+            if hops != len(hops) * [_way(truth, name, host)]:
+                raise BrokenError(f"{name} sends to {hops} what subscribers at {host} want", outcome, protocol)
+            same_cluster = truth.cluster(name) == truth.cluster(host)
+            if len(hops) != (len(truth.standing("subscribe", host)) if same_cluster else 0):
+                raise BrokenError(f"{name} has {len(hops)} subscriptions of {host}'s clients", outcome, protocol)
+
+
+def nothing_remains(case: Case, protocol: str) -> None:
+    """Both tables are empty when everything has been taken back."""
+    outcome = ended(case, protocol)
+    for name, broker in outcome.overlay.brokers.items():
+        for table in ("cluster_link_table", "publication_routing_table"):
+            if left := broker.tables()[table]:
+                raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)
+
+
+def congestion_does_no_harm(case: Case, protocol: str, congested: float) -> None:
+    """Whatever links are congested, and whenever: everybody gets everything once, no broker receives a publication
+    twice, none receives what its cluster does not want, and publications come to an end. Seen in several runs."""
+    harmless = delivered_exactly_once, no_broker_receives_twice, only_target_clusters_receive, clusters_are_entered_once
+    with any_congestion(congested, case.seed):
+        for holds in harmless:
+            holds(case, protocol)
+
+
+def clusters_are_entered_once(case: Case, protocol: str) -> None:
+    """A publication crosses into each cluster over one link at most and never back into its own; within a cluster it
+    keeps to the tree. So its path has at most (diam(G_af) + 1) links for each cluster, less the first crossing."""
+    outcome, truth = ended(case, protocol), Truth(case)
+    longest = (truth.scot.cluster_diameter + 1) * len(truth.scot.clusters) - 1
+    for broker, id, hops in _journeys(outcome):
+        if hops > longest:
+            raise BrokenError(f"{id} came to {broker} after {hops} hops, at most {longest}", outcome, protocol)
+
+
+@contextmanager
+def any_congestion(congested: float, seed: int) -> Iterator[None]:
+    """Every look at a link finds it congested or not, this share of the times, and with a queue of any length."""
+    draws = random.Random(f"{seed}:congestion")
+
+    def level(self: Congestion, neighbour: BrokerId) -> float:
+        return 1e6 if draws.random() < congested else 0.0
+
+    def load(self: Congestion, neighbour: BrokerId) -> float:
+        return float(draws.randrange(4))
+
+    with mock.patch.multiple(Congestion, level=level, load=load):
+        yield
+
+
+def _journeys(outcome: Outcome) -> Iterator[tuple[BrokerId, str, int]]:
+    """Broker, publication and hops of everything that came over a link."""
+    for broker, arrivals in outcome.arrivals.items():
+        for id, hops in arrivals.journeys:
+            yield broker, id, hops
+
+
+def _of_host(table: Mapping[str, Any], host: BrokerId) -> list[Any]:
+    """The rows of what a broker's clients said, in the order they said it."""
+    rows = [(split_id(id), row) for id, row in table.items()]
+    return [row for (home, _), row in sorted(rows, key=lambda each: each[0][1]) if home.broker == host]
+
+
+def _way(truth: Truth, broker: BrokerId, home: BrokerId) -> BrokerId | None:
+    """The next broker on the way to another of the same cluster; None at home."""
+    if broker == home or truth.cluster(broker) != truth.cluster(home):
+        return None
+    regions = truth.scot.coordinates[broker].region, truth.scot.coordinates[home].region
+    way = nx.shortest_path(truth.scot.acyclic_factor, *regions)
+    return truth.scot.broker(way[1], truth.cluster(broker))

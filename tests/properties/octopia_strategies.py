@@ -1,0 +1,74 @@
+"""Workloads on SCOTs: any tree times any complete graph, with delays, and clients that do anything in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from string import ascii_lowercase
+from typing import Any
+
+from hypothesis import strategies as st
+
+from emulation.conformance.model import Case
+from tests.properties.strategies import DELAYS, JITTERS, WAITS, _Clients
+
+MOST_REGIONS, MOST_CLUSTERS, MOST_BROKERS = 5, 4, 12
+
+
+@dataclass(frozen=True)
+class Product:
+    """A SCOT as the fields of a case."""
+
+    brokers: list[str]
+    links: list[dict[str, Any]]
+    regions: dict[str, list[str]]
+
+
+@st.composite
+def scots(draw: st.DrawFn) -> Product:
+    """Of one region or one cluster too."""
+    clusters = draw(st.integers(1, MOST_CLUSTERS))
+    labels = ascii_lowercase[: draw(st.integers(1, min(MOST_REGIONS, MOST_BROKERS // clusters)))]
+    tree = [(labels[draw(st.integers(0, place - 1))], labels[place]) for place in range(1, len(labels))]
+    regions = {label: [f"{label}{cluster}" for cluster in range(clusters)] for label in labels}
+    pairs = [pair for a, b in tree for pair in zip(regions[a], regions[b], strict=True)]
+    pairs += [pair for brokers in regions.values() for pair in combinations(brokers, 2)]
+    links = [
+        {"between": pair, "delay": draw(st.sampled_from(DELAYS)), "jitter": draw(st.sampled_from(JITTERS))}
+        for pair in pairs
+    ]
+    return Product([broker for brokers in regions.values() for broker in brokers], links, regions)
+
+
+class _Churning(_Clients):
+    """Clients that say things and take them back, and never publish."""
+
+    def act(self) -> None:
+        client = self._draw(st.sampled_from(sorted(self.places)))
+        self._draw(st.sampled_from((*3 * [self._declare], *2 * [self._withdraw], self._move)))(client)
+
+
+@st.composite
+def scot_cases(draw: st.DrawFn, *, steps: int = 24, settled: bool = False, withdrawn: bool = False) -> Case:
+    """A workload of up to so many steps. `settled`: the overlay settles after each. `withdrawn`: everybody takes
+    everything back at the end."""
+    scot = draw(scots())
+    clients = _Clients(draw, scot.brokers, st.none() if settled else st.sampled_from(WAITS))
+    return _worked(draw, scot, clients, steps, withdrawn)
+
+
+@st.composite
+def churning_cases(draw: st.DrawFn, *, steps: int = 24) -> Case:
+    """A workload without publications."""
+    scot = draw(scots())
+    return _worked(draw, scot, _Churning(draw, scot.brokers, st.sampled_from(WAITS)), steps, withdrawn=False)
+
+
+def _worked(draw: st.DrawFn, scot: Product, clients: _Clients, steps: int, withdrawn: bool) -> Case:
+    clients.open()
+    for _ in range(draw(st.integers(min(4, steps), steps))):
+        clients.act()
+    if withdrawn:
+        clients.take_back_all()
+    data = {"id": "generated", "brokers": scot.brokers, "links": scot.links, "regions": scot.regions, "expect": {}}
+    return Case.model_validate({**data, "steps": clients.steps, "seed": draw(st.integers(0, 9))})

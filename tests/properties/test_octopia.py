@@ -1,0 +1,68 @@
+"""The properties of OctopiA, over generated SCOTs, workloads, delays and congestion.
+
+A failure shrinks and prints a case; `brokerlab conformance --runtime simulated FILE` runs it again.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from emulation.conformance.model import Case
+from tests.properties import checks, octopia_checks
+from tests.properties.octopia_checks import BOTH, IDR, SPR
+from tests.properties.octopia_strategies import churning_cases, scot_cases
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@pytest.mark.parametrize("protocol", BOTH)
+@settings(unhurried, max_examples=100)
+@given(case=scot_cases())
+def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
+    checks.delivered_exactly_once(case, protocol)
+
+
+@settings(unhurried, max_examples=80)
+@given(case=scot_cases())
+def test_none_but_target_clusters_receive_publications(case: Case) -> None:
+    octopia_checks.only_target_clusters_receive(case, SPR)
+
+
+@settings(unhurried, max_examples=80)
+@given(case=scot_cases())
+def test_paths_are_at_most_as_long_as_the_acyclic_factor_allows(case: Case) -> None:
+    octopia_checks.paths_are_short(case, SPR)
+
+
+@settings(unhurried, max_examples=80)
+@given(case=scot_cases())
+def test_no_broker_receives_a_publication_twice(case: Case) -> None:
+    checks.no_broker_receives_twice(case, SPR)
+
+
+@pytest.mark.parametrize("protocol", BOTH)
+@settings(unhurried, max_examples=80)
+@given(case=scot_cases(settled=True))
+def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: Case) -> None:
+    """Without congestion, dynamic routing is static routing."""
+    octopia_checks.publications_take_the_papers_paths(case, protocol)
+
+
+@settings(unhurried, max_examples=100)
+@given(case=scot_cases(), congested=st.sampled_from((0.1, 0.5, 0.9, 1.0)))
+def test_congestion_of_any_links_does_no_harm(case: Case, congested: float) -> None:
+    octopia_checks.congestion_does_no_harm(case, IDR, congested)
+
+
+@settings(unhurried, max_examples=150)
+@given(case=churning_cases())
+def test_vectors_are_the_truth_once_the_overlay_is_quiet(case: Case) -> None:
+    octopia_checks.vectors_are_the_truth(case, SPR)
+
+
+@settings(unhurried, max_examples=60)
+@given(case=scot_cases(withdrawn=True))
+def test_tables_are_empty_when_everything_is_withdrawn(case: Case) -> None:
+    octopia_checks.nothing_remains(case, SPR)
