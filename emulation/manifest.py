@@ -57,6 +57,32 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     system: str
 
 
+class ClockOffset(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a host's clock was from the run's at one moment. Nanoseconds."""
+
+    at: int
+    """By the host's clock."""
+    offset: int
+    """What is to be added to the host's time to have the run's."""
+    error: int
+    """By how much `offset` may be wrong at most."""
+
+
+class HostRecord(msgspec.Struct, kw_only=True):
+    """One of several hosts that shared a run."""
+
+    name: str
+    """As the inventory has it."""
+    address: str
+    """On the network that carried the links between hosts."""
+    kernel: str
+    host: Host
+    logs: list[str] = []
+    """Names of the log files whose times are of this host's clock."""
+    offsets: list[ClockOffset] = []
+    """In the order of time; none for the host that keeps the run's clock."""
+
+
 class Manifest(msgspec.Struct, kw_only=True):
     """Everything needed to understand a run directory, and to repeat the run."""
 
@@ -78,6 +104,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     host: Host
     interrupted: bool = False
     variants: list[VariantRecord] = []
+    hosts: list[HostRecord] = []
+    """Those that shared the run, the first of which kept its clock; none where one host had all of it."""
 
 
 def write(manifest: Manifest, directory: Path) -> None:

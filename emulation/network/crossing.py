@@ -24,34 +24,28 @@ from mininet.link import Intf
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
 from emulation.network.tolerance import DELAY_FLOOR
-from emulation.network.underlay import Peer, Underlay
+from emulation.network.underlay import LINK_MTU, Peer, Underlay
 from topology.model import LinkProperties
 
 UNSHAPED = LinkProperties()
-LEAST_MTU = 1428
-"""Bytes: what probes of a link's rate need in one frame."""
 
 
 class ExchangeNode(Node):
     """Holds this host's ends of the VXLAN tunnels."""
-
-    def __init__(self, name: str, run_id: str, mtu: int) -> None:
-        self._mtu = mtu
-        super().__init__(name, run_id)
 
     def want_interface(self, interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
         """Have a link's end, which gets no address, joined to a bridge of its own."""
         bridge = _bridge(interface.name)
         self._want_quiet(f"link add name {bridge} type bridge stp_state 0 mcast_snooping 0", bridge)
         self._want_quiet(None, interface.name)
-        self.want(f"link set dev {interface.name} group {INTERFACE_GROUP} mtu {self._mtu} master {bridge} up")
-        self.want(f"link set dev {bridge} group {INTERFACE_GROUP} mtu {self._mtu} up")
+        self.want(f"link set dev {interface.name} group {INTERFACE_GROUP} mtu {LINK_MTU} master {bridge} up")
+        self.want(f"link set dev {bridge} group {INTERFACE_GROUP} mtu {LINK_MTU} up")
 
     def tunnel(self, names: LinkNames, side: int, index: int, underlay: Underlay, peer: Peer) -> None:
         """Join the link's bridge with a VXLAN interface. To be called once the link is made."""
         name = f"{names.interfaces[1 - side][:-1]}x"
         command = [
-            "ip", "link", "add", name, "netns", str(self.pid), "mtu", str(self._mtu), "type", "vxlan",
+            "ip", "link", "add", name, "netns", str(self.pid), "mtu", str(LINK_MTU), "type", "vxlan",
             "id", str(underlay.identifier(index)), "local", underlay.address, "remote", peer.address,
             "dstport", str(underlay.vxlan_port), "nolearning",
         ]  # fmt: skip

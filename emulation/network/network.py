@@ -34,7 +34,7 @@ from emulation.network.probing import LinkProbe, Route, probe_idle, probe_under_
 from emulation.network.relay_messages import Punctuality
 from emulation.network.relay_process import RelayProcess
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
-from emulation.network.underlay import Peer, Underlay
+from emulation.network.underlay import LINK_MTU, Peer, Underlay
 from topology.model import BrokerId, Link, LinkProperties, Overlay
 
 _EXCHANGE = "exchange"
@@ -263,7 +263,7 @@ class EmulatedNetwork:
         if self._underlay is not None:
             name = f"{self._run_id}-{_EXCHANGE}"
             self._note_start(name)
-            self._exchange = ExchangeNode(name, self._run_id, self._underlay.mtu)
+            self._exchange = ExchangeNode(name, self._run_id)
             self._note_identity(name, self._exchange.pid)
 
     def _all_nodes(self) -> list[Node]:
@@ -303,7 +303,7 @@ class EmulatedNetwork:
         link = self._make_link(
             index, half(names, side, peer), (node, self._exchange) if side == 0 else (self._exchange, node)
         )
-        node.want(f"link set dev {names.interfaces[side]} mtu {self._underlay.mtu}")
+        node.want(f"link set dev {names.interfaces[side]} mtu {LINK_MTU}")
         self._exchange.tunnel(names, side, index, self._underlay, peer)
         return link
 

@@ -18,6 +18,8 @@ from topology.model import BrokerId
 
 VXLAN_PORT = 14789
 """UDP port of the underlay that carries links, unless the inventory gives another."""
+LINK_MTU = 1428
+"""Bytes of content that a frame of a crossing link may have, on all hosts alike: what probes of the rate need."""
 VXLAN_OVERHEAD = 50
 """Bytes that Ethernet, VXLAN, UDP and IPv4 add to a frame's content (RFC 7348, section 5)."""
 
@@ -44,8 +46,6 @@ class Underlay:
     """Of this host."""
     homes: Mapping[BrokerId, Peer]
     """The host of each broker that is not here."""
-    mtu: int
-    """Bytes of content that a frame of a crossing link may have."""
     vxlan_port: int
     echo_port: int
     first_identifier: int
@@ -115,13 +115,19 @@ class ResponderProcess:
             raise NetworkError(answer or "the responder, which answers other hosts, has ended")
 
 
-def mtu_towards(address: str) -> int:
-    """Bytes of content that frames of links may have which go to this address of the underlay.
-
-    Raises `NetworkError` when there is no route.
-    """
+def require_way(address: str) -> None:
+    """Raises `NetworkError` when there is no route to this address of the underlay, or only one of small frames."""
     route = subprocess.run(["ip", "-json", "route", "get", address], capture_output=True, text=True, check=False)
     if route.returncode:
         raise NetworkError(f"there is no route to {address}: {' '.join(route.stderr.split())}")
     interface = json.loads(route.stdout)[0]["dev"]
-    return int(Path("/sys/class/net", interface, "mtu").read_text()) - VXLAN_OVERHEAD
+    mtu = int(json.loads(_shown(interface))[0]["mtu"])
+    if mtu < LINK_MTU + VXLAN_OVERHEAD:
+        raise NetworkError(
+            f"{interface}, which leads to {address}, has an MTU of {mtu}; links between hosts need "
+            f"{LINK_MTU + VXLAN_OVERHEAD}"
+        )
+
+
+def _shown(interface: str) -> str:
+    return subprocess.run(["ip", "-json", "link", "show", interface], capture_output=True, text=True, check=True).stdout

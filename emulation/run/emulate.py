@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -32,13 +32,13 @@ _AROUND = 12.0
 """Seconds that starting and stopping a variant is expected to take."""
 
 
-PartOf = Callable[[VariantPlan, HostSession], Part]
-"""What this host has of a variant."""
+PartOf = Callable[[VariantPlan, HostSession], AbstractContextManager[Part]]
+"""What this host has of a variant, while that is run."""
 
 
-def whole(variant: VariantPlan, _session: HostSession) -> Part:
+def whole(variant: VariantPlan, _session: HostSession) -> AbstractContextManager[Part]:
     """All of it."""
-    return Part.whole(variant.overlay)
+    return nullcontext(Part.whole(variant.overlay))
 
 
 def emulate(
@@ -116,17 +116,19 @@ def _run_variants(
         session.snapshot.begin_variant(variant.name, number + 1, time.monotonic() + sum(ahead[number:]))
         session.snapshot.dilation = variant.scenario.time_dilation
         last = number == len(plan.variants) - 1
-        mine = part(variant, session)
-        run = VariantRun(session, variant, rungs.driver, mine, when_over if last else _nothing)
-        run.record.topology = overlays[number]
-        session.manifest.variants.append(run.record)
-        measured.append(run.measured)
         try:
-            run.execute()
+            with part(variant, session) as mine:
+                run = VariantRun(session, variant, rungs.driver, mine, when_over if last else _nothing)
+                run.record.topology = overlays[number]
+                session.manifest.variants.append(run.record)
+                measured.append(run.measured)
+                run.execute()
         except (Interrupted, NetworkError):
             if not session.interrupt.asked:  # Ctrl-C on a terminal reaches the network's helpers too
                 raise
-            run.record.interrupted = session.manifest.interrupted = True
+            session.manifest.interrupted = True
+            for record in session.manifest.variants[number:]:
+                record.interrupted = True
             manifest.write(session.manifest, session.place.directory)
             session.say("interrupted: what was running has been ended in order")
             break

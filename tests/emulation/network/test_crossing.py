@@ -16,7 +16,7 @@ import pytest
 from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
 from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
 from emulation.network.namespaces import in_namespace, run_in_namespace
-from emulation.network.underlay import VXLAN_PORT, Peer, ResponderProcess, Underlay, mtu_towards
+from emulation.network.underlay import VXLAN_PORT, Peer, ResponderProcess, Underlay, require_way
 from tests.emulation.network.conftest import Ports, overlay_of
 from topology.model import Link, LinkProperties, Overlay
 
@@ -83,7 +83,6 @@ class TwoHosts:
             homes={
                 broker: Peer(f"host{home}", ADDRESSES[home], delay) for broker, home in homes.items() if home != side
             },
-            mtu=mtu_towards(ADDRESSES[1 - side]),
             vxlan_port=VXLAN_PORT,
             echo_port=ECHO_PORT,
             first_identifier=1 << 23,
@@ -194,3 +193,12 @@ def test_a_port_that_is_taken_is_named(hosts: tuple[int, int], run_id: str) -> N
     finally:
         responder.stop()
     assert not Path(f"/proc/{responder.pid}").exists()
+
+
+def test_a_way_of_small_frames_is_refused(hosts: tuple[int, int]) -> None:
+    in_namespace(hosts[0], lambda: require_way(ADDRESSES[1]))
+    with pytest.raises(NetworkError, match=r"there is no route to 198\.51\.100\.1"):
+        in_namespace(hosts[0], lambda: require_way("198.51.100.1"))
+    run_in_namespace(hosts[0], ["ip", "link", "set", "eth0", "mtu", "1400"])
+    with pytest.raises(NetworkError, match="eth0, which leads to .* has an MTU of 1400; links between hosts need 1478"):
+        in_namespace(hosts[0], lambda: require_way(ADDRESSES[1]))

@@ -1,0 +1,58 @@
+"""Watches how far this host's clock is from the run's, while its part of a run goes on."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from emulation.manifest import ClockOffset
+from emulation.network.echo import Clock, ClockReading, FarHost
+from emulation.network.model import NetworkError
+
+INTERVAL = 10.0
+"""Seconds between two estimates while a run goes on."""
+_ECHOES_MEANWHILE = 20
+"""Questions that make one of those: few, as the run's own traffic is on the same wire."""
+
+
+def offset_of(reading: ClockReading) -> ClockOffset:
+    """What is to be added to this host's time to have the run's."""
+    return ClockOffset(at=reading.at, offset=reading.offset, error=reading.error)
+
+
+class ClockWatch:
+    """Estimates on entering, every `INTERVAL` seconds, and on leaving, which raises what went wrong meanwhile."""
+
+    def __init__(self, reference: FarHost) -> None:
+        self._reference = reference
+        self._over = threading.Event()
+        self._failure: NetworkError | None = None
+        self._thread = threading.Thread(target=self._watch, name="clock watch", daemon=True)
+        self.offsets: list[ClockOffset] = []
+
+    def __enter__(self) -> Self:
+        self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        if kind is None:
+            if self._failure is not None:
+                raise self._failure
+            self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
+
+    def latest(self) -> ClockOffset:
+        """The one that holds now."""
+        return self.offsets[-1]
+
+    def _watch(self) -> None:
+        try:
+            while not self._over.wait(INTERVAL):
+                self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC, _ECHOES_MEANWHILE)))
+        except NetworkError as error:
+            self._failure = error

@@ -1,0 +1,315 @@
+"""A whole run whose overlay is spread over several hosts, from untouched hosts back to untouched hosts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from emulation import manifest, provenance
+from emulation.ansible import PlayCancelledError, PlayError, TaskResult, play
+from emulation.errors import BadInputError, HostError
+from emulation.faults import Count, Schedule
+from emulation.hosts.check import Facts, common
+from emulation.hosts.connection import connections
+from emulation.hosts.gather import HOSTS, gather
+from emulation.hosts.inventory import Hosts
+from emulation.hosts.model import Member, Part, part_id
+from emulation.hosts.placement import crossing, place
+from emulation.hosts.product import pack
+from emulation.journal import Journal
+from emulation.manifest import Choice
+from emulation.network.echo import TOKEN_BYTES
+from emulation.place import RunPlace
+from emulation.plan import Plan, VariantPlan
+from emulation.processes import RUN_VARIABLE, boot_id
+from emulation.progress import Display, Snapshot, display
+from emulation.registry import register, unregister
+from emulation.run.directory import Outcome, new_manifest, save_overlays
+from emulation.run.interrupt import Interrupt
+from emulation.run.session import open_log
+
+PRIVATE = "ansible"
+"""Where Ansible works, in the run directory; gone in the end."""
+_PATIENCE = 90.0
+_PATIENCE_EACH = 2.0
+"""Seconds that all hosts, and each further broker, get to come to the next place."""
+_LEAD = 5
+"""Seconds between the word to begin and that moment: hosts hear it one after another."""
+_ENDS_WITHIN = 60.0
+"""Seconds that an agent gets to end in order."""
+_AROUND = 30.0
+"""Seconds that starting and stopping a variant is expected to take."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostsRequest:
+    """What is run where."""
+
+    plan: Plan
+    hosts: Hosts
+    runtime: str
+    links: str
+    out: Path
+
+
+def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callable[[], None]) -> Outcome:
+    """Runs a plan on several hosts; nothing is left on them.
+
+    `when_over` is called when the last variant has been run. Raises `UserError`s.
+    """
+    plan = request.plan
+    members = _members(request)
+    for variant in plan.variants:
+        require_times_only(variant.schedule())
+    place_of_run = RunPlace.of(plan.run_id, request.out)
+    place_of_run.make()
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        register(plan.run_id, place_of_run.journal)
+        stack.callback(unregister, plan.run_id)
+        stack.callback(Journal(place_of_run.journal).close)
+        os.environ[RUN_VARIABLE] = plan.run_id  # for what Ansible starts
+        stack.callback(os.environ.pop, RUN_VARIABLE)
+        snapshot = Snapshot(variants=len(plan.variants))
+        shown = stack.enter_context(display(snapshot, console))
+        hosts_run = HostsRun(request, members, place_of_run, interrupt, Progress(plan, snapshot, shown))
+        hosts_run.variables = dict(stack.enter_context(connections()))
+        return hosts_run.execute(when_over)
+
+
+def _members(request: HostsRequest) -> tuple[Member, ...]:
+    """The hosts of the run: as many as there are brokers, at most."""
+    fewest = min(len(variant.overlay.brokers) for variant in request.plan.variants)
+    members = request.hosts.members[:fewest]
+    if len(members) < 2:
+        raise BadInputError("one host: an overlay is spread over two at least; leave --hosts out to run it here")
+    return members
+
+
+def require_times_only(schedule: Schedule) -> None:
+    """Raises `HostError` for faults that depend on what no host alone knows."""
+    for entry in schedule.entries:
+        if isinstance(entry.start, Count):
+            raise HostError(
+                f"{entry.name}: a fault that waits for a count of messages cannot be on several hosts, as none of them "
+                "sees all messages: give it a time (`at`)"
+            )
+
+
+class HostsRun:
+    """One run under way."""
+
+    def __init__(
+        self,
+        request: HostsRequest,
+        members: tuple[Member, ...],
+        place_of_run: RunPlace,
+        interrupt: Interrupt,
+        progress: Progress,
+    ) -> None:
+        self._request = request
+        self._plan = request.plan
+        self._members = members
+        self._place = place_of_run
+        self._interrupt = interrupt
+        self._progress = progress
+        self._product = pack().name
+        self._log = open_log(place_of_run)
+        self.variables: dict[str, Any] = {}
+        """Of all plays."""
+
+    def execute(self, when_over: Callable[[], None]) -> Outcome:
+        """Checks the hosts, runs every variant, and gathers what they wrote."""
+        runtime, links = self._choose()
+        self._announce(runtime, links)
+        overlays = save_overlays(self._plan, self._place)
+        record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
+        manifest.write(record, self._place.directory)
+        self._write_parts(runtime.name, links.name)
+        del overlays  # hosts name them alike
+        try:
+            self._play("run.yml", self._run_variables())
+            when_over()
+        except PlayCancelledError:
+            self._progress.say("interrupted: hosts end what they run in order")
+        except PlayError as error:
+            self._log.error("run failed", error=str(error))
+            self._interrupt.teardown = True
+            with contextlib.suppress(PlayError, HostError):
+                self._end()
+                gather(self._place, self._members, record)
+            raise
+        self._interrupt.teardown = True
+        self._end()
+        return gather(self._place, self._members, record)
+
+    def _choose(self) -> tuple[Choice, Choice]:
+        """The runtime and the link driver of all hosts."""
+        self._progress.doing("asking hosts what they can do")
+        hosts = self._request.hosts
+        facts = examined(self._play("check.yml", check_variables(hosts, self._members)))
+        if bad := [f"{name}: {'; '.join(each.obstacles)}" for name, each in facts.items() if each.obstacles]:
+            raise HostError("\n".join(bad))
+        runtime, links = common(facts, self._request.runtime, self._request.links)
+        return (
+            Choice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
+            Choice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),
+        )
+
+    def _announce(self, runtime: Choice, links: Choice) -> None:
+        for variant in self._plan.variants[:1]:
+            placement = place(variant.overlay, self._members)
+            for member in self._members:
+                mine = [broker for broker, host in placement.items() if host == member.name]
+                self._progress.say(f"host     {member.name} ({member.address}): {', '.join(mine)}")
+            count = crossing(variant.overlay, placement)
+            self._progress.say(
+                f"links    {links.name}: {links.reason}; {count} of {len(variant.overlay.links)} cross hosts"
+            )
+        self._progress.say(f"runtime  {runtime.name}: {runtime.reason}")
+
+    def _write_parts(self, runtime: str, links: str) -> None:
+        plan, hosts = self._plan, self._request.hosts
+        token = secrets.token_hex(TOKEN_BYTES)
+        for member in self._members:
+            part = Part(
+                run_id=plan.run_id,
+                created=plan.created.isoformat(),
+                controller=boot_id(),
+                host=member.name,
+                members=self._members,
+                scenario=plan.scenario.model_dump(mode="json", exclude_unset=True),
+                runtime=runtime,
+                links=links,
+                vxlan_port=hosts.vxlan_port,
+                echo_port=hosts.echo_port,
+                token=token,
+                patience=self._patience,
+            )
+            file = self._place.directory / HOSTS / member.name / "part.json"
+            file.parent.mkdir(parents=True)
+            file.touch(mode=0o600)
+            file.write_bytes(msgspec.json.encode(part))
+
+    @property
+    def _patience(self) -> float:
+        most = max(len(variant.overlay.brokers) for variant in self._plan.variants)
+        dilation = max(variant.scenario.time_dilation for variant in self._plan.variants)
+        return _PATIENCE * dilation + _PATIENCE_EACH * most
+
+    def _run_variables(self) -> dict[str, Any]:
+        lasts = [variant.lasts + _LEAD for variant in self._plan.variants]
+        return {
+            "reference": self._members[0].name,
+            "variants": len(self._plan.variants),
+            "patience": self._patience,
+            "lead": _LEAD,
+            "lasts": lasts,
+            "longest": round(sum(lasts) + 8 * self._patience * len(lasts)),
+        }
+
+    def _end(self) -> None:
+        self._progress.doing("fetching logs")
+        self._play("end.yml", {"patience": _ENDS_WITHIN}, cancellable=False)
+
+    def _play(self, playbook: str, variables: Mapping[str, Any], *, cancellable: bool = True) -> Mapping[str, Any]:
+        """Plays on all hosts of the run; returns what the last task of each name returned, by task and host."""
+        common_variables = {
+            "product": self._product,
+            "part_ids": {member.name: part_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
+            "parts": str(self._place.directory / HOSTS),
+        }
+        played = play(
+            playbook,
+            self._request.hosts.inventory,
+            self._place.directory / PRIVATE,
+            self.variables | common_variables | dict(variables),
+            limit=",".join(member.name for member in self._members),
+            on_result=self._progress.hear,
+            cancelled=self._cancelled if cancellable else self._progress.look,
+        )
+        return {result.task: played.of(result.task) for result in played.results}
+
+    def _cancelled(self) -> bool:
+        self._progress.look()
+        return self._interrupt.asked
+
+
+def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]:
+    """What `check.yml` is told."""
+    return {
+        "addresses": {member.name: member.address for member in members},
+        "echo_port": hosts.echo_port,
+        "vxlan_port": hosts.vxlan_port,
+    }
+
+
+def examined(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Facts]:
+    """What `check.yml` found out, by host."""
+    return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in results["examine"].items()}
+
+
+class Progress:
+    """What the user sees, from the tasks that hosts have done."""
+
+    def __init__(self, plan: Plan, snapshot: Snapshot, shown: Display) -> None:
+        self._plan = plan
+        self._snapshot = snapshot
+        self._shown = shown
+        self._ahead: list[tuple[float, str, float]] = []
+        """When each phase to come begins, its name, and when it ends."""
+
+    def say(self, line: str) -> None:
+        self._shown.say(line)
+
+    def doing(self, activity: str) -> None:
+        self._snapshot.activity = activity
+        self._shown.refresh()
+
+    def hear(self, result: TaskResult) -> None:
+        """A host has done a task: `<variant> await|go <place>` tells where it is."""
+        match result.task.split():
+            case [number, "await", "answering"] if self._snapshot.variant_number != int(number) + 1:
+                self._begin(int(number))
+            case [_, "await", where]:
+                self._snapshot.activity = f"{result.host} is {where}"
+            case [number, "go", "ready"] if not self._ahead:
+                self._plan_phases(self._plan.variants[int(number)])
+            case [_, "go", "drained"]:
+                self._ahead.clear()
+                self._snapshot.phase, self._snapshot.phase_end = "stop", None
+        self.look()
+
+    def look(self) -> bool:
+        """Takes the time to the display. Never asks for the end."""
+        now = time.monotonic()
+        while self._ahead and self._ahead[0][0] <= now:
+            begin, self._snapshot.phase, end = self._ahead.pop(0)
+            self._snapshot.phase_begin, self._snapshot.phase_end, self._snapshot.activity = begin, end, ""
+        self._shown.refresh()
+        return False
+
+    def _begin(self, number: int) -> None:
+        ahead = sum(variant.lasts + _AROUND for variant in self._plan.variants[number:])
+        variant = self._plan.variants[number]
+        self._snapshot.begin_variant(variant.name, number + 1, time.monotonic() + ahead)
+        self._snapshot.brokers = self._snapshot.brokers_up = len(variant.overlay.brokers)
+        self._snapshot.links = self._snapshot.links_up = len(variant.overlay.links)
+        self._ahead.clear()
+
+    def _plan_phases(self, variant: VariantPlan) -> None:
+        begin, timeline = time.monotonic() + _LEAD, variant.scenario.timeline
+        for name, seconds in (("join", timeline.join), ("run", timeline.run), ("drain", timeline.drain)):
+            end = begin + seconds * variant.scenario.time_dilation
+            self._ahead.append((begin, name, end))
+            begin = end
