@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
-from tests.properties.strategies import DELAYS, JITTERS, WAITS, _Clients
+from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients
 
 MOST_REGIONS, MOST_CLUSTERS, MOST_BROKERS = 5, 4, 12
 
@@ -40,7 +40,7 @@ def scots(draw: st.DrawFn) -> Product:
     return Product([broker for brokers in regions.values() for broker in brokers], links, regions)
 
 
-class _Churning(_Clients):
+class _Churning(Clients):
     """Clients that say things and take them back, and never publish."""
 
     def act(self) -> None:
@@ -53,7 +53,7 @@ def scot_cases(draw: st.DrawFn, *, steps: int = 24, settled: bool = False, withd
     """A workload of up to so many steps. `settled`: the overlay settles after each. `withdrawn`: everybody takes
     everything back at the end."""
     scot = draw(scots())
-    clients = _Clients(draw, scot.brokers, st.none() if settled else st.sampled_from(WAITS))
+    clients = Clients(draw, scot.brokers, st.none() if settled else st.sampled_from(WAITS))
     return _worked(draw, scot, clients, steps, withdrawn)
 
 
@@ -64,7 +64,7 @@ def churning_cases(draw: st.DrawFn, *, steps: int = 24) -> Case:
     return _worked(draw, scot, _Churning(draw, scot.brokers, st.sampled_from(WAITS)), steps, withdrawn=False)
 
 
-def _worked(draw: st.DrawFn, scot: Product, clients: _Clients, steps: int, withdrawn: bool) -> Case:
+def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:
     clients.open()
     for _ in range(draw(st.integers(min(4, steps), steps))):
         clients.act()

@@ -47,7 +47,7 @@ def overlays(draw: st.DrawFn) -> tuple[list[str], list[dict[str, Any]]]:
     return names, links
 
 
-class _Clients:
+class Clients:
     """What the clients of a workload have said, so that what they say next makes sense."""
 
     def __init__(self, draw: st.DrawFn, brokers: list[str], waits: st.SearchStrategy[str | None]) -> None:
@@ -135,7 +135,7 @@ def cases(draw: st.DrawFn, *, steps: int = 24, withdrawn: bool = False, settled:
     each step.
     """
     brokers, links = draw(overlays())
-    clients = _Clients(draw, brokers, st.none() if settled else st.sampled_from(WAITS))
+    clients = Clients(draw, brokers, st.none() if settled else st.sampled_from(WAITS))
     clients.open()
     for _ in range(draw(st.integers(min(4, steps), steps))):
         clients.act()
@@ -144,10 +144,10 @@ def cases(draw: st.DrawFn, *, steps: int = 24, withdrawn: bool = False, settled:
     return _case(draw, brokers, links, clients)
 
 
-class _Storm:
+class Storm:
     """Brokers die and links are cut, in any order and any number; clients go on where brokers live."""
 
-    def __init__(self, draw: st.DrawFn, brokers: list[str], links: list[dict[str, Any]], clients: _Clients) -> None:
+    def __init__(self, draw: st.DrawFn, brokers: list[str], links: list[dict[str, Any]], clients: Clients) -> None:
         self._draw = draw
         self._brokers = brokers
         self._pairs: list[tuple[str, str]] = [tuple(link["between"]) for link in links]
@@ -215,18 +215,18 @@ ALL_FAULTS = ("kill", "kill", "kill neighbours", "cut", "cut", "isolate", "mend"
 def cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int = 2, steps: int = 12) -> Case:
     """A workload with two storms of up to so many faults of these kinds; in the end everybody takes back everything."""
     brokers, links = draw(overlays())
-    clients = _Clients(draw, brokers, st.sampled_from(WAITS))
+    clients = Clients(draw, brokers, st.sampled_from(WAITS))
     clients.open()
     for _ in range(2):
         for _ in range(draw(st.integers(1, steps))):
             clients.act()
-        _Storm(draw, brokers, links, clients).rage(most, kinds)
+        Storm(draw, brokers, links, clients).rage(most, kinds)
         for _ in range(draw(st.integers(1, steps))):
             clients.act()
     clients.take_back_all()
     return _case(draw, brokers, links, clients)
 
 
-def _case(draw: st.DrawFn, brokers: list[str], links: list[dict[str, Any]], clients: _Clients) -> Case:
+def _case(draw: st.DrawFn, brokers: list[str], links: list[dict[str, Any]], clients: Clients) -> Case:
     data = {"id": "generated", "brokers": brokers, "links": links, "steps": clients.steps, "expect": {}}
     return Case.model_validate({**data, "seed": draw(st.integers(0, 9))})
