@@ -35,31 +35,59 @@ as at B(a, 0) in Fig. 7(d): "as a last option" the publication takes the overloa
 *`get_iLink` for a cluster that is not adjacent.* There is none: a region is a complete graph, so every broker has an
 iLink to each cluster. Should the overlay lack one nevertheless, its cluster is left to others, over any target aLink if
 need be, and is given up, with a word in the log, where there is none.
+
+Two variants go beyond the paper (a third, detours within a cluster, is in `octopia_detours`):
+
+*Links outside the subscription tree* (`off_tree_links`). Before Case III, what is left may be left to a primary
+neighbour without subscribers behind it, over a link that is not overloaded, as over l((b, 3), (a, 3)) in Fig. 7(d). It
+still moves away from where the publication entered the cluster, so the argument above holds.
+
+*Links that are down* (`round_dead_brokers`) count as overloaded and are taken only when no other way is left; then the
+publication waits for the link, as it would in static routing. A cluster behind an iLink that is down is left to
+primary neighbours, with subscribers behind them or without, whose regions have iLinks of their own to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from broker_service.messages import BrokerId
-from broker_service.routing.congestion import Congestion, LinkCondition
+from broker_service.routing.congestion import UNUSABLE, Congestion, CongestionOrFailure, LinkCondition
 from broker_service.routing.interface import LinkStatus
+from broker_service.routing.octopia_detours import (
+    CongestionDetours,
+    Detours,
+    EitherDetours,
+    FailureDetours,
+    NoDetours,
+)
 from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward, Route, StaticRouting
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
 from broker_service.routing.octopia_options import OctopiaOptions
 from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of
 
+SpareLinks = Callable[[Onward, ClusterIndexVector], list[BrokerId]]
+"""The aLinks, outside the subscription tree, over which these clusters may be left to others."""
+
 
 class InterClusterDynamicRouting:
-    """IDR."""
+    """IDR. Without `spare` and `detours` it is the paper's."""
 
-    def __init__(self, i_links: Mapping[int, BrokerId], condition: LinkCondition) -> None:
+    def __init__(
+        self,
+        i_links: Mapping[int, BrokerId],
+        condition: LinkCondition,
+        spare: SpareLinks | None = None,
+        detours: Detours | None = None,
+    ) -> None:
         self._i_links = i_links
         self._condition = condition
+        self._spare = spare or _none
+        self._detours = detours or NoDetours()
 
     def route(self, onward: Onward) -> Route:
         """Lines 1 to 26: all target aLinks, and the target iLinks that are not overloaded."""
-        copies = dict.fromkeys(onward.a_links, 0)
+        copies = {neighbour: self._detours.round(neighbour) or Copy(neighbour) for neighbour in onward.a_links}
         free: list[BrokerId] = []
         left = 0
         for cluster in clusters_of(onward.civ):
@@ -68,44 +96,69 @@ class InterClusterDynamicRouting:
                 left |= bit(cluster)
             else:
                 free.append(neighbour)
-                copies[neighbour] = 0
-        unreachable = self._leave_to_others(left, free, onward, copies) if left else 0
-        return Route([Copy(neighbour, civ) for neighbour, civ in copies.items()], unreachable)
+                copies[neighbour] = Copy(neighbour)
+        unreachable = 0
+        if left:
+            carrier = self._carrier(left, free, onward)
+            if carrier is None:
+                unreachable = left
+            else:
+                copies[carrier.neighbour] = carrier
+        return Route(list(copies.values()), unreachable)
 
-    def _leave_to_others(
-        self,
-        left: ClusterIndexVector,
-        free_i_links: list[BrokerId],
-        onward: Onward,
-        copies: dict[BrokerId, ClusterIndexVector],
-    ) -> ClusterIndexVector:
-        """Lines 27 to 40: one copy takes the vector of the clusters that are left. Returns those that none can take."""
-        carrier = self._best(free_i_links)
-        if carrier is None:
-            carrier = self._best(each for each in onward.a_links if not self._condition.is_overloaded(each))
-        if carrier is not None:
-            copies[carrier] = left
-            return 0
-        return self._cross_anyway(left, onward, copies)
-
-    def _cross_anyway(
-        self, left: ClusterIndexVector, onward: Onward, copies: dict[BrokerId, ClusterIndexVector]
-    ) -> ClusterIndexVector:
-        """Case III."""
+    def _carrier(self, left: ClusterIndexVector, free_i_links: list[BrokerId], onward: Onward) -> Copy | None:
+        """Lines 27 to 40: the copy that takes the vector of the clusters that are left; None when there is no way."""
+        spare = self._spare(onward, left)
+        for links in free_i_links, self._not_overloaded(onward.a_links), self._not_overloaded(spare):
+            best = self._best(links)
+            if best is not None:
+                return Copy(best, left)
+        # Case III
         clusters = {neighbour: cluster for cluster in clusters_of(left) if (neighbour := self._i_links.get(cluster))}
-        carrier = self._best(clusters)
-        if carrier is not None:
-            copies[carrier] = left & ~bit(clusters[carrier])
-            return 0
-        carrier = self._best(onward.a_links)
-        if carrier is not None:
-            copies[carrier] = left
-            return 0
-        return left
+        crossing = self._best(clusters)
+        if crossing is None or self._condition.load(crossing) == UNUSABLE:
+            best = self._best([*onward.a_links, *spare])
+            if best is not None and self._condition.load(best) != UNUSABLE:
+                return Copy(best, left)
+        if crossing is None:
+            return None
+        return Copy(crossing, left & ~bit(clusters[crossing]))
+
+    def _not_overloaded(self, links: Iterable[BrokerId]) -> list[BrokerId]:
+        return [each for each in links if not self._condition.is_overloaded(each)]
 
     def _best(self, links: Iterable[BrokerId]) -> BrokerId | None:
         """The least loaded of these links, if there are any; of equals the first."""
         return min(links, key=self._condition.load, default=None)
+
+
+class OffTreeLinks:
+    """All primary neighbours but the targets and the one that the publication came from."""
+
+    def __init__(self, neighbourhood: Neighbourhood) -> None:
+        self._primary = sorted(neighbourhood.primary.values())
+
+    def __call__(self, onward: Onward, left: ClusterIndexVector) -> list[BrokerId]:
+        return [each for each in self._primary if each != onward.source and each not in onward.a_links]
+
+
+class OffTreeLinksRoundFailures:
+    """The same, when a link to one of the clusters is down."""
+
+    def __init__(self, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]) -> None:
+        self._links = OffTreeLinks(neighbourhood)
+        self._i_links = neighbourhood.secondary
+        self._link_status = link_status
+
+    def __call__(self, onward: Onward, left: ClusterIndexVector) -> list[BrokerId]:
+        behind = [self._i_links.get(cluster) for cluster in clusters_of(left)]
+        if all(neighbour is not None and self._link_status[neighbour].up for neighbour in behind):
+            return []
+        return self._links(onward, left)
+
+
+def _none(onward: Onward, left: ClusterIndexVector) -> list[BrokerId]:
+    return []
 
 
 def make_forwarding(
@@ -114,4 +167,17 @@ def make_forwarding(
     """The forwarding that the options ask for."""
     if options.publications == "static":
         return StaticRouting(neighbourhood.secondary)
-    return InterClusterDynamicRouting(neighbourhood.secondary, Congestion(link_status, options.congestion_threshold))
+    condition: LinkCondition
+    spare: SpareLinks | None = None
+    detours: list[Detours] = []
+    if options.round_dead_brokers:
+        condition = CongestionOrFailure(link_status, options.congestion_threshold)
+        spare = OffTreeLinksRoundFailures(neighbourhood, link_status)
+        detours.append(FailureDetours(neighbourhood, condition, link_status))
+    else:
+        condition = Congestion(link_status, options.congestion_threshold)
+    if options.off_tree_links:
+        spare = OffTreeLinks(neighbourhood)
+    if options.intra_cluster_dynamic:
+        detours.append(CongestionDetours(neighbourhood, condition))
+    return InterClusterDynamicRouting(neighbourhood.secondary, condition, spare, EitherDetours(detours))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from broker_service.messages import BrokerId
-from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of
+from broker_service.routing.octopia_messages import Detour, Remaining, encode
+from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,15 @@ class Copy(NamedTuple):
     neighbour: BrokerId
     civ: ClusterIndexVector = 0
     """CIV_p: the clusters that are left to whoever receives this copy; none in static routing."""
+    detour: Detour | None = None
+    """The aLink that this copy goes round, if it does."""
+
+    @property
+    def header(self) -> bytes:
+        """What the copy has in its header: nothing, as long as routing is static."""
+        if self.detour is not None:
+            return encode(self.detour)
+        return encode(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 
 @dataclass(frozen=True, slots=True)

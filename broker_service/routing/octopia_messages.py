@@ -1,7 +1,7 @@
 """What OctopiA writes into the headers of its messages.
 
-Subscriptions and withdrawals have none, advertisements and publications a cluster index vector (publications only while
-they are routed dynamically). What is left are the control messages below.
+Subscriptions and withdrawals have none, advertisements a bare cluster index vector. Publications have none either,
+until they are routed dynamically.
 """
 
 from __future__ import annotations
@@ -30,5 +30,33 @@ class CivUnset(msgspec.Struct, frozen=True, array_like=True, tag=True):
     advertisements: tuple[str, ...]
 
 
+class Remaining(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """In a publication's header: whoever receives this copy forwards it to these clusters, too."""
+
+    civ: bytes
+    """CIV_p."""
+
+
+class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """In a publication's header: this copy goes from one broker to another of its cluster by way of another cluster.
+
+    It is meant for neither that cluster's subscribers nor its tables; see `octopia_detours`.
+    """
+
+    cluster: int
+    """Of the aLink that it goes round."""
+    origin: str
+    """The region it leaves."""
+    towards: str
+    """The region it goes to."""
+    failed: bool
+    """Whether the aLink is down; else it is overloaded."""
+    tried: bytes = b""
+    """The clusters in which the link to the other region is down, too."""
+
+
+PublicationHeader = Remaining | Detour
+
 encode = msgspec.msgpack.Encoder().encode
+decode_publication_header = msgspec.msgpack.Decoder(PublicationHeader).decode
 decode_control = msgspec.msgpack.Decoder(CivSetForAdvertisement | CivSetForSubscription | CivUnset).decode

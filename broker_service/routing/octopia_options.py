@@ -17,8 +17,25 @@ class OctopiaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """tau of Eq. 3: above it a link is overloaded (section 10)."""
     status_interval: float = 0.05
     """t_w of Eq. 3, in seconds."""
+    intra_cluster_dynamic: bool = False
+    """Beyond the paper: an overloaded aLink is gone round by way of another cluster."""
+    off_tree_links: bool = False
+    """Beyond the paper: clusters that are left may be left to a primary neighbour without subscribers behind it."""
+    round_dead_brokers: bool = False
+    """Beyond the paper: links that are down are avoided, and dead brokers gone round by way of another cluster."""
     reconcile_after: float = 5.0
     """Seconds a restarted neighbour has to say again what came through it."""
+
+    def __post_init__(self) -> None:
+        for name in ("status_interval", "reconcile_after"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be more than 0 seconds")
+        if self.congestion_threshold < 0:
+            raise ValueError("congestion_threshold must be at least 0")
+        if self.publications == "static":
+            for name in ("intra_cluster_dynamic", "off_tree_links", "round_dead_brokers"):
+                if getattr(self, name):
+                    raise ValueError(f"{name} needs publications: inter-cluster-dynamic")
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> OctopiaOptions:

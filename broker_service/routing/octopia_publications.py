@@ -12,7 +12,9 @@ from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
-from broker_service.routing.octopia_forwarding import Forwarding, Onward
+from broker_service.routing.octopia_detours import DetourRelay
+from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward
+from broker_service.routing.octopia_messages import Detour, Remaining, decode_publication_header
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
 from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable
 from broker_service.routing.octopia_vector import (
@@ -20,7 +22,6 @@ from broker_service.routing.octopia_vector import (
     bit,
     clusters_of,
     decode_vector,
-    encode_vector,
 )
 
 
@@ -40,6 +41,7 @@ class Publications:
         self._forwarding = forwarding
         self._advertisements = advertisements
         self._subscriptions = subscriptions
+        self._relay = DetourRelay(neighbourhood, context.link_status)
         self._own_bit = bit(neighbourhood.place.cluster)
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
@@ -48,7 +50,23 @@ class Publications:
         return self._route(message, publication, row.civ if row is not None else 0, None)
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._route(message, decode_publication(message.body), decode_vector(message.header), neighbour)
+        civ, source = 0, neighbour
+        if message.header:
+            header = decode_publication_header(message.header)
+            if isinstance(header, Remaining):
+                civ = decode_vector(header.civ)
+            else:
+                origin = self._relay.arrived_from(header)
+                if origin is None:
+                    return self._pass_on(message, header)
+                source = origin
+        return self._route(message, decode_publication(message.body), civ, source)
+
+    def _pass_on(self, message: Message, detour: Detour) -> Actions:
+        copies = self._relay.pass_on(detour)
+        if not copies:
+            self._trace.dropped_message(message, f"no way round region {detour.origin} to {detour.towards}")
+        return _sends(message, copies)
 
     def _route(
         self, message: Message, publication: Publication, civ: ClusterIndexVector, source: BrokerId | None
@@ -65,8 +83,9 @@ class Publications:
             listed = ", ".join(map(str, clusters_of(route.unreachable)))
             self._trace.dropped_message(message, f"no link towards cluster {listed}")
         actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
-        hops = message.hops + 1
-        for copy in route.copies:
-            onward = Message(message.kind, message.id, message.body, encode_vector(copy.civ), hops)
-            actions.append(Send(copy.neighbour, onward))
-        return actions
+        return [*actions, *_sends(message, route.copies)]
+
+
+def _sends(message: Message, copies: list[Copy]) -> list[Send]:
+    hops = message.hops + 1
+    return [Send(copy.neighbour, Message(message.kind, message.id, message.body, copy.header, hops)) for copy in copies]
