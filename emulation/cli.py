@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from emulation.commands.hosts import app as hosts_app
 from emulation.commands.topology import app as topology_app
 from emulation.errors import BadInputError, UserError
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(topology_app)
+app.add_typer(hosts_app)
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 
@@ -40,7 +42,8 @@ _EMULATE_EXAMPLES = """
   brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s\n
   brokerlab emulate scenarios/quickstart.yaml --set time_dilation=3\n
   brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7\n
-  brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark
+  brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark\n
+  brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml
 """
 
 
@@ -65,6 +68,12 @@ def emulate(
             metavar="FILE", help="What simulated brokers' own work costs (`brokerlab calibrate`); shipped by default."
         ),
     ] = None,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="INVENTORY", help="Spread the overlay over these hosts (`brokerlab hosts`, docs/hosts.md)."
+        ),
+    ] = None,
     spark: SparkOption = True,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
@@ -75,7 +84,8 @@ def emulate(
     if seed is not None:
         overrides["seed"] = str(seed)
     engine = BackgroundSpark() if spark else NoPreparation()
-    raise typer.Exit(run_scenario(Request(scenario, overrides, runtime, links, out, report, calibration, engine)))
+    request = Request(scenario, overrides, runtime, links, out, report, calibration, engine, hosts)
+    raise typer.Exit(run_scenario(request))
 
 
 @app.command()

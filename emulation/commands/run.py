@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,8 @@ from emulation.plan import Plan, make_plan
 from emulation.progress import display
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
-from emulation.runtimes.ladder import Rungs, Simulated, choose
-from emulation.scenario import load
+from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
+from emulation.scenario import Scenario, load
 from emulation.simulation.calibration import load_calibration
 from emulation.simulation.run import simulate
 
@@ -44,25 +44,20 @@ class Request:
     calibration: Path | None
     """What simulated brokers cost; the shipped file by default."""
     engine: RunEngine
+    hosts: Path | None = None
+    """The inventory of the hosts that are to share the run; this host alone by default."""
 
 
 def run_scenario(request: Request) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
     console = Console(highlight=False)
     scenario = load(request.scenario, request.overrides)
-    rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
-    if rungs.runtime.name != "container" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
-        raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
-    if request.calibration is not None and not isinstance(rungs, Simulated):
-        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
+    run = _way(request, scenario, console)
     with request.engine as engine:
         engine.check()
         plan = make_plan(scenario)
         try:
-            if isinstance(rungs, Simulated):
-                outcome = _simulate(plan, rungs, request, console)
-            else:
-                outcome = _emulate(plan, rungs, request, console)
+            outcome = run(plan)
         except QuickStop:
             console.print("stopped at once; nothing is left running, and nothing was analysed")
             return ExitCode.INTERRUPTED
@@ -80,7 +75,38 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _emulate(plan: Plan, rungs: Rungs, request: Request, console: Console) -> Outcome:
+def _way(request: Request, scenario: Scenario, console: Console) -> Callable[[Plan], Outcome]:
+    """How the plan is to be run. Raises `UserError`s where it cannot be."""
+    if request.hosts is not None:
+        return _way_on_hosts(request.hosts, request, console)
+    rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
+    if rungs.runtime.name != "container" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
+        raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
+    if isinstance(rungs, Simulated):
+        return partial(_simulate, rungs, request, console)
+    if request.calibration is not None:
+        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
+    return partial(_emulate, rungs, request, console)
+
+
+def _way_on_hosts(inventory: Path, request: Request, console: Console) -> Callable[[Plan], Outcome]:
+    """Loads Ansible only where it is used."""
+    from emulation.hosts.inventory import read_hosts  # noqa: PLC0415
+    from emulation.hosts.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
+
+    if request.runtime == SIMULATED or request.calibration is not None:
+        raise BadInputError("--hosts: simulated brokers are of no host; leave --hosts out")
+    hosts = read_hosts(inventory, request.out / ".ansible")
+
+    def run(plan: Plan) -> Outcome:
+        console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)
+        wanted = HostsRequest(plan, hosts, request.runtime, request.links, request.out)
+        return emulate_on_hosts(wanted, console, request.engine.begin)
+
+    return run
+
+
+def _emulate(rungs: Rungs, request: Request, console: Console, plan: Plan) -> Outcome:
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.runs:
         console.print(str(cleaned), markup=False)
@@ -88,7 +114,7 @@ def _emulate(plan: Plan, rungs: Rungs, request: Request, console: Console) -> Ou
     return emulate(plan, rungs, request.out, console, request.engine.begin)
 
 
-def _simulate(plan: Plan, rungs: Simulated, request: Request, console: Console) -> Outcome:
+def _simulate(rungs: Simulated, request: Request, console: Console, plan: Plan) -> Outcome:
     calibration = load_calibration(request.calibration)
     _announce(console, plan, rungs.runtime, MODELLED)
     request.engine.begin()

@@ -1,0 +1,128 @@
+"""What the commands about several hosts do."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from emulation.ansible import PlayCancelledError, TaskResult, play
+from emulation.commands.exit_codes import ExitCode
+from emulation.hosts.check import Facts
+from emulation.hosts.connection import connections
+from emulation.hosts.inventory import Hosts, read_hosts
+from emulation.hosts.product import Product, pack
+from emulation.hosts.run import check_variables, examined
+from emulation.processes import boot_id
+from emulation.registry import live_runs
+from emulation.run.interrupt import Interrupt
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What plays on all hosts of an inventory need."""
+
+    hosts: Hosts
+    product: Product
+    console: Console
+    private: Path
+    connection: Mapping[str, object]
+    interrupt: Interrupt
+
+    def play(self, playbook: str, variables: Mapping[str, Any]) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+        """What the tasks returned, by name and host; tells each new task on a line. Raises `PlayError`."""
+        told: set[str] = set()
+
+        def hear(result: TaskResult) -> None:
+            if result.task not in told:
+                told.add(result.task)
+                self.console.print(f"  {result.task}", markup=False, style="dim")
+
+        played = play(
+            playbook,
+            self.hosts.inventory,
+            self.private / "ansible",
+            {"product": self.product.name, **self.connection, **variables},
+            on_result=hear,
+            cancelled=lambda: self.interrupt.asked,
+        )
+        return {result.task: played.of(result.task) for result in played.results}
+
+
+@contextmanager
+def _stage(inventory: Path) -> Iterator[_Stage]:
+    """Raises `BadInputError` for an inventory that is none."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-hosts-") as directory, Interrupt() as interrupt:
+        private = Path(directory)
+        hosts = read_hosts(inventory, private / "ansible")
+        with connections() as connection:
+            yield _Stage(hosts, pack(), Console(highlight=False), private, connection, interrupt)
+
+
+def prepare_hosts(inventory: Path) -> ExitCode:
+    """`brokerlab hosts prepare`."""
+    with _stage(inventory) as stage:
+        count = len(stage.hosts.members)
+        stage.console.print(f"preparing {count} host{'s' if count != 1 else ''} (minutes the first time)")
+        archive = stage.private / "product.tar.gz"
+        archive.write_bytes(stage.product.content)
+        try:
+            stage.play("prepare.yml", {"archive": str(archive)})
+        except PlayCancelledError:
+            return _interrupted(stage.console)
+        return _check(stage)
+
+
+def check_hosts(inventory: Path) -> ExitCode:
+    """`brokerlab hosts check`."""
+    with _stage(inventory) as stage:
+        return _check(stage)
+
+
+def clean_hosts(inventory: Path) -> ExitCode:
+    """`brokerlab hosts clean`."""
+    with _stage(inventory) as stage:
+        try:
+            results = stage.play("clean.yml", {"controller": boot_id(), "live": sorted(live_runs())})
+        except PlayCancelledError:
+            return _interrupted(stage.console)
+        for host, result in results["clean"].items():
+            stage.console.print(f"{host}: {result['stdout']}", markup=False, soft_wrap=True)
+    return ExitCode.CORRECT
+
+
+def _check(stage: _Stage) -> ExitCode:
+    try:
+        facts = examined(stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members)))
+    except PlayCancelledError:
+        return _interrupted(stage.console)
+    stage.console.print(_table(stage.hosts, facts))
+    for host, each in facts.items():
+        for obstacle in each.obstacles:
+            stage.console.print(f"{host} cannot take part: {obstacle}", markup=False, soft_wrap=True)
+        for rung, obstacle in (("container", each.container), *each.links.items()):
+            if obstacle:
+                stage.console.print(f"{host}: {rung} does not work: {obstacle}", markup=False, soft_wrap=True)
+    return ExitCode.HOST if any(each.obstacles for each in facts.values()) else ExitCode.CORRECT
+
+
+def _table(hosts: Hosts, facts: Mapping[str, Facts]) -> Table:
+    table = Table("host", "address", "runtime", "links", "takes part", box=None, pad_edge=False)
+    for member in hosts.members:
+        each = facts[member.name]
+        links = next((name for name, obstacle in each.links.items() if not obstacle), "none")
+        ready = Text("no", style="red") if each.obstacles else Text("yes", style="green")
+        table.add_row(member.name, member.address, "process" if each.container else "container", links, ready)
+    return table
+
+
+def _interrupted(console: Console) -> ExitCode:
+    console.print("interrupted; what was begun can be repeated")
+    return ExitCode.INTERRUPTED
