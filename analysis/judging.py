@@ -142,7 +142,7 @@ class Judging:
                 tally.baselines.add(variant, journey, self.faults[variant])
                 verdict = self._oracles[variant].judge(journey)
                 if verdict.judgements:
-                    one = both[variant] = _judged(variant, publication, journey, verdict)
+                    one = both[variant] = what_became(variant, publication, journey, verdict)
                     judged[bucket_of(one.publisher or "", self.buckets)].append(one)
             if 0 in both and 1 in both:
                 self._pair(both[0], both[1], tally)
@@ -187,7 +187,8 @@ def _latest_first(one: Judged) -> tuple[int, str, int, int, str]:
     return one.variant, one.publisher or "", -(one.published or 0), -one.place, one.publication
 
 
-def _judged(variant: int, publication: str, journey: Journey, verdict: Verdict) -> Judged:
+def what_became(variant: int, publication: str, journey: Journey, verdict: Verdict) -> Judged:
+    """A publication's journey and the oracle's verdict on it, put together."""
     published = journey.published
     ways = journey.ways()
     receipts = {client: list(got) for client, got in groupby(journey.notified, lambda one: one.client)}
