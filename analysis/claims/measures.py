@@ -8,7 +8,8 @@ What words of the papers mean here is settled once:
 - A margin (of claims of kind `order`) is positive where the statement holds, and relative, so that margins of
   different statements can be read alike.
 
-`MEASURES` names them; a claim's recipe in `analysis/claims.yaml` chooses one.
+`MEASURES` names them; a claim's recipe in `analysis/claims.yaml` chooses one. Those of the TID paper are here, those
+of OctopiA in the modules `scot_properties`, `control_traffic`, `burst_measures` and `router_work`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from statistics import fmean
 
 import networkx as nx
 
+from analysis.claims import burst_measures, control_traffic, router_work, scot_properties
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
@@ -225,6 +227,25 @@ MEASURES: Mapping[str, Measure] = {
     "failures": failures,
     "received twice": received_twice,
     "same notified": same_notified,
+    "path lengths": scot_properties.path_lengths,
+    "arrivals in clusters": scot_properties.arrivals_in_clusters,
+    "advertisement delay": control_traffic.advertisement_delay,
+    "stored advertisements": control_traffic.stored_advertisements,
+    "advertisement messages": control_traffic.advertisement_messages,
+    "subscription delay": control_traffic.subscription_delay,
+    "stored subscriptions": control_traffic.stored_subscriptions,
+    "subscription messages": control_traffic.subscription_messages,
+    "publication messages": control_traffic.publication_messages,
+    "publication delay": control_traffic.publication_delay,
+    "idle penalty": burst_measures.idle_penalty,
+    "matching delay": router_work.matching_delay,
+    "path selection": router_work.path_selection,
+    "stabilisation": burst_measures.stabilisation,
+    "burst messages": burst_measures.messages,
+    "burst queue": burst_measures.queue_length,
+    "timely share": burst_measures.timely_share,
+    "burst delay": burst_measures.delay,
+    "burst delay of dynamic routing": burst_measures.dynamic_delay,
 }
 """Every measure by the name that recipes use."""
 

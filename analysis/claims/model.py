@@ -49,6 +49,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     scenario: str
     """The scenario's file, relative to `scenarios/`."""
+    also: tuple[str, ...] = ()
+    """Further scenarios that are measured alike: every run of each counts as much as one of the first."""
     measure: str
     """The name of a measure (`analysis.claims.measures.MEASURES`)."""
     parts: tuple[str, ...] = ()
@@ -60,6 +62,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Runs unless the user asks for another number; the command's own default otherwise."""
     explanation: str = ""
     """Why it comes out as it does where it is not reproduced, as far as that was found out."""
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.scenario, *self.also)
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -193,6 +200,8 @@ def _recipe_problems(claim: Claim, recipe: Recipe) -> Iterator[str]:
         yield "measured_by.parts: missing; say what each statement of the claim is"
     if claim.kind is Kind.PROPERTY and recipe.parts:
         yield "measured_by.parts: a property has none"
+    if len(set(recipe.scenarios)) < len(recipe.scenarios):
+        yield "measured_by.also: names a scenario twice"
     if recipe.seeds is not None and recipe.seeds < 1:
         yield "measured_by.seeds: must be at least 1"
 

@@ -98,7 +98,8 @@ def plan_experiments(
         if (measure := claim.measured_by.measure) not in MEASURES:
             known = suggestion(measure, MEASURES)
             raise BadInputError(f"claims.yaml: claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
-        by_file.setdefault(claim.measured_by.scenario, []).append(claim)
+        for file in claim.measured_by.scenarios:
+            by_file.setdefault(file, []).append(claim)
     return tuple(
         _experiment(scenarios / file, tuple(measured), seeds, overrides or {}) for file, measured in by_file.items()
     )

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from rich.console import Console
 
-from analysis.claims import Judgement, judge
+from analysis.claims import Claim, Judgement, Measurement, judge
 from emulation.errors import BadInputError
 from emulation.reproduction.cell import CellWork, measure_cell, simulate_cell
 from emulation.reproduction.plan import Cell, Experiment
@@ -53,9 +53,12 @@ def results(experiments: Iterable[Experiment], store: Store) -> list[CellResult]
 
 
 def judgements(experiments: Iterable[Experiment], store: Store) -> list[Judgement]:
-    """Of all claims, by the results that there are."""
-    judged = []
+    """Of all claims, by the results that there are, of all the scenarios that a claim is measured in."""
+    claims: dict[str, Claim] = {}
+    measured: dict[str, list[Measurement]] = {}
     for experiment in experiments:
         found = results([experiment], store)
-        judged += [judge(claim, [one.measurements[claim.id] for one in found]) for claim in experiment.claims]
-    return judged
+        for claim in experiment.claims:
+            claims[claim.id] = claim
+            measured.setdefault(claim.id, []).extend(one.measurements[claim.id] for one in found)
+    return [judge(claim, measured[id]) for id, claim in claims.items()]

@@ -1,0 +1,181 @@
+"""Measures of a burst: one publisher floods the overlay, and it is seen how long that is felt (OctopiA, section 10).
+
+What the paper's words mean here is settled once:
+
+- The *burst* is what the publisher with most publications made. Delays of the burst are of its notifications.
+- *Stability* is judged as in figures 17 to 20: all notifications, the other publishers' too, are put in the order in
+  which they came and cut into stretches of 5,000; the largest delay of each counts. The overlay is *stable* again after
+  the last stretch whose largest delay is more than `RETURNED` times the largest one before the burst.
+- `arguments` hold the published size of the burst, 50,000 publications. A run with a `1/n` of them is a run of an `n`th
+  of the time: rates and service times are as published, queues grow as fast but for an nth as long. So its times are
+  multiplied by n, and a stretch is an nth as long.
+
+Variants are called SPR, IDR, TID-S and TID-D.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.model import ClaimsError, Recipe
+from analysis.claims.verdict import Measurement
+from analysis.tables import Notification
+from broker_service.trace import Event
+
+STRETCH = 5000
+"""Notifications of which the largest delay counts, in a burst of the published size."""
+LEAST_STRETCH = 20
+RETURNED = 2.0
+"""A largest delay within this factor of what it was before the burst is normal again."""
+SECOND = 1e9
+WITHIN_MS = 1000.0
+"""The delay that figures of the share of timely publications are about."""
+
+
+@dataclass(frozen=True)
+class Burst:
+    """A variant with a burst in it."""
+
+    variant: MeasuredVariant
+    published: float
+    """How many publications the paper's burst has."""
+
+    @cached_property
+    def publisher(self) -> str:
+        counted: Counter[str] = Counter()
+        for publication, publisher in {(row.publication, row.publisher or "") for row in self.variant.notifications}:
+            counted[publisher] += bool(publication)
+        if not counted:
+            raise ClaimsError(f"variant {self.variant.name}: nobody was notified of anything")
+        return counted.most_common(1)[0][0]
+
+    @cached_property
+    def notifications(self) -> Sequence[Notification]:
+        """Of the burst."""
+        return [row for row in self.variant.notifications if row.publisher == self.publisher]
+
+    @cached_property
+    def scale(self) -> float:
+        """How many times smaller and shorter than the paper's it is."""
+        return self.published / len({row.publication for row in self.notifications})
+
+    @cached_property
+    def begin(self) -> int:
+        return min(row.intended_ns or 0 for row in self.notifications)
+
+    @property
+    def mean_delay(self) -> float:
+        """Milliseconds."""
+        return fmean(row.delay_ms or 0.0 for row in self.notifications)
+
+    @property
+    def timely(self) -> float:
+        """Share of the notifications that came within a second, at the paper's scale."""
+        within = WITHIN_MS / self.scale
+        return fmean((row.delay_ms or 0.0) <= within for row in self.notifications)
+
+    @cached_property
+    def stable_after(self) -> float | None:
+        """Seconds from the begin of the burst, at the paper's scale; None where nothing came before it."""
+        length = max(LEAST_STRETCH, round(STRETCH / self.scale))
+        before = [peak for came, peak in self._stretches(length) if came < self.begin]
+        if not before:
+            return None
+        late = [came for came, peak in self._stretches(length) if peak > RETURNED * max(before)]
+        return max(0.0, (max(late, default=self.begin) - self.begin) / SECOND * self.scale)
+
+    def _stretches(self, length: int) -> Iterable[tuple[int, float]]:
+        """When the last notification of each stretch came, and its largest delay."""
+        rows = self._in_order
+        for start in range(0, len(rows), length):
+            stretch = rows[start : start + length]
+            yield stretch[-1][0], max(delay for _, delay in stretch)
+
+    @cached_property
+    def _in_order(self) -> Sequence[tuple[int, float]]:
+        return sorted((row.notified_ns, row.delay_ms or 0.0) for row in self.variant.notifications)
+
+
+def stabilisation(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Seconds by which IDR is stable before SPR, OctopiA (both) before PADRES (both), and TID-S before TID-D."""
+    after = [burst.stable_after for burst in _bursts(run, recipe)]
+    spr, idr, static, dynamic = after
+    if spr is None or idr is None or static is None or dynamic is None:
+        return Measurement(values=(None, None, None))
+    return Measurement(values=(spr - idr, fmean((static, dynamic)) - fmean((spr, idr)), dynamic - static))
+
+
+def messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Publications that brokers received from each other, IDR over SPR, minus 1."""
+    spr, idr, _, _ = (
+        sum(row.received for row in burst.variant.messages if row.kind == Event.PUBLISH)
+        for burst in _bursts(run, recipe)
+    )
+    return Measurement(values=(idr / spr - 1 if spr else None,))
+
+
+def queue_length(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Mean length of the output queues that the burst's publications were sent from, IDR over SPR, minus 1.
+
+    Taken when each is sent: the queue that it leaves behind.
+    """
+    spr, idr, _, _ = _bursts(run, recipe)
+    totals: dict[str, list[int]] = {spr.variant.name: [0, 0], idr.variant.name: [0, 0]}
+    prefix = f"{spr.publisher}:"
+    for broker in spr.variant.overlay.brokers:
+        for record in run.records(broker.id, b'"event":"sent"'):
+            total = totals.get(record.variant)
+            if total is not None and record.kind == Event.PUBLISH and (record.id or "").startswith(prefix):
+                total[0] += record.queue or 0
+                total[1] += 1
+    before, after = (total / sent if sent else None for total, sent in totals.values())
+    return Measurement(values=(after / before - 1 if before and after is not None else None,))
+
+
+def timely_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Share of the burst's notifications that came within a second, under IDR and under SPR."""
+    spr, idr, _, _ = _bursts(run, recipe)
+    return Measurement(values=(idr.timely, spr.timely))
+
+
+def delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Mean delay of the burst, OctopiA (SPR and IDR) over PADRES (TID-S and TID-D), minus 1."""
+    spr, idr, static, dynamic = (burst.mean_delay for burst in _bursts(run, recipe))
+    return Measurement(values=((spr + idr) / (static + dynamic) - 1,))
+
+
+def dynamic_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Mean delay of the burst, TID-D over TID-S, minus 1."""
+    _, _, static, dynamic = (burst.mean_delay for burst in _bursts(run, recipe))
+    return Measurement(values=(dynamic / static - 1,))
+
+
+def idle_penalty(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Mean delay without congestion, SPR over IDR and TID-S over TID-D, each minus 1 (figure 13)."""
+    means = []
+    for variant in _variants(run):
+        delays = [row.delay_ms or 0.0 for row in variant.notifications]
+        if not delays:
+            return Measurement(values=(None, None))
+        means.append(fmean(delays))
+    spr, idr, static, dynamic = means
+    return Measurement(values=(spr / idr - 1, static / dynamic - 1))
+
+
+def _bursts(run: MeasuredRun, recipe: Recipe) -> Sequence[Burst]:
+    (published,) = recipe.arguments
+    return [Burst(variant, published) for variant in _variants(run)]
+
+
+def _variants(run: MeasuredRun) -> Sequence[MeasuredVariant]:
+    """SPR, IDR, TID-S and TID-D. Raises `ClaimsError` where one is missing."""
+    named = {variant.name: variant for variant in run.variants}
+    wanted = ("SPR", "IDR", "TID-S", "TID-D")
+    if missing := [name for name in wanted if name not in named]:
+        raise ClaimsError(f"{run.directory}: no variant {missing[0]}; there are {', '.join(named)}")
+    return [named[name] for name in wanted]
