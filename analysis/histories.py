@@ -23,6 +23,7 @@ def reading_of(run: RunDirectory, buckets: int) -> Reading:
         brokers=frozenset(run.brokers),
         buckets=buckets,
         dilations=run.dilations,
+        clocks=run.clocks,
     )
 
 

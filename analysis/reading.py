@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
+from analysis.clocks import ONE_CLOCK, Clocks
 from analysis.engines.interface import Output
 from analysis.gauges import Queue
-from analysis.logs import AS_IT_WAS, Dilations, LogLoss, Piece, read_piece
+from analysis.logs import AS_IT_WAS, Block, Dilations, LogLoss, Piece, bring_to_scenario_time, read_piece
 from analysis.phases import second_of
 from analysis.sightings import (
     Arrived,
@@ -119,18 +121,30 @@ class Reading:
     brokers: frozenset[str]
     buckets: int
     dilations: Dilations = field(default_factory=lambda: AS_IT_WAS)
+    clocks: Clocks = field(default_factory=lambda: ONE_CLOCK)
 
     def __call__(self, share: Sequence[Piece]) -> Output[ReadTally]:
         tally = ReadTally()
         buckets: list[list[Sighting]] = [[] for _ in range(self.buckets)]
         for piece in share:
-            for block in read_piece(piece, self.dilations):
+            for block in self._blocks(piece):
                 tally.records += len(block.records)
                 tally.torn += block.torn
                 tally.malformed += block.malformed
                 self._read(block.records, block.offset, tally, buckets)
                 self._read_declared(block.records, piece.file, block.offset, tally)
         return Output(tally, {number: encode(seen) for number, seen in enumerate(buckets) if seen})
+
+    def _blocks(self, piece: Piece) -> Iterator[Block]:
+        """The records of a piece, by the run's clock and in the scenario's time."""
+        clock = self.clocks.get(Path(piece.file).name)
+        if clock is None:
+            yield from read_piece(piece, self.dilations)
+            return
+        for block in read_piece(piece):
+            clock.bring_to_run_time(block.records)
+            bring_to_scenario_time(block.records, self.dilations)
+            yield block
 
     def _read(
         self, records: Sequence[TraceRecord], offset: int, tally: ReadTally, buckets: list[list[Sighting]]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from analysis.clocks import ClockOffset, Clocks, HostClock
 from analysis.errors import RunDirectoryError
 from analysis.logs import Dilations, scenario_time
 from topology.files import load
@@ -77,6 +78,16 @@ class Host(msgspec.Struct, frozen=True):
     system: str = "unknown"
 
 
+class SharingHost(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several hosts that shared a run."""
+
+    name: str
+    logs: list[str] = []
+    """Names of the log files whose times are of this host's clock."""
+    offsets: list[ClockOffset] = []
+    """In the order of time; none for the host that kept the run's clock."""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """`manifest.json`."""
 
@@ -94,6 +105,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     image: str | None = None
     git_revision: str | None = None
     clock: str = ""
+    hosts: list[SharingHost] = []
+    """The first one kept the run's clock; none where one host had all of the run."""
 
 
 class FidelityCheck(msgspec.Struct, frozen=True):
@@ -197,6 +210,11 @@ class RunDirectory:
     def dilations(self) -> Dilations:
         """Of the variants that ran slower than their scenario."""
         return {one.name: one.time_dilation for one in self.manifest.variants if one.time_dilation != 1}
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """Of the log files whose times are not of the run's clock."""
+        return {log: HostClock(host.offsets) for host in self.manifest.hosts if host.offsets for log in host.logs}
 
     @cached_property
     def log_files(self) -> tuple[Path, ...]:
