@@ -18,7 +18,7 @@ from emulation.commands.exit_codes import ExitCode
 from emulation.hosts.check import Facts
 from emulation.hosts.connection import connections
 from emulation.hosts.inventory import Hosts, read_hosts
-from emulation.hosts.product import Product, pack
+from emulation.hosts.product import pack
 from emulation.hosts.run import check_variables, examined
 from emulation.processes import boot_id
 from emulation.registry import live_runs
@@ -30,7 +30,9 @@ class _Stage:
     """What plays on all hosts of an inventory need."""
 
     hosts: Hosts
-    product: Product
+    product: str
+    """The name of its directory on hosts."""
+    archive: Path
     console: Console
     private: Path
     connection: Mapping[str, object]
@@ -49,7 +51,7 @@ class _Stage:
             playbook,
             self.hosts.inventory,
             self.private / "ansible",
-            {"product": self.product.name, **self.connection, **variables},
+            {"product": self.product, "archive": str(self.archive), **self.connection, **variables},
             on_result=hear,
             cancelled=lambda: self.interrupt.asked,
         )
@@ -62,8 +64,12 @@ def _stage(inventory: Path) -> Iterator[_Stage]:
     with tempfile.TemporaryDirectory(prefix="brokerlab-hosts-") as directory, Interrupt() as interrupt:
         private = Path(directory)
         hosts = read_hosts(inventory, private / "ansible")
+        product = pack()
+        archive = private / "product.tar.gz"
+        archive.write_bytes(product.content)
         with connections() as connection:
-            yield _Stage(hosts, pack(), Console(highlight=False), private, connection, interrupt)
+            console = Console(highlight=False)
+            yield _Stage(hosts, product.name, archive, console, private, connection, interrupt)
 
 
 def prepare_hosts(inventory: Path) -> ExitCode:
@@ -71,10 +77,8 @@ def prepare_hosts(inventory: Path) -> ExitCode:
     with _stage(inventory) as stage:
         count = len(stage.hosts.members)
         stage.console.print(f"preparing {count} host{'s' if count != 1 else ''} (minutes the first time)")
-        archive = stage.private / "product.tar.gz"
-        archive.write_bytes(stage.product.content)
         try:
-            stage.play("prepare.yml", {"archive": str(archive)})
+            stage.play("prepare.yml", {})
         except PlayCancelledError:
             return _interrupted(stage.console)
         return _check(stage)

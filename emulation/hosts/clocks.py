@@ -12,8 +12,6 @@ from emulation.network.model import NetworkError
 
 INTERVAL = 10.0
 """Seconds between two estimates while a run goes on."""
-_ECHOES_MEANWHILE = 20
-"""Questions that make one of those: few, as the run's own traffic is on the same wire."""
 
 
 def offset_of(reading: ClockReading) -> ClockOffset:
@@ -53,6 +51,6 @@ class ClockWatch:
     def _watch(self) -> None:
         try:
             while not self._over.wait(INTERVAL):
-                self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC, _ECHOES_MEANWHILE)))
+                self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
         except NetworkError as error:
             self._failure = error

@@ -123,20 +123,22 @@ class HostsRun:
         self._place = place_of_run
         self._interrupt = interrupt
         self._progress = progress
-        self._product = pack().name
+        self._product = pack()
         self._log = open_log(place_of_run)
         self.variables: dict[str, Any] = {}
         """Of all plays."""
 
     def execute(self, when_over: Callable[[], None]) -> Outcome:
         """Checks the hosts, runs every variant, and gathers what they wrote."""
+        self._archive.parent.mkdir(parents=True)
+        self._archive.write_bytes(self._product.content)
         runtime, links = self._choose()
+        self._archive.unlink()
         self._announce(runtime, links)
-        overlays = save_overlays(self._plan, self._place)
+        save_overlays(self._plan, self._place)  # hosts name them alike
         record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
         manifest.write(record, self._place.directory)
         self._write_parts(runtime.name, links.name)
-        del overlays  # hosts name them alike
         try:
             self._play("run.yml", self._run_variables())
             when_over()
@@ -152,6 +154,11 @@ class HostsRun:
         self._interrupt.teardown = True
         self._end()
         return gather(self._place, self._members, record)
+
+    @property
+    def _archive(self) -> Path:
+        """brokerlab's own files, while hosts may want them."""
+        return self._place.directory / HOSTS / "product.tar.gz"
 
     def _choose(self) -> tuple[Choice, Choice]:
         """The runtime and the link driver of all hosts."""
@@ -225,7 +232,8 @@ class HostsRun:
     def _play(self, playbook: str, variables: Mapping[str, Any], *, cancellable: bool = True) -> Mapping[str, Any]:
         """Plays on all hosts of the run; returns what the last task of each name returned, by task and host."""
         common_variables = {
-            "product": self._product,
+            "product": self._product.name,
+            "archive": str(self._archive),
             "part_ids": {member.name: part_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
             "parts": str(self._place.directory / HOSTS),
         }
