@@ -25,16 +25,24 @@ def place(overlay: Overlay, members: Sequence[Member]) -> Placement:
     """Raises `BadInputError` for a broker that is wanted twice, or a host that would have none."""
     brokers = [broker.id for broker in overlay.brokers]
     placed = _wanted(overlay, members)
+    movable = [broker for broker in brokers if broker not in placed]
+    rooms = _rooms(members, placed, len(brokers))
     if len(brokers) < len(members):
         raise BadInputError(f"{len(brokers)} brokers cannot be on {len(members)} hosts: use fewer hosts")
+    if empty := [
+        member.name
+        for member, room in zip(members, rooms, strict=True)
+        if not room and member.name not in placed.values()
+    ]:
+        raise BadInputError(f"brokerlab_brokers: {', '.join(empty)} would have no broker; leave some to it")
     graph: networkx.Graph[BrokerId] = networkx.Graph()
     graph.add_nodes_from(brokers)
     graph.add_edges_from((link.a, link.b) for link in overlay.links)
     free = [broker for broker in _along(graph, brokers) if broker not in placed]
-    for member, room in zip(members, _rooms(members, placed, len(brokers)), strict=True):
+    for member, room in zip(members, rooms, strict=True):
         placed |= dict.fromkeys(free[:room], member.name)
         del free[:room]
-    _exchange(graph, placed, movable=[broker for broker in brokers if broker not in _wanted(overlay, members)])
+    _exchange(graph, placed, movable)
     return {broker: placed[broker] for broker in brokers}
 
 
