@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -152,6 +153,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def correct(self) -> bool:
         return self.delivery == [CORRECT]
+
+
+def violated(verdicts: Sequence[str], *, interrupted: bool) -> bool:
+    """Whether a delivery was violated. A variant in which nothing was published proves nothing, so it passes only where
+    the user cut it short."""
+    return list(verdicts) != [CORRECT] and not (interrupted and list(verdicts) == [UNJUDGED])
 
 
 def write_summary(summary: Summary, directory: Path) -> None:

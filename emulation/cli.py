@@ -35,6 +35,11 @@ SparkOption = Annotated[
     bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python: it needs no Java.")
 ]
 
+JunitOption = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML too.", show_default=False),
+]
+
 _EMULATE_EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -43,7 +48,8 @@ _EMULATE_EXAMPLES = """
   brokerlab emulate scenarios/quickstart.yaml --set time_dilation=3\n
   brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7\n
   brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark\n
-  brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml
+  brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml\n
+  brokerlab emulate scenarios/smoke.yaml --no-report --junit verdicts.xml
 """
 
 
@@ -75,6 +81,7 @@ def emulate(
         ),
     ] = None,
     spark: SparkOption = True,
+    junit: JunitOption = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from emulation.commands.engines import BackgroundSpark, NoPreparation
@@ -84,25 +91,45 @@ def emulate(
     if seed is not None:
         overrides["seed"] = str(seed)
     engine = BackgroundSpark() if spark else NoPreparation()
-    request = Request(scenario, overrides, runtime, links, out, report, calibration, engine, hosts)
+    request = Request(scenario, overrides, runtime, links, out, report, calibration, engine, hosts, junit)
     raise typer.Exit(run_scenario(request))
 
 
-@app.command()
+_ANALYZE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  brokerlab analyze runs/20260131T235959Z-quickstart-1a2b\n
+  brokerlab analyze RUN --master spark://host:7077\n
+  brokerlab analyze RUN --no-spark --junit verdicts.xml\n
+  brokerlab analyze RUN --follow
+"""
+
+
+@app.command(epilog=_ANALYZE_EXAMPLES)
 def analyze(
     run: RunArgument,
     master: Annotated[
         str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
     ] = None,
     spark: SparkOption = True,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Show a provisional summary while the run goes on, and analyse it when it ends."),
+    ] = False,
+    junit: JunitOption = None,
 ) -> None:
-    """Repeat the analysis of a run from its logs, and print its verdicts."""
+    """Repeat the analysis of a run from its logs, and print its verdicts; or follow a run in progress."""
     from analysis.engines import PlainEngine, SparkEngine
     from emulation.commands.results import analyze_run
 
-    if master is not None and not spark:
-        raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
-    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine()))
+    for option, given in ((f"--master {master}", master is not None), ("--follow", follow)):
+        if given and not spark:
+            raise BadInputError(f"{option} and --no-spark contradict each other; leave one out")
+    if follow:
+        from emulation.commands.follow import follow_run
+
+        raise typer.Exit(follow_run(run, master, junit))
+    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine(), junit))
 
 
 @app.command()

@@ -14,10 +14,11 @@ from rich.console import Console
 from emulation.commands.exit_codes import ExitCode
 from emulation.conformance import Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
 from emulation.conformance.display import Display, display, print_report
-from emulation.conformance.junit import write_junit
+from emulation.conformance.junit import suites_of
 from emulation.conformance.selection import Selection, in_company, select
 from emulation.conformance.testbed import Testbed
 from emulation.errors import BadInputError
+from emulation.junit import write_junit
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 
 SIMULATED = "simulated"
@@ -62,7 +63,7 @@ def run_conformance(request: Request) -> ExitCode:
             if results:
                 print_report(console, results)
     if request.junit is not None:
-        write_junit(results, request.junit)
+        write_junit(suites_of(results), request.junit)
     if interrupted:
         console.print(f"interrupted after {len(results)} of {total}; nothing is left running")
     if any(result.verdict is Verdict.FAILED for result in results):

@@ -14,26 +14,43 @@ from analysis.engines import Engine
 from analysis.errors import AnalysisError, AnalysisHostError
 from analysis.report import build_report
 from analysis.run import analyze
-from analysis.summary import CORRECT, UNJUDGED, Delivery, Summary, VariantSummary
+from analysis.run_directory import open_run
+from analysis.summary import CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
 from emulation import fidelity
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.fault_lines import fault_lines
 from emulation.errors import BadInputError, HostError
 from emulation.fidelity import Fidelity, Verdict
+from emulation.junit import require_writable, write_junit
+from emulation.verdict_cases import verdict_suite, verdicts_of
 
 _STYLES = {Verdict.VALID: "green", Verdict.DEGRADED: "yellow", Verdict.INVALID: "red"}
 _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _REASONS_SHOWN = 4
 
 
-def analyze_run(run: Path, engine: Engine) -> ExitCode:
+def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
+    require_writable(junit)
     console = Console(highlight=False)
     with analysis_errors_translated(), telling(console) as tell:
         summary = analyze(run, engine, tell)
+    return conclude(console, run, summary, junit)
+
+
+def conclude(console: Console, run: Path, summary: Summary, junit: Path | None) -> ExitCode:
+    """Prints the verdicts on an analysed run, and writes them for continuous integration if wanted."""
     judged = fidelity.read(run) if (run / "fidelity.json").exists() else None
     print_verdicts(console, summary, judged)
+    write_verdicts(run, summary, judged, junit)
     return exit_code(summary, judged)
+
+
+def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
+    """The verdicts as JUnit XML, under the scenario's name, where a file is wanted."""
+    if junit is not None:
+        scenario = str(open_run(run).manifest.scenario.get("name", summary.run_id))
+        write_junit([verdict_suite(scenario, verdicts_of(summary, judged))], junit)
 
 
 def report_run(run: Path) -> ExitCode:
@@ -69,14 +86,9 @@ def analysis_errors_translated() -> Iterator[None]:
 
 
 def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
-    """What a script is told. A violated delivery comes first: it is a finding even where links were not as asked.
-
-    A variant in which nothing was published proves nothing, so it passes only where the user cut it short.
-    """
-    for variant in summary.variants:
-        verdicts = variant.delivery.verdicts
-        if verdicts != [CORRECT] and not (variant.interrupted and verdicts == [UNJUDGED]):
-            return ExitCode.VIOLATED
+    """What a script is told. A violated delivery comes first: it is a finding even where links were not as asked."""
+    if any(violated(variant.delivery.verdicts, interrupted=variant.interrupted) for variant in summary.variants):
+        return ExitCode.VIOLATED
     if judged is not None and judged.verdict is Verdict.INVALID:
         return ExitCode.INVALID
     return ExitCode.CORRECT

@@ -15,8 +15,9 @@ from analysis.run import analyze
 from emulation.clean import clean
 from emulation.commands.engines import RunEngine
 from emulation.commands.exit_codes import ExitCode
-from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling
+from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling, write_verdicts
 from emulation.errors import BadInputError, HostError
+from emulation.junit import require_writable
 from emulation.manifest import MODELLED, Choice
 from emulation.plan import Plan, make_plan
 from emulation.progress import display
@@ -46,11 +47,14 @@ class Request:
     engine: RunEngine
     hosts: Path | None = None
     """The inventory of the hosts that are to share the run; this host alone by default."""
+    junit: Path | None = None
+    """Where the verdicts go as JUnit XML."""
 
 
 def run_scenario(request: Request) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
     console = Console(highlight=False)
+    require_writable(request.junit)
     scenario = load(request.scenario, request.overrides)
     run = _way(request, scenario, console)
     with request.engine as engine:
@@ -150,6 +154,7 @@ def _analyse(outcome: Outcome, console: Console, request: Request) -> ExitCode:
             tell("drawing the report")
             page = build_report(outcome.directory)
     print_verdicts(console, summary, outcome.fidelity)
+    write_verdicts(outcome.directory, summary, outcome.fidelity, request.junit)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
     if page is not None:
         console.print(f"report: {page}", markup=False, soft_wrap=True)
