@@ -100,7 +100,11 @@ OnResult = Callable[[TaskResult], None]
 
 def local_inventory() -> Inventory:
     """This host alone, reached without a network, with the Python that runs now."""
-    variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    variables = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "ansible_remote_tmp": "{{ lookup('env', 'ANSIBLE_LOCAL_TEMP') }}",  # rather than in the user's home
+    }
     return Inventory({"all": {"hosts": {LOCALHOST: variables}}}, (LOCALHOST,), {LOCALHOST: variables})
 
 
