@@ -1,4 +1,4 @@
-"""Ways round an aLink, by way of another cluster: beyond the paper, whose routing is dynamic between clusters only.
+"""Ways round links, for publications that brokers on the way only pass on: beyond the paper.
 
 The clusters of a SCOT are copies of one tree. Where a publication should go from B(x, y) to B(x', y) and the link
 between them is not fit, there is the same link in every other cluster k:
@@ -12,13 +12,20 @@ treats it as though it had come from B(x, y), so it enters the same part of the 
 neighbours do not reach B(x', y), and it counts as dead. B(x', k) then stands in for it: it sends a detour on to every
 other region x'' next to x', from x' to x'', and so the parts of the tree behind the dead broker are entered, each once.
 What the dead broker would have left out, for there is no subscriber behind it, is left out one broker later. Where the
-aLink was merely overloaded, the copy waits for the broken iLink instead, as it would have for a broken aLink.
+aLink was merely overloaded, the iLink alone proves nothing, and the copy is handed on as below.
 
-*Where the parallel link is down, too,* the detour is handed on in region x to the next cluster that has not been tried.
+*Where a link on the detour is down, too,* the copy is handed on within the region to the next cluster that has not been
+tried. When none is left in region x and the aLink was merely overloaded, the copy goes back to B(x, y) and takes the
+aLink; when none is left in region x', it waits for the iLink to B(x', y).
+
+*Back from a dead end.* Whoever is left with a cluster may find the iLink to it down, and no primary neighbour to leave
+it to but the one that the publication came from. That one has looked at the publication and must not do so again; so
+it gets a *crossing*: it only sends the publication over its own iLink to the cluster, or, should that be down, too,
+passes it on to a neighbour further away.
 
 No detour goes on for ever: within a region it moves to clusters not tried, then into the next region, and from there
 into parts of the tree that lie away from where it came from. Detours of one publication never meet, for each stands for
-another link of the tree.
+another link of the tree. A crossing takes one step back and from there moves away.
 """
 
 from __future__ import annotations
@@ -32,9 +39,9 @@ from broker_service.messages import BrokerId
 from broker_service.routing.congestion import LinkCondition
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.octopia_forwarding import Copy
-from broker_service.routing.octopia_messages import Detour
+from broker_service.routing.octopia_messages import Crossing, Detour, Passage
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_vector import bit, decode_vector, encode_vector
+from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, decode_vector, encode_vector
 
 
 class Detours(Protocol):
@@ -43,6 +50,10 @@ class Detours(Protocol):
     def round(self, neighbour: BrokerId) -> Copy | None:
         """The copy that goes round the aLink to a neighbour; None when the aLink itself is to be taken."""
 
+    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
+        """The copy that goes back to where the publication came from, so that it gets to these clusters from there;
+        None when it is to stay."""
+
 
 class NoDetours:
     """The paper: publications keep to the tree of their cluster."""
@@ -50,8 +61,11 @@ class NoDetours:
     def round(self, neighbour: BrokerId) -> Copy | None:
         return None
 
+    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
+        return None
 
-class CongestionDetours:
+
+class CongestionDetours(NoDetours):
     """Intra-cluster dynamic routing: an overloaded aLink is gone round, if some iLink is not overloaded."""
 
     def __init__(self, neighbourhood: Neighbourhood, condition: LinkCondition) -> None:
@@ -65,11 +79,11 @@ class CongestionDetours:
         free = [each for each in self._neighbourhood.secondary.values() if not condition.is_overloaded(each)]
         if not free:
             return None
-        return Copy(min(free, key=condition.load), detour=_first(self._neighbourhood, neighbour, False))
+        return Copy(min(free, key=condition.load), passage=_first(self._neighbourhood, neighbour, False))
 
 
 class FailureDetours:
-    """An aLink that is down is gone round, if some iLink works."""
+    """An aLink that is down is gone round, if some iLink works; from a dead end publications go back."""
 
     def __init__(
         self, neighbourhood: Neighbourhood, condition: LinkCondition, link_status: Mapping[BrokerId, LinkStatus]
@@ -84,7 +98,12 @@ class FailureDetours:
         working = [each for each in self._neighbourhood.secondary.values() if self._link_status[each].up]
         if not working:
             return None
-        return Copy(min(working, key=self._condition.load), detour=_first(self._neighbourhood, neighbour, True))
+        return Copy(min(working, key=self._condition.load), passage=_first(self._neighbourhood, neighbour, True))
+
+    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
+        if source is None or not self._neighbourhood.is_primary(source) or not self._link_status[source].up:
+            return None
+        return Copy(source, passage=Crossing(encode_vector(left), self._neighbourhood.place.region))
 
 
 class EitherDetours:
@@ -96,58 +115,99 @@ class EitherDetours:
     def round(self, neighbour: BrokerId) -> Copy | None:
         return next((copy for each in self._choices if (copy := each.round(neighbour)) is not None), None)
 
+    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
+        return next((copy for each in self._choices if (copy := each.back(source, left)) is not None), None)
+
 
 def _first(neighbourhood: Neighbourhood, neighbour: BrokerId, failed: bool) -> Detour:
     own = neighbourhood.place
     return Detour(own.cluster, own.region, neighbourhood.places[neighbour].region, failed)
 
 
-class DetourRelay:
-    """What a broker does with detours of others."""
+class PassageRelay:
+    """What a broker does with publications that it is only to pass on."""
 
     def __init__(self, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]) -> None:
         self._neighbourhood = neighbourhood
         self._link_status = link_status
 
-    def arrived_from(self, detour: Detour) -> BrokerId | None:
-        """The primary neighbour that this broker takes a copy to have come from; None when the copy is not at its end.
+    def arrived_from(self, passage: Passage) -> BrokerId | None:
+        """The primary neighbour that this broker takes a copy to have come from; None when it is to be passed on.
         Raises `ValueError` when there is no such neighbour."""
         own = self._neighbourhood.place
-        if (detour.cluster, detour.towards) != (own.cluster, own.region):
+        if isinstance(passage, Crossing) or (passage.cluster, passage.towards) != (own.cluster, own.region):
             return None
-        return self._primary(detour.origin)
+        return self._primary(passage.origin)
 
-    def pass_on(self, detour: Detour) -> list[Copy]:
-        """The copies that go on from here, none when there is no way. Raises `ValueError` for a detour that cannot have
-        come here."""
+    def pass_on(self, passage: Passage) -> list[Copy]:
+        """The copies that go on from here, none when there is no way. Raises `ValueError` for what cannot have come
+        here."""
+        return self._cross(passage) if isinstance(passage, Crossing) else self._go_round(passage)
+
+    def _cross(self, crossing: Crossing) -> list[Copy]:
+        copies = []
+        broken = []
+        left = 0
+        for cluster in clusters_of(decode_vector(crossing.civ)):
+            neighbour = self._neighbourhood.secondary.get(cluster)
+            if neighbour is not None and self._link_status[neighbour].up:
+                copies.append(Copy(neighbour))
+                continue
+            left |= bit(cluster)
+            if neighbour is not None:
+                broken.append(Copy(neighbour))
+        if not left:
+            return copies
+        onward = Crossing(encode_vector(left), self._neighbourhood.place.region)
+        for region, neighbour in sorted(self._neighbourhood.primary.items()):
+            if region != crossing.origin and self._link_status[neighbour].up:
+                return [*copies, Copy(neighbour, passage=onward)]
+        return [*copies, *broken]
+
+    def _go_round(self, detour: Detour) -> list[Copy]:
         own = self._neighbourhood.place
-        if own.cluster == detour.cluster:
-            raise ValueError(f"a detour from cluster {detour.cluster} into itself")
         if own.region == detour.origin:
-            return self._to_the_other_region(detour)
-        if own.region != detour.towards:
-            raise ValueError(f"a detour from region {detour.origin} to {detour.towards} in region {own.region}")
-        target = self._neighbourhood.secondary.get(detour.cluster)
-        if target is None:
-            return []
-        if self._link_status[target].up or not detour.failed:
-            return [Copy(target, detour=detour)]
-        return [
-            copy
-            for region in self._neighbourhood.primary
-            if region != detour.origin
-            for copy in self._to_the_other_region(Detour(detour.cluster, own.region, region, failed=True))
-        ]
+            return self._leave(detour)
+        if own.region == detour.towards and own.cluster != detour.cluster:
+            self._primary(detour.origin)
+            return self._enter(detour)
+        raise ValueError(f"a detour from region {detour.origin} to {detour.towards} in region {own.region}")
 
-    def _to_the_other_region(self, detour: Detour) -> list[Copy]:
+    def _leave(self, detour: Detour) -> list[Copy]:
+        """In the region where the detour begins."""
         neighbour = self._primary(detour.towards)
-        if self._link_status[neighbour].up or not detour.failed:
-            return [Copy(neighbour, detour=detour)]
+        if self._neighbourhood.place.cluster == detour.cluster:
+            return [Copy(neighbour)]  # it has come back
+        if self._link_status[neighbour].up:
+            return [Copy(neighbour, passage=msgspec.structs.replace(detour, tried=b""))]
+        handed_on = self._hand_on(detour)
+        if handed_on or detour.failed:
+            return handed_on
+        return self._copies_to(detour.cluster, detour)
+
+    def _enter(self, detour: Detour) -> list[Copy]:
+        """In the region where it ends."""
+        back = self._copies_to(detour.cluster, detour)
+        if any(self._link_status[copy.neighbour].up for copy in back):
+            return back
+        if not detour.failed:
+            return self._hand_on(detour) or back
+        here = self._neighbourhood.place.region
+        behind = [region for region in self._neighbourhood.primary if region != detour.origin]
+        return [copy for region in behind for copy in self._leave(Detour(detour.cluster, here, region, failed=True))]
+
+    def _hand_on(self, detour: Detour) -> list[Copy]:
+        """To the next cluster that has not been tried in this region."""
         tried = decode_vector(detour.tried) | bit(self._neighbourhood.place.cluster)
         for cluster, secondary in sorted(self._neighbourhood.secondary.items()):
             if cluster != detour.cluster and not tried & bit(cluster) and self._link_status[secondary].up:
-                return [Copy(secondary, detour=msgspec.structs.replace(detour, tried=encode_vector(tried)))]
+                return [Copy(secondary, passage=msgspec.structs.replace(detour, tried=encode_vector(tried)))]
         return []
+
+    def _copies_to(self, cluster: int, detour: Detour) -> list[Copy]:
+        """Across the region; none where the overlay lacks the link."""
+        neighbour = self._neighbourhood.secondary.get(cluster)
+        return [] if neighbour is None else [Copy(neighbour, passage=detour)]
 
     def _primary(self, region: str) -> BrokerId:
         neighbour = self._neighbourhood.primary.get(region)

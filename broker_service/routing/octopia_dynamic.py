@@ -120,6 +120,8 @@ class InterClusterDynamicRouting:
             best = self._best([*onward.a_links, *spare])
             if best is not None and self._condition.load(best) != UNUSABLE:
                 return Copy(best, left)
+            if (back := self._detours.back(onward.source, left)) is not None:
+                return back
         if crossing is None:
             return None
         return Copy(crossing, left & ~bit(clusters[crossing]))

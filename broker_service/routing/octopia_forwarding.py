@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from broker_service.messages import BrokerId
-from broker_service.routing.octopia_messages import Detour, Remaining, encode
+from broker_service.routing.octopia_messages import Passage, Remaining, encode
 from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
@@ -29,14 +29,14 @@ class Copy(NamedTuple):
     neighbour: BrokerId
     civ: ClusterIndexVector = 0
     """CIV_p: the clusters that are left to whoever receives this copy; none in static routing."""
-    detour: Detour | None = None
-    """The aLink that this copy goes round, if it does."""
+    passage: Passage | None = None
+    """Set where the receiver is only to pass the copy on."""
 
     @property
     def header(self) -> bytes:
         """What the copy has in its header: nothing, as long as routing is static."""
-        if self.detour is not None:
-            return encode(self.detour)
+        if self.passage is not None:
+            return encode(self.passage)
         return encode(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 

@@ -55,7 +55,19 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
     """The clusters in which the link to the other region is down, too."""
 
 
-PublicationHeader = Remaining | Detour
+class Crossing(msgspec.Struct, frozen=True, array_like=True, tag=3):
+    """In a publication's header: this copy is only to cross into these clusters, wherever an iLink to them works; see
+    `octopia_detours`."""
+
+    civ: bytes
+    origin: str
+    """The region it comes from."""
+
+
+Passage = Detour | Crossing
+"""What brokers pass on without looking at the publication."""
+
+PublicationHeader = Remaining | Detour | Crossing
 
 encode = msgspec.msgpack.Encoder().encode
 decode_publication_header = msgspec.msgpack.Decoder(PublicationHeader).decode

@@ -12,9 +12,9 @@ from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
-from broker_service.routing.octopia_detours import DetourRelay
+from broker_service.routing.octopia_detours import PassageRelay
 from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward
-from broker_service.routing.octopia_messages import Detour, Remaining, decode_publication_header
+from broker_service.routing.octopia_messages import Passage, Remaining, decode_publication_header
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
 from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable
 from broker_service.routing.octopia_vector import (
@@ -41,7 +41,7 @@ class Publications:
         self._forwarding = forwarding
         self._advertisements = advertisements
         self._subscriptions = subscriptions
-        self._relay = DetourRelay(neighbourhood, context.link_status)
+        self._relay = PassageRelay(neighbourhood, context.link_status)
         self._own_bit = bit(neighbourhood.place.cluster)
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
@@ -62,10 +62,10 @@ class Publications:
                 source = origin
         return self._route(message, decode_publication(message.body), civ, source)
 
-    def _pass_on(self, message: Message, detour: Detour) -> Actions:
-        copies = self._relay.pass_on(detour)
+    def _pass_on(self, message: Message, passage: Passage) -> Actions:
+        copies = self._relay.pass_on(passage)
         if not copies:
-            self._trace.dropped_message(message, f"no way round region {detour.origin} to {detour.towards}")
+            self._trace.dropped_message(message, "no way left round links that are down")
         return _sends(message, copies)
 
     def _route(

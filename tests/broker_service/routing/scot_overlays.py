@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
+from hypothesis import strategies as st
+
 from broker_service.language import Operator, Predicate
 from broker_service.messages import Kind, Message
 from broker_service.trace import Event
@@ -33,6 +35,13 @@ def scot(
         for cluster in range(clusters)
     }
     return CoreOverlay(links, attributes, options, seed, protocol="octopia", attributes=attributes)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[str]:
+    """The links of a tree of one to six regions."""
+    regions = "abcdef"[: draw(st.integers(1, 6))]
+    return [regions[draw(st.integers(0, index - 1))] + regions[index] for index in range(1, len(regions))]
 
 
 def congest(overlay: CoreOverlay, sender: str, receiver: str, messages: int = 20) -> None:

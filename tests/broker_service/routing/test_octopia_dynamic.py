@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from broker_service.routing.octopia_dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia_forwarding import Copy, Onward, Route
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import FIGURE_7_TREE, above, congest, quote, scot, sent
+from tests.broker_service.routing.scot_overlays import FIGURE_7_TREE, above, congest, quote, scot, sent, trees
 
 STATIC = {"publications": "static"}
 DYNAMIC = {"publications": "inter-cluster-dynamic"}
@@ -138,13 +138,6 @@ def test_figure_7_d() -> None:
     in_other_clusters = [("a0", "a1"), ("a1", "b1"), ("b0", "a0"), ("b1", "c1"), ("b2", "a2"), ("b2", "b0")]
     assert ways == [*in_other_clusters, ("b3", "b2"), ("b3", "c3")]
     assert len(ways_of_one(figure_7(subscribers, STATIC))) == 7
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> list[str]:
-    """The links of a tree of one to six regions."""
-    regions = "abcdef"[: draw(st.integers(1, 6))]
-    return [regions[draw(st.integers(0, index - 1))] + regions[index] for index in range(1, len(regions))]
 
 
 @settings(max_examples=40, deadline=None)
