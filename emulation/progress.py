@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -81,13 +81,7 @@ class Snapshot:
 
 
 class Display(Protocol):
-    """Used as a context manager around a run."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    """What a run tells while it goes on."""
 
     def refresh(self) -> None:
         """The snapshot has changed."""
@@ -105,28 +99,15 @@ def duration(seconds: float) -> str:
 class LiveDisplay:
     """A few lines that are redrawn in place."""
 
-    def __init__(self, snapshot: Snapshot, console: Console) -> None:
-        self._snapshot = snapshot
+    def __init__(self, live: Live, console: Console) -> None:
+        self._live = live
         self._console = console
-        self._live = Live(console=console, refresh_per_second=4, transient=True, get_renderable=self._render)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
 
     def refresh(self) -> None:
         self._live.refresh()
 
     def say(self, line: str) -> None:
         self._console.print(line, highlight=False, markup=False)
-
-    def _render(self) -> RenderableType:
-        return render(self._snapshot)
 
 
 def render(snapshot: Snapshot) -> RenderableType:
@@ -173,14 +154,6 @@ class PlainDisplay:
         self._last: tuple[int, str] = (0, "")
         self._next_line = 0.0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
     def refresh(self) -> None:
         snapshot, now = self._snapshot, time.monotonic()
         current = (snapshot.variant_number, snapshot.phase)
@@ -203,14 +176,6 @@ class PlainDisplay:
 class NoDisplay:
     """Where nobody looks, as in a worker process."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
     def refresh(self) -> None:
         """Shows nothing."""
 
@@ -218,6 +183,17 @@ class NoDisplay:
         """Shows nothing."""
 
 
-def display(snapshot: Snapshot, console: Console) -> Display:
-    """The display that fits where the output goes."""
-    return (LiveDisplay if console.is_terminal else PlainDisplay)(snapshot, console)
+@contextmanager
+def display(snapshot: Snapshot, console: Console) -> Iterator[Display]:
+    """The display that fits where the output goes, for the time of a run."""
+    if not console.is_terminal:
+        yield PlainDisplay(snapshot, console)
+        return
+    with Live(console=console, refresh_per_second=4, transient=True, get_renderable=lambda: render(snapshot)) as live:
+        yield LiveDisplay(live, console)
+
+
+@contextmanager
+def no_display(_snapshot: Snapshot) -> Iterator[Display]:
+    """Where nobody looks."""
+    yield NoDisplay()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -26,13 +26,7 @@ _MARKS = {Verdict.PASSED: ("pass", "green"), Verdict.FAILED: ("FAIL", "bold red"
 
 
 class Display(Protocol):
-    """Used as a context manager while cases run."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    """What is told while cases run."""
 
     def doing(self, what: str) -> None:
         """What is about to take time."""
@@ -44,20 +38,10 @@ class Display(Protocol):
 class LiveDisplay:
     """A bar that moves."""
 
-    def __init__(self, console: Console, total: int) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._progress = Progress(*columns, TextColumn("{task.fields[failed]}"), console=console, transient=True)
-        self._task = self._progress.add_task("", total=total, failed="")
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total, failed="")
         self._failed = 0
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def doing(self, what: str) -> None:
         self._progress.update(self._task, description=what)
@@ -73,14 +57,6 @@ class PlainDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
     def doing(self, what: str) -> None:
         """Lines come often enough."""
 
@@ -89,9 +65,15 @@ class PlainDisplay:
             self._console.print(line(result), markup=False, soft_wrap=True)
 
 
-def display(console: Console, total: int) -> Display:
-    """The display that fits where the output goes."""
-    return LiveDisplay(console, total) if console.is_terminal else PlainDisplay(console)
+@contextmanager
+def display(console: Console, total: int) -> Iterator[Display]:
+    """The display that fits where the output goes, while cases run."""
+    if not console.is_terminal:
+        yield PlainDisplay(console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[failed]}"), console=console, transient=True) as progress:
+        yield LiveDisplay(progress, total)
 
 
 def line(result: Result) -> str:

@@ -19,10 +19,8 @@ from emulation.errors import BadInputError
 from emulation.scenario.errors import ScenarioError
 from emulation.scenario.fields import FieldPath, dotted
 from emulation.scenario.messages import Problem, describe
-from emulation.scenario.yaml_source import YamlSource, parse
+from emulation.scenario.yaml_source import YamlSource, parse, read_text
 
-LARGEST_FILE = 4 << 20
-"""Bytes."""
 MOST_CASES = 10_000
 _MOST_PROBLEMS = 10
 """Mistakes reported at once."""
@@ -133,17 +131,9 @@ def _title(item: Any, index: int) -> str:
 
 def _content(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise CaseError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_FILE:
-        raise CaseError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that a file of cases may have; divide it")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise CaseError(f"{path}:{line}: not UTF-8 text; save it as UTF-8") from error
+        return read_text(path)
+    except ScenarioError as error:
+        raise CaseError(str(error)) from error
 
 
 def _parse_yaml(text: str, file: str) -> YamlSource:

@@ -46,19 +46,23 @@ class YamlSource:
 
 def read(path: Path) -> YamlSource:
     """Reads one document. Raises `ScenarioError`."""
+    return parse(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """A file's UTF-8 text, if it is no larger than `LARGEST_FILE`. Raises `ScenarioError`."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from error
     if len(content) > LARGEST_FILE:
-        raise ScenarioError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that a scenario may have")
+        raise ScenarioError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that a file may have; divide it")
     try:
-        text = content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ScenarioError(f"{path}:{line}: not UTF-8 text") from error
-    return parse(text, str(path))
+        raise ScenarioError(f"{path}:{line}: not UTF-8 text; save it as UTF-8") from error
 
 
 def parse(text: str, file: str) -> YamlSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from emulation import manifest
@@ -11,7 +11,7 @@ from emulation.fidelity import Measurements, judge_modelled
 from emulation.manifest import MODELLED, Choice
 from emulation.place import RunPlace
 from emulation.plan import Plan
-from emulation.progress import Display, NoDisplay, Snapshot
+from emulation.progress import Display, Snapshot, no_display
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.run.session import Session, open_log
@@ -30,7 +30,7 @@ def simulate(
     *,
     calibration: Calibration | None = None,
     runtime: Choice = ASKED_FOR,
-    show: Callable[[Snapshot], Display] = lambda _: NoDisplay(),
+    show: Callable[[Snapshot], AbstractContextManager[Display]] = no_display,
     interrupt: Interrupt | None = None,
     stopwatch: Callable[[], int] | None = None,
 ) -> Outcome:

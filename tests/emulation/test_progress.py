@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from emulation.progress import LiveDisplay, NoDisplay, PlainDisplay, Snapshot, counters, display, duration, render
+from emulation.progress import LiveDisplay, PlainDisplay, Snapshot, counters, display, duration, no_display, render
 
 
 def running() -> Snapshot:
@@ -67,7 +67,7 @@ def test_a_slower_run_shows_both_times() -> None:
 
 
 def test_nobody_is_told_anything_where_nobody_looks() -> None:
-    with NoDisplay() as shown:
+    with no_display(Snapshot()) as shown:
         shown.refresh()
         shown.say("not shown")
 
@@ -75,8 +75,7 @@ def test_nobody_is_told_anything_where_nobody_looks() -> None:
 def test_the_plain_display_prints_one_line_a_phase_and_not_one_a_refresh() -> None:
     output = io.StringIO()
     snapshot = running()
-    shown = PlainDisplay(snapshot, Console(file=output, width=60))
-    with shown:
+    with display(snapshot, Console(file=output, width=60)) as shown:
         for _ in range(5):
             shown.refresh()
         snapshot.phase, snapshot.phase_end = "drain", None
@@ -90,5 +89,7 @@ def test_the_plain_display_prints_one_line_a_phase_and_not_one_a_refresh() -> No
 
 
 def test_the_display_fits_where_the_output_goes() -> None:
-    assert isinstance(display(Snapshot(), Console(file=io.StringIO())), PlainDisplay)
-    assert isinstance(display(Snapshot(), Console(file=io.StringIO(), force_terminal=True)), LiveDisplay)
+    with display(Snapshot(), Console(file=io.StringIO())) as shown:
+        assert isinstance(shown, PlainDisplay)
+    with display(Snapshot(), Console(file=io.StringIO(), force_terminal=True)) as shown:
+        assert isinstance(shown, LiveDisplay)

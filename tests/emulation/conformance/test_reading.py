@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emulation.conformance import Case, CaseError, Relation, parse_cases, read, read_all, write, write_all
-from emulation.conformance.reading import LARGEST_FILE
+from emulation.scenario.yaml_source import LARGEST_FILE
 from tests.emulation.conformance.cases import ADVERTISE, DEAR, SUBSCRIBE, line, publish, step
 
 DESIGN_EXAMPLE = """
