@@ -132,8 +132,10 @@ class HostsRun:
         """Checks the hosts, runs every variant, and gathers what they wrote."""
         self._archive.parent.mkdir(parents=True)
         self._archive.write_bytes(self._product.content)
-        runtime, links = self._choose()
-        self._archive.unlink()
+        try:
+            runtime, links = self._choose()
+        finally:
+            self._archive.unlink()
         self._announce(runtime, links)
         save_overlays(self._plan, self._place)  # hosts name them alike
         record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
