@@ -371,6 +371,7 @@ def campaign(
         ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
+    junit: JunitOption = None,
 ) -> None:
     """Run a scenario under every combination of factors, fault schedules and seeds, and show the matrix."""
     import os
@@ -390,6 +391,7 @@ def campaign(
         fresh=fresh,
         shrink=shrink,
         shrink_on=shrink_on,
+        junit=junit,
     )
     raise typer.Exit(list_cells(request) if list_ else run_campaign(request))
 

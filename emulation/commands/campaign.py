@@ -16,6 +16,7 @@ from emulation.campaign.attempt import Keep
 from emulation.campaign.conduct import undone
 from emulation.campaign.crew import Crew
 from emulation.campaign.directory import CampaignDirectory
+from emulation.campaign.junit import suites_of
 from emulation.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
 from emulation.campaign.progress import CampaignBoard, Expectation
 from emulation.campaign.report import build_report
@@ -25,6 +26,7 @@ from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated
 from emulation.errors import BadInputError
 from emulation.fidelity import Verdict
+from emulation.junit import require_writable, write_junit
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
 from emulation.scenario.section import suggestion
 
@@ -54,11 +56,14 @@ class Request:
     shrink: bool
     shrink_on: str | None
     """A runtime; the campaign's own by default."""
+    junit: Path | None = None
+    """Where the verdicts go as JUnit XML."""
 
 
 def run_campaign(request: Request) -> ExitCode:
     """Runs what is not done yet, and shows the matrix. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
+    require_writable(request.junit)
     campaign, planned = plan_campaign(request)
     chosen = _chosen(planned, request.chosen, request.file)
     directory = CampaignDirectory(request.out or Path("runs") / "campaigns" / campaign.name)
@@ -71,6 +76,8 @@ def run_campaign(request: Request) -> ExitCode:
         summary = summarise_campaign(campaign, planned, directory)
         page = build_report(summary, directory.path)
         _show(summary, directory, page)
+        if request.junit is not None:
+            write_junit(suites_of(campaign.name, chosen, [line.result for line in summary.cells]), request.junit)
         if not whole:
             console.print("interrupted; what is done is kept: the same command goes on with the rest", soft_wrap=True)
         elif request.shrink:
