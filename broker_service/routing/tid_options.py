@@ -21,3 +21,10 @@ class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """t_w of Eq. 3, in seconds."""
     reconcile_after: float = 5.0
     """Seconds a restarted neighbour has to say again what came through it."""
+
+    def __post_init__(self) -> None:
+        for name in ("utilisation_margin", "status_interval"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be more than 0")
+        if self.congestion_threshold < 0:
+            raise ValueError("congestion_threshold must be at least 0")

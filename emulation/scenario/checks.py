@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from broker_service.language import ContentError
-from broker_service.routing import PROTOCOLS
+from broker_service.routing import PROTOCOLS, check_options
 from emulation.faults import FaultError, plan
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
@@ -41,7 +42,17 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         yield Problem(("routing", "protocol"), f"unknown routing protocol {name!r}{suggestion(name, PROTOCOLS)}")
         return
     yield from _structure(name, protocol.attributes, overlay)
-    known = {field.encode_name: field.type for field in msgspec.structs.fields(protocol.options)}
+    problems = list(_each_option(name, protocol.options, options))
+    yield from problems
+    if not problems:
+        try:
+            check_options(name, options)
+        except ValueError as error:
+            yield Problem(("routing",), str(error))
+
+
+def _each_option(name: str, struct: type[msgspec.Struct], options: Mapping[str, Any]) -> Iterator[Problem]:
+    known = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
     for option, value in options.items():
         path: FieldPath = ("routing", option)
         if option not in known:

@@ -114,7 +114,7 @@ def test_where_the_parallel_link_is_down_too_the_next_cluster_is_tried() -> None
 
 
 def test_a_publication_comes_back_from_a_dead_end() -> None:
-    """Cluster 0 is left to the edge broker B(a, 1), as S wants the publication there; it is next to the dead B(a, 0)."""
+    """Cluster 0 is left to the edge broker B(a, 1), where S wants the publication, next to the dead B(a, 0)."""
     overlay = one_publisher(FIGURE_7_TREE, 2, "b1", {"S": "a1", "S0": "c0"}, "round_dead_brokers")
     overlay.kill("a0")
     congest(overlay, "b1", "b0")
