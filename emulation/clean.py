@@ -11,6 +11,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +88,9 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
         except docker.errors.NotFound:
             return None
         except docker.errors.APIError as error:
-            if "already in progress" in str(error.explanation) and _gone(api, container["Id"]):
-                return None  # a run that has just begun cleans up too
+            # A conflict: somebody else is removing it, such as a run that has just begun and cleans up, too.
+            if error.status_code == HTTPStatus.CONFLICT and _gone(api, container["Id"]):
+                return None
             return f"container {container['Names'][0].lstrip('/')}: {error.explanation or error}"
         return None
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import docker.errors
 import msgspec
 import pytest
+import requests
 
-from emulation.clean import clean
+from emulation.clean import RUN_LABEL, clean
 from emulation.journal import Journal, Resource
 from emulation.processes import RUN_VARIABLE, ProcessIdentity, boot_id, identify
 from emulation.registry import Owner, register
@@ -51,6 +53,30 @@ class FakeDocker:
 
     def remove_container(self, container: str, force: bool, v: bool) -> None:
         del self.containers_left[container]
+
+
+class BusyDocker(FakeDocker):
+    """Somebody else removes the same containers; those called `stuck` never go."""
+
+    def containers(self, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+        if "id" not in filters:
+            return super().containers(all, filters)
+        return [{"Id": filters["id"]}] if filters["id"] in self.containers_left else []
+
+    def remove_container(self, container: str, force: bool, v: bool) -> None:
+        if container != "stuck":
+            del self.containers_left[container]
+        response = requests.Response()
+        response.status_code = 409
+        raise docker.errors.APIError("conflict", response, explanation=f"{container} is being removed")
+
+
+def test_containers_that_somebody_else_removes_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulation.clean._PATIENCE", 0.2)
+    host = BusyDocker({name: {RUN_LABEL: "dead"} for name in ("going", "stuck")})
+    cleaned = clean(host, tmp_path)  # type: ignore[arg-type]
+    assert cleaned.containers == ["going"]
+    assert cleaned.failures == ["container stuck: stuck is being removed"]
 
 
 def test_processes_of_a_dead_run_are_ended_and_its_directory_removed(
