@@ -26,6 +26,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from analysis import cluster
 from analysis.errors import AnalysisHostError
 
 LOCAL_MASTER = "local[2]"
@@ -38,18 +39,24 @@ _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set 
 
 
 @contextmanager
-def open_session(master: str = LOCAL_MASTER, scratch_parent: Path | None = None) -> Iterator[SparkSession]:
+def open_session(
+    master: str = LOCAL_MASTER, scratch_parent: Path | None = None, name: str = "brokerlab analysis"
+) -> Iterator[SparkSession]:
     """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
-    Raises `AnalysisHostError` without Java 17 or newer, or when the master cannot be reached.
+    Raises `AnalysisHostError` without Java 17 or newer, when the master cannot be reached, or gives no executor. What
+    executors of a cluster lack is told in the same way, also where it comes out only in what the session is used for.
     """
     check_java()
     scratch = Path(tempfile.mkdtemp(prefix="brokerlab-spark-", dir=scratch_parent))
     try:
         with _standard_error_file(scratch) as spark_log:
-            session = _start(_settings(master, scratch), scratch, spark_log)
+            session = _start(_settings(master, scratch, name), scratch, spark_log)
             try:
-                yield session
+                with cluster.executor_errors_in_words(master):
+                    if not cluster.is_local(master):
+                        cluster.equip(session.sparkContext, scratch)
+                    yield session
             finally:
                 _stop(session)
     finally:
@@ -81,7 +88,7 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
 
 def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSession:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
-    if settings["spark.master"].startswith("local"):
+    if cluster.is_local(settings["spark.master"]):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = SparkConf().setAll(list(settings.items()))
     try:
@@ -99,7 +106,7 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSess
         ) from error
 
 
-def _settings(master: str, scratch: Path) -> dict[str, str]:
+def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:
     java_options = " ".join(
         (
             f"-Djava.io.tmpdir={scratch}",
@@ -111,20 +118,20 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
     )
     settings = {
         "spark.master": master,
-        "spark.app.name": "brokerlab analysis",
+        "spark.app.name": name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": java_options,
     }
-    if master.startswith("local"):
-        settings |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": f"{_heap_mb()}m",
-        }
-    return settings
+    if not cluster.is_local(master):
+        return settings | cluster.settings(master)
+    return settings | {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": f"{_heap_mb()}m",
+    }
 
 
 def _heap_mb() -> int:

@@ -19,8 +19,8 @@ _DOCKERFILE = images.ROOT / "setup" / "testbed" / "Dockerfile"
 _CONTEXT = images.CACHE / "testbed"
 _PACKAGES = Packages(_CONTEXT / "packages", "emulator")
 _IMAGES_KEPT = 1
-_SPARK_DIRECTORIES = ("events", "worker-1", "worker-2")
-"""Of docker-compose's cluster, below `.cache/spark`; what makes them owns them."""
+_SPARK_DIRECTORIES = ("events", "scratch")
+"""Of docker-compose's cluster, below `.cache/spark`; whoever makes them owns them."""
 
 
 def ensure_testbed_image(say: images.Say) -> ImageReference:
