@@ -50,6 +50,15 @@ def read_table(results: Path, row: type[_Row]) -> list[_Row]:
         raise RunDirectoryError(f"{file}: {error}") from error
 
 
+def read_columns(results: Path, row: type[msgspec.Struct], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    """Some columns of a table that is divided by variant: each variant with its rows, in no particular order."""
+    directory = results / table_file(row)
+    for part in sorted(directory.iterdir()):
+        tables = [pq.ParquetFile(file).read(columns=list(columns)) for file in sorted(part.iterdir())]
+        if tables:
+            yield unquote(part.name.removeprefix(f"{PARTITION_KEY}=")), pa.concat_tables(tables)
+
+
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
     with pq.ParquetFile(file) as opened:
         for batch in opened.iter_batches():

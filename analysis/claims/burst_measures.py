@@ -3,9 +3,8 @@
 What the paper's words mean here is settled once:
 
 - The *burst* is what the publisher with most publications made. Delays of the burst are of its notifications.
-- *Stability* is judged as in figures 17 to 20: all notifications, the other publishers' too, are put in the order in
-  which they came and cut into stretches of 5,000; the largest delay of each counts. The overlay is *stable* again after
-  the last stretch whose largest delay is more than `RETURNED` times the largest one before the burst.
+- *Stability* is judged as in figures 17 to 20 (`analysis.stability`), in stretches of 5,000 notifications, the other
+  publishers' too.
 - `arguments` hold the published size of the burst, 50,000 publications. A run with a `1/n` of them is a run of an `n`th
   of the time: rates and service times are as published, queues grow as fast but for an nth as long. So its times are
   multiplied by n, and a stretch is an nth as long.
@@ -16,7 +15,7 @@ Variants are called SPR, IDR, TID-S and TID-D.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -24,14 +23,13 @@ from statistics import fmean
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
+from analysis.stability import stable_after, stretches
 from analysis.tables import Notification
 from broker_service.trace import Event
 
 STRETCH = 5000
 """Notifications of which the largest delay counts, in a burst of the published size."""
 LEAST_STRETCH = 20
-RETURNED = 2.0
-"""A largest delay within this factor of what it was before the burst is normal again."""
 SECOND = 1e9
 WITHIN_MS = 1000.0
 """The delay that figures of the share of timely publications are about."""
@@ -79,26 +77,14 @@ class Burst:
         within = WITHIN_MS / self.scale
         return fmean((row.delay_ms or 0.0) <= within for row in self.notifications)
 
-    @cached_property
+    @property
     def stable_after(self) -> float | None:
         """Seconds from the begin of the burst, at the paper's scale; None where nothing came before it."""
+        rows = self.variant.notifications
         length = max(LEAST_STRETCH, round(STRETCH / self.scale))
-        before = [peak for came, peak in self._stretches(length) if came < self.begin]
-        if not before:
-            return None
-        late = [came for came, peak in self._stretches(length) if peak > RETURNED * max(before)]
-        return max(0.0, (max(late, default=self.begin) - self.begin) / SECOND * self.scale)
-
-    def _stretches(self, length: int) -> Iterable[tuple[int, float]]:
-        """When the last notification of each stretch came, and its largest delay."""
-        rows = self._in_order
-        for start in range(0, len(rows), length):
-            stretch = rows[start : start + length]
-            yield stretch[-1][0], max(delay for _, delay in stretch)
-
-    @cached_property
-    def _in_order(self) -> Sequence[tuple[int, float]]:
-        return sorted((row.notified_ns, row.delay_ms or 0.0) for row in self.variant.notifications)
+        points = stretches([row.notified_ns for row in rows], [row.delay_ms or 0.0 for row in rows], length)
+        after = stable_after(points, self.begin)
+        return None if after is None else after / SECOND * self.scale
 
 
 def stabilisation(run: MeasuredRun, recipe: Recipe) -> Measurement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.report.stability import Stability, read_stability
 from analysis.results import read_table
 from analysis.run_directory import Fidelity, Manifest, open_run
 from analysis.summary import Summary, read_summary
@@ -28,6 +29,8 @@ class ReportData:
     links: list[LinkLoad]
     queues: list[QueueLength]
     phases: list[PhaseTimes]
+    stability: list[Stability]
+    """Of a scenario with a burst, by variant."""
 
     @property
     def faults(self) -> list[Fault]:
@@ -43,16 +46,20 @@ def read_report_data(directory: Path) -> ReportData:
     """Reads a run directory. Raises `RunDirectoryError` naming what is missing or wrong."""
     run = open_run(directory)
     results = run.results
+    summary = read_summary(directory)
+    phases = sorted(read_table(results, PhaseTimes), key=lambda row: row.start_ns)
+    names = [variant.name for variant in summary.variants]
     return ReportData(
         directory=directory,
         run=run.manifest,
         overlays=run.overlays,
         fidelity=run.fidelity,
-        summary=read_summary(directory),
+        summary=summary,
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
         messages=read_table(results, BrokerMessages),
         links=read_table(results, LinkLoad),
         queues=sorted(read_table(results, QueueLength), key=lambda row: row.second),
-        phases=sorted(read_table(results, PhaseTimes), key=lambda row: row.start_ns),
+        phases=phases,
+        stability=read_stability(results, run.manifest.scenario, names, phases),
     )

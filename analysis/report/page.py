@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from analysis.report import fidelity_figures, figures, words
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.faults import fault_rows, shade_faults
+from analysis.report.stability import stability_figure
 from analysis.run_directory import VariantFidelity
 from analysis.summary import VariantSummary
 
@@ -76,6 +77,8 @@ def render(data: ReportData) -> str:
         comparison=words.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
         delays=_plot(_delays(data), "delay-over-time"),
+        stability=data.stability,
+        stable=_plot(stability_figure(data.stability, variants), "stability") if data.stability else "",
         faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),

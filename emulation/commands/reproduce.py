@@ -68,7 +68,7 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     store = Store(request.out, request.runtime)
     planned = cells(experiments)
     needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
-    _announce(console, request, sum(len(one.claims) for one in experiments), planned, needed)
+    _announce(console, request, len(claims), planned, needed)
     for cell in needed:
         store.forget(cell)
     run = simulated_cells(request.jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)

@@ -1,0 +1,210 @@
+"""How fast routers decide where publications go, and what it costs to time that: `python -m benchmarks.routing`.
+
+*Decisions.* SPR, IDR, TID-S and TID-D, the latter with Eq. 3 for congestion, on OctopiA's overlay S_e with 10,000
+subscriptions that match 4% of the publications each. The simulator moves the messages; a stopwatch of this host tells
+what each broker's router took: at the publisher's broker, which the content always concerns, and at those on the way.
+
+*Timing.* Every broker records how long its router worked on each publication. A broker as it is and one that does
+without are given the same publications in turns, log included, and the difference is set against the processor time
+that a real broker takes for a publication (`benchmarks.throughput`, a line of three at a rate it bears easily).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.throughput import run_trial
+from broker_service.broker import Broker
+from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.language import Operator, Predicate, Publication
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import BrokerId, ClientRequest, Message, Operation
+from broker_service.trace import Event, TraceRecord
+from broker_service.trace_writer import FileTrace
+from emulation.plan import make_plan
+from emulation.scenario import load
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.run import simulate
+
+SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "path-selection.yaml"
+AS_FAST_AS_CAN_BE = {"brokers.service_time": "0s", "timeline.run": "2s"}
+TARGET_COST = 0.01
+"""Of the processor time that a broker takes for a publication."""
+FRAMES, FRAME, ROUNDS = 40, 50, 30
+"""A round gives each of the two brokers so many frames of so many publications."""
+RATE = 5_000
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What routers took for publications, in nanoseconds."""
+
+    first: list[int] = field(default_factory=list)
+    """At the publisher's broker."""
+    on_the_way: list[int] = field(default_factory=list)
+    matching: int = 0
+    """Of all, comparing content."""
+
+    @property
+    def all(self) -> list[int]:
+        return self.first + self.on_the_way
+
+
+def measure_decisions() -> dict[str, Decisions]:
+    """Simulates the four routings and reads their logs."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+        plan = make_plan(load(SCENARIO, AS_FAST_AS_CAN_BE))
+        run = simulate(plan, Path(temporary), calibration=Calibration.free(), stopwatch=time.perf_counter_ns).directory
+        found = {variant.name: Decisions() for variant in plan.variants}
+        decoder = msgspec.json.Decoder(TraceRecord)
+        for broker in plan.variants[0].overlay.brokers:
+            with (run / "logs" / f"{broker.id}.jsonl").open("rb") as lines:
+                for line in lines:
+                    if b'"kind":"publish"' in line:
+                        _add(found, decoder.decode(line))
+    return found
+
+
+def _add(found: dict[str, Decisions], record: TraceRecord) -> None:
+    decisions = found[record.variant]
+    if record.event is Event.MATCHED:
+        decisions.matching += record.duration or 0
+    elif record.event is Event.RECEIVED and record.duration is not None:
+        (decisions.on_the_way if record.client is None else decisions.first).append(record.duration)
+
+
+def report_decisions(found: dict[str, Decisions]) -> None:
+    print("routing decisions on S_e, 10,000 subscriptions of 4%; microseconds are means")
+    for name, decisions in found.items():
+        took = sum(decisions.all)
+        rate, share = len(decisions.all) / took * 1e9, decisions.matching / took
+        print(
+            f"  {name:<6} {rate:>8,.0f}/s: {_mean(decisions.first):>7.1f} us at the first broker,"
+            f" {_mean(decisions.on_the_way):>6.1f} us on the way; {share:>4.0%} of the time is for comparing content"
+        )
+
+
+def _mean(times: Sequence[int]) -> float:
+    return statistics.fmean(times) / 1e3 if times else 0.0
+
+
+class _Untimed(Broker):
+    """A broker that does not look how long its router works."""
+
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
+        link = self.links[neighbour]
+        record, route, perform = self._recorder.message, self._router.receive, self._perform
+        for message in messages:
+            link.received += 1
+            record(Event.RECEIVED, message, peer=neighbour)
+            perform(route(neighbour, message))
+
+
+def _broker(kind: type[Broker], name: str, neighbours: Sequence[str], directory: Path) -> Broker:
+    links = tuple(LinkConfig(neighbour=each, local="", remote="", dial=True) for each in neighbours)
+    config = BrokerConfig(id=name, incarnation=1, protocol="tid", links=links)
+    trace = FileTrace(directory / f"{name}-{kind.__name__}.jsonl", name, "base")
+    broker = kind(config, time.monotonic_ns, trace, lambda name, after: None)
+    for neighbour in neighbours:
+        broker.link_up(neighbour, 1, 0)
+    return broker
+
+
+def _passed_on(broker: Broker, neighbour: str) -> list[Message]:
+    """What the broker has for a neighbour, taken and acknowledged."""
+    link = broker.links[neighbour]
+    passed: list[Message] = []
+    while messages := link.take():
+        passed += messages
+        link.acknowledge(link.sent)
+    return passed
+
+
+def cost_of_timing() -> list[float]:
+    """Nanoseconds that timing adds to each publication at a broker on the way, one number a round."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+        directory = Path(temporary)
+        timed, untimed = rivals = [_broker(kind, "B2", ["B1", "B3"], directory) for kind in (Broker, _Untimed)]
+        frames = _frames(rivals, directory)
+        differences = []
+        for number in range(ROUNDS):
+            took: dict[Broker, int] = {}
+            for rival in rivals if number % 2 else rivals[::-1]:
+                begin = time.process_time_ns()
+                for frame in frames:
+                    rival.receive("B1", frame)
+                    _passed_on(rival, "B3")
+                took[rival] = time.process_time_ns() - begin
+            differences.append((took[timed] - took[untimed]) / (FRAMES * FRAME))
+        return differences
+
+
+def _frames(rivals: Sequence[Broker], directory: Path) -> list[list[Message]]:
+    """What B1 sends to B2 of a publisher's, for a subscriber of B3, once all have heard of both."""
+    first, last = (_broker(Broker, name, ["B2"], directory) for name in ("B1", "B3"))
+    publishing, subscribing = first.open_session(), last.open_session()
+    stock = Predicate("class", Operator.STRING_EQUAL, "STOCK")
+    content = encode_predicates((stock, Predicate("price", Operator.GREATER, 0)))
+    first.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
+    first.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
+    last.receive("B2", _told(rivals, "B1", _passed_on(first, "B2"), "B3"))
+    last.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
+    last.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
+    first.receive("B2", _told(rivals, "B3", _passed_on(last, "B2"), "B1"))
+    frames = []
+    for frame in range(FRAMES):
+        for place in range(FRAME):
+            quote = encode_publication(Publication({"class": "STOCK", "price": 50 + place}))
+            number = frame * FRAME + place
+            first.handle(publishing, [ClientRequest("P", 3 + number, Operation.PUBLISH, f"P:{number}", quote)])
+        frames.append(_passed_on(first, "B2"))
+    if any(len(frame) != FRAME for frame in frames):
+        raise RuntimeError("B1 does not send what it is given")
+    return frames
+
+
+def _told(rivals: Sequence[Broker], source: str, messages: Sequence[Message], target: str) -> list[Message]:
+    """Gives all rivals the same; what they pass on of it, which is the same too."""
+    passed: list[Message] = []
+    for rival in rivals:
+        rival.receive(source, messages)
+        passed = _passed_on(rival, target)
+    return passed
+
+
+def report_timing(differences: Sequence[float], hop: float) -> bool:
+    """`hop` are the microseconds that a real broker takes for a publication. Whether the cost is within the target."""
+    cost = statistics.median(differences)
+    low, _, high = statistics.quantiles(differences, n=4)
+    share = cost / 1e3 / hop
+    met = share < TARGET_COST
+    print(
+        f"timing: {cost:.0f} ns a publication (half of {len(differences)} rounds: {low:.0f} to {high:.0f} ns),"
+        f" {share:.2%} of the {hop:.1f} us that a broker takes for it"
+    )
+    print(f"  target below {TARGET_COST:.0%}: {'met' if met else 'MISSED'}")
+    return met
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=("decisions", "timing"), help="one of the two")
+    only = parser.parse_args().only
+    if only != "timing":
+        report_decisions(measure_decisions())
+    if only == "decisions":
+        return 0
+    trial, _ = run_trial("line-3", RATE, 3.0)
+    return 0 if report_timing(cost_of_timing(), trial.cpu_per_hop) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
