@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import shutil
@@ -36,10 +37,11 @@ from emulation.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
 from emulation.scenario import load
+from tests.tries import one_of_three
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(180),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]
 
@@ -231,8 +233,21 @@ def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("emulation.run.variant.EmulatedNetwork", WronglyWired)
-    with in_run_phase(tmp_path, lambda directory: relay_stopped(directory, 0.3)):
-        judged = run(tmp_path)
+    tries = itertools.count(1)
+
+    def check_all() -> None:
+        out = tmp_path / str(next(tries))
+        with in_run_phase(out, lambda directory: relay_stopped(directory, 0.3)):
+            judged = run(out)
+        expect_a_wrong_link(judged)
+        expect_a_stopped_relay(judged)
+        for name in ("nodes with another clock", "log records lost", "logs without an end"):
+            assert check(judged, name).verdict is Verdict.VALID, name
+
+    one_of_three(check_all)
+
+
+def expect_a_wrong_link(judged: VariantFidelity) -> None:
     wrong = [link for link in judged.links if (link.a, link.b) == ("B1", "B2")]
     assert {link.phase for link in wrong} == {"before", "during"}
     assert all(link.delay_measured == pytest.approx(0.007, abs=0.001) and not link.ok for link in wrong)
@@ -244,14 +259,15 @@ def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
     during = check(judged, "links during load")
     assert during.verdict is not Verdict.VALID
     assert "B1 to B2" in during.detail
+
+
+def expect_a_stopped_relay(judged: VariantFidelity) -> None:
     stopped = check(judged, "relay held up")
     assert stopped.verdict is Verdict.INVALID
     assert stopped.value == pytest.approx(10, abs=3)
     held_up = [sample.relay_held_up or 0.0 for sample in judged.samples]
     assert max(held_up) > 0.2
     assert sum(share > 0.05 for share in held_up) <= 2
-    for name in ("nodes with another clock", "log records lost", "logs without an end"):
-        assert check(judged, name).verdict is Verdict.VALID, name
 
 
 def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
@@ -263,14 +279,19 @@ def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
         pytest.skip("this kernel has no time namespaces")
     monkeypatch.setenv("PATH", put_into_another_time("B2", tmp_path))
     make = RunPlace.make
-    with contextlib.ExitStack() as stack:
-        monkeypatch.setattr(RunPlace, "make", lambda place: (make(place), stack.enter_context(small_disk(place)))[0])
-        judged = run(tmp_path / "runs")
-    assert judged.verdict is Verdict.INVALID
-    clocks = check(judged, "nodes with another clock")
-    assert clocks.verdict is Verdict.INVALID
-    assert clocks.value == 1
-    assert re.match(r"B2, 9\d\d s off", clocks.detail)
-    unwritten = check(judged, "logs without an end"), check(judged, "log records lost")
-    assert Verdict.INVALID in {each.verdict for each in unwritten}
-    assert check(judged, "links before load").verdict is Verdict.VALID
+    disks = contextlib.ExitStack()
+    monkeypatch.setattr(RunPlace, "make", lambda place: (make(place), disks.enter_context(small_disk(place)))[0])
+
+    def check_all() -> None:
+        with disks:
+            judged = run(tmp_path / "runs")
+        assert judged.verdict is Verdict.INVALID
+        clocks = check(judged, "nodes with another clock")
+        assert clocks.verdict is Verdict.INVALID
+        assert clocks.value == 1
+        assert re.match(r"B2, 9\d\d s off", clocks.detail)
+        unwritten = check(judged, "logs without an end"), check(judged, "log records lost")
+        assert Verdict.INVALID in {each.verdict for each in unwritten}
+        assert check(judged, "links before load").verdict is Verdict.VALID
+
+    one_of_three(check_all)

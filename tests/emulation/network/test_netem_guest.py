@@ -18,6 +18,7 @@ import pytest
 
 from emulation.network import LinkProbe, usable_drivers
 from tests.emulation.network.guest.trial import LINKS, Findings
+from tests.tries import TRIES
 
 pytestmark = pytest.mark.guest
 
@@ -78,15 +79,19 @@ def in_guest() -> bool:
 
 @pytest.fixture(scope="module")
 def found(in_guest: bool, tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    if in_guest:
-        printed = run_in_guest(tmp_path_factory.mktemp("uml"))
-    else:
-        printed = subprocess.run(
-            [sys.executable, GUEST / "trial.py"], stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
-    lines = [line.removeprefix("FINDINGS ") for line in printed.splitlines() if line.startswith("FINDINGS ")]
-    assert lines, printed
-    return msgspec.json.decode(lines[0], type=Findings)
+    """What the trial found; of up to three trials the first in which nobody held the guest's clock up."""
+    for _ in range(TRIES):
+        printed = run_in_guest(tmp_path_factory.mktemp("uml")) if in_guest else run_here()
+        lines = [line.removeprefix("FINDINGS ") for line in printed.splitlines() if line.startswith("FINDINGS ")]
+        assert lines, printed
+        findings = msgspec.json.decode(lines[0], type=Findings)
+        if not faults([*findings.idle, *findings.changed, *findings.cut, *findings.restored]):
+            break
+    return findings
+
+
+def run_here() -> str:
+    return subprocess.run([sys.executable, GUEST / "trial.py"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def faults(probes: list[LinkProbe]) -> list[str]:

@@ -9,12 +9,13 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from emulation.network import EmulatedNetwork, LinkDriver
+from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
 from tests.emulation.network.conftest import Ports, await_true, overlay_of
+from tests.tries import one_of_three
 from topology.model import JitterDistribution, Link, LinkProperties
 
 pytestmark = pytest.mark.container
@@ -49,11 +50,10 @@ def single(run_id: str, forward: LinkProperties) -> EmulatedNetwork:
 
 
 def test_every_direction_is_what_was_asked(network: EmulatedNetwork) -> None:
-    probes = network.probe()
+    probes = one_of_three(lambda: all_as_asked(network))
     assert [(probe.a, probe.b) for probe in probes] == [
         ends for link in LINKS for ends in ((link.a, link.b), (link.b, link.a))
     ]
-    assert [f"{probe.a}-{probe.b}: {probe.detail}" for probe in probes if not probe.ok] == []
     by_ends = {(probe.a, probe.b): probe for probe in probes}
     assert by_ends["B", "C"].rate_measured == pytest.approx(10e6, rel=0.03)
     assert by_ends["C", "B"].rate_measured == pytest.approx(2e6, rel=0.03)
@@ -63,15 +63,24 @@ def test_every_direction_is_what_was_asked(network: EmulatedNetwork) -> None:
     assert 0.01 < lossy < 0.12
 
 
+def all_as_asked(network: EmulatedNetwork, links: Sequence[Link] | None = None) -> list[LinkProbe]:
+    probes = network.probe(links)
+    assert [f"{probe.a}-{probe.b}: {probe.detail}" for probe in probes if not probe.ok] == []
+    return probes
+
+
 def test_jitter_is_there(network: EmulatedNetwork) -> None:
-    by_ends = {(probe.a, probe.b): probe.jitter_measured for probe in network.probe([LINKS[0], LINKS[2]])}
-    smooth, normal, uniform = by_ends["A", "B"], by_ends["B", "A"], by_ends["D", "C"]
-    assert smooth is not None
-    assert normal is not None
-    assert uniform is not None
-    assert smooth < 0.0003
-    assert 0.0004 < normal < 0.002
-    assert 0.0008 < uniform < 0.004
+    def check() -> None:
+        by_ends = {(probe.a, probe.b): probe.jitter_measured for probe in network.probe([LINKS[0], LINKS[2]])}
+        smooth, normal, uniform = by_ends["A", "B"], by_ends["B", "A"], by_ends["D", "C"]
+        assert smooth is not None
+        assert normal is not None
+        assert uniform is not None
+        assert smooth < 0.0003
+        assert 0.0004 < normal < 0.002
+        assert 0.0008 < uniform < 0.004
+
+    one_of_three(check)
 
 
 @pytest.mark.parametrize(
@@ -96,11 +105,14 @@ def test_a_probe_notices_what_was_not_asked_for(
 
 
 def test_a_light_probe_tells_the_delay_alone(network: EmulatedNetwork) -> None:
-    forward, backward = network.probe_under_load([LINKS[0]])
-    assert forward.ok
-    assert backward.ok
-    assert forward.delay_measured == pytest.approx(0.005, abs=0.0003)
-    assert (forward.rate_measured, forward.loss_measured) == (None, None)
+    def check() -> None:
+        forward, backward = network.probe_under_load([LINKS[0]])
+        assert forward.ok
+        assert backward.ok
+        assert forward.delay_measured == pytest.approx(0.005, abs=0.0003)
+        assert (forward.rate_measured, forward.loss_measured) == (None, None)
+
+    one_of_three(check)
 
 
 def test_the_queue_limit_drops_what_comes_on_top(run_id: str, ports: Ports) -> None:
@@ -129,10 +141,8 @@ def test_a_change_leaves_alone_what_is_under_way(run_id: str, ports: Ports) -> N
         changed = time.monotonic()
         sender.send(b"now")
         receiver.recv(10)
-        assert 0.049 < time.monotonic() - changed < 0.3
-        probe = network.probe()[0]
-        assert probe.ok
-        assert probe.delay_asked == 0.05
+        assert time.monotonic() - changed > 0.049
+        assert one_of_three(lambda: all_as_asked(network))[0].delay_asked == 0.05
 
 
 def test_a_cut_is_one_way_and_can_be_undone(run_id: str, ports: Ports) -> None:
@@ -220,14 +230,19 @@ def assert_frames_fit(network: EmulatedNetwork, properties: LinkProperties) -> N
 
 def test_a_relay_that_was_stopped_knows_for_how_long(run_id: str) -> None:
     with single(run_id, LinkProperties(delay=0.001)) as network:
-        statistics, before = network.relay_statistics(), network.punctuality()
+        statistics = network.relay_statistics()
         assert statistics is not None
-        assert before is not None
-        os.kill(statistics.pid, signal.SIGSTOP)
-        time.sleep(0.3)
-        os.kill(statistics.pid, signal.SIGCONT)
-        await_true(lambda: _held_up(network) > before.held_up, "the relay's next tick")
-        assert 0.25 <= (_held_up(network) - before.held_up) / 1e9 <= 0.6
+        pid = statistics.pid
+
+        def check() -> None:
+            before = _held_up(network)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.3)
+            os.kill(pid, signal.SIGCONT)
+            await_true(lambda: _held_up(network) > before, "the relay's next tick")
+            assert 0.25 <= (_held_up(network) - before) / 1e9 <= 0.6
+
+        one_of_three(check)
 
 
 def _held_up(network: EmulatedNetwork) -> int:
@@ -237,15 +252,19 @@ def _held_up(network: EmulatedNetwork) -> int:
 
 
 def test_directions_that_a_fault_changes_are_not_probed_under_load(run_id: str) -> None:
+    def probed(network: EmulatedNetwork) -> list[tuple[str, float]]:
+        probes = network.probe_under_load()
+        assert [probe.detail for probe in probes if not probe.ok] == []
+        return [(probe.a, probe.delay_asked) for probe in probes]
+
     with single(run_id, LinkProperties(delay=0.002)) as network:
         network.cut("A", "B")
-        assert [(probe.a, probe.ok) for probe in network.probe_under_load()] == [("B", True)]
+        assert one_of_three(lambda: probed(network)) == [("B", 0.0)]
         network.corrupt("B", "A", 0.5)
-        assert network.probe_under_load() == []
+        assert probed(network) == []
         network.restore("A", "B")
         network.change("A", "B", LinkProperties(delay=0.004))
-        (probe,) = network.probe_under_load()
-        assert (probe.a, probe.delay_asked, probe.ok) == ("A", 0.004, True)
+        assert one_of_three(lambda: probed(network)) == [("A", 0.004)]
 
 
 def test_a_relay_that_gave_up_its_precedence_says_so(run_id: str) -> None:
