@@ -48,7 +48,7 @@ class Snapshot:
     links_up: int = 0
     published: int = 0
     publications: int = 0
-    """How many the workload holds."""
+    """How many the workload holds; 0 where nobody counts them while the run goes on."""
     delivered: int = 0
     rejected: int = 0
 
@@ -134,7 +134,7 @@ def render(snapshot: Snapshot) -> RenderableType:
 def counters(snapshot: Snapshot) -> str:
     """Brokers, links and messages in one line."""
     parts = [f"brokers {snapshot.brokers_up}/{snapshot.brokers}", f"links {snapshot.links_up}/{snapshot.links}"]
-    if snapshot.published or snapshot.phase in {"run", "drain", "stop"}:
+    if snapshot.publications and (snapshot.published or snapshot.phase in {"run", "drain", "stop"}):
         parts += [f"published {snapshot.published:,}/{snapshot.publications:,}", f"delivered {snapshot.delivered:,}"]
     if snapshot.rejected:
         parts.append(f"rejected {snapshot.rejected:,}")

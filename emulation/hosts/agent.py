@@ -27,6 +27,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from emulation import manifest
 from emulation.clean import clean
 from emulation.errors import HostError, UserError
 from emulation.hosts.clocks import ClockWatch
@@ -133,19 +134,21 @@ class Agent:
             yield None
             return
         with closing(FarHost(self._part.reference.address, underlay.echo_port, underlay.token)) as reference:
-            with ClockWatch(reference) as watch:
-                yield watch
-            record.offsets += watch.offsets
+            watch = ClockWatch(reference)
+            try:
+                with watch:
+                    yield watch
+            finally:
+                record.offsets += watch.offsets
+                manifest.write(session.manifest, session.place.directory)
 
     def _record(self, session: HostSession) -> HostRecord:
         """This host in its manifest."""
-        manifest = session.manifest
-        if not manifest.hosts:
+        known = session.manifest
+        if not known.hosts:
             address = self._part.member.address
-            manifest.hosts = [
-                HostRecord(name=self._part.host, address=address, kernel=manifest.kernel, host=manifest.host)
-            ]
-        return manifest.hosts[0]
+            known.hosts = [HostRecord(name=self._part.host, address=address, kernel=known.kernel, host=known.host)]
+        return known.hosts[0]
 
 
 class Meeting:

@@ -20,8 +20,8 @@ from emulation.run import Outcome
 
 HOSTS = "hosts"
 PACKED = "part.tar.gz"
-CLOCK_ERROR_LIMIT = 1e-3
-"""Seconds by which delays from one host to another may be wrong before a run is DEGRADED."""
+CLOCK_ERROR_LIMIT = 1.0
+"""Milliseconds by which delays from one host to another may be wrong before a run is DEGRADED."""
 
 
 def unpack(place: RunPlace, members: Sequence[Member]) -> dict[str, Path]:
@@ -146,21 +146,21 @@ def _worst_sample(samples: Sequence[Sample]) -> Sample:
 
 def clock_check(hosts: Sequence[HostRecord]) -> Check:
     """How far a delay measured from one host to another may be wrong, because of what is not known of their clocks."""
-    errors = sorted(
-        ((max((sample.error for sample in host.offsets), default=0) / 1e9, host.name) for host in hosts), reverse=True
-    )
-    value = sum(error for error, _ in errors[:2])
+    keeper, *others = hosts
+    if unknown := [host.name for host in others if not host.offsets]:
+        return _clocks(None, Verdict.INVALID, f"nothing is known of the clock of {', '.join(unknown)}")
+    errors = {host.name: max(sample.error for sample in host.offsets) for host in others}
+    value = sum(sorted(errors.values())[-2:]) / 1e6
     told = "; ".join(
-        f"{host.name} {host.offsets[-1].offset / 1e9:+.6f} s +- {max(one.error for one in host.offsets) / 1e6:.3f} ms"
-        for host in hosts
-        if host.offsets
+        f"{host.name} {host.offsets[-1].offset / 1e9:+.6f} s +- {errors[host.name] / 1e6:.3f} ms" for host in others
     )
-    return Check(
-        name="clocks",
-        value=value * 1e3,
-        unit="ms",
-        limit=CLOCK_ERROR_LIMIT * 1e3,
-        verdict=Verdict.DEGRADED if value > CLOCK_ERROR_LIMIT else Verdict.VALID,
-        detail=f"one-way delays between hosts are corrected by their clocks' offsets from {hosts[0].name}'s ({told}); "
-        f"what is left may be wrong by {value * 1e3:.3f} ms at most",
+    return _clocks(
+        value,
+        Verdict.DEGRADED if value > CLOCK_ERROR_LIMIT else Verdict.VALID,
+        f"one-way delays between hosts are corrected by their clocks' offsets from {keeper.name}'s ({told}); what is "
+        f"left may be wrong by {value:.3f} ms at most",
     )
+
+
+def _clocks(value: float | None, verdict: Verdict, detail: str) -> Check:
+    return Check(name="clocks", value=value, unit="ms", limit=CLOCK_ERROR_LIMIT, verdict=verdict, detail=detail)

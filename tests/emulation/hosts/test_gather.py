@@ -52,3 +52,9 @@ def test_the_error_of_clocks_is_that_of_the_two_worst_known() -> None:
 
 def test_clocks_that_are_hardly_known_degrade_a_run() -> None:
     assert clock_check([host("h1"), host("h2", 1_200_000)]).verdict is Verdict.DEGRADED
+
+
+def test_a_clock_of_which_nothing_is_known_spoils_a_run() -> None:
+    check = clock_check([host("h1"), host("h2", 10), host("h3")])
+    assert check.verdict is Verdict.INVALID
+    assert check.detail == "nothing is known of the clock of h3"
