@@ -48,7 +48,7 @@ def fingerprint(campaign: Campaign, planned: tuple[Cell, ...]) -> str:
 
 def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) -> Iterator[Cell]:
     """The cells with the same factors."""
-    prefix = _prefix(settings)
+    prefix = key_prefix(settings)
     for schedule, faults in _schedules(campaign).items():
         overrides = {path: json.dumps(value) for path, value in (campaign.set | dict(settings)).items()}
         if faults is not None:
@@ -78,7 +78,7 @@ def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key:
     return json.dumps(scenario.resolved(), sort_keys=True)
 
 
-def _prefix(settings: Mapping[str, Any]) -> str:
+def key_prefix(settings: Mapping[str, Any]) -> str:
     """The values of the factors as the begin of a key."""
     if not settings:
         return ""

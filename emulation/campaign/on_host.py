@@ -27,6 +27,7 @@ from emulation.campaign.directory import RUNS
 from emulation.campaign.trial import try_cell
 from emulation.commands.exit_codes import ExitCode
 from emulation.errors import HostError, UserError
+from emulation.manifest import replace
 from emulation.processes import ProcessIdentity, identify
 from emulation.registry import ROOT
 from emulation.run.interrupt import QuickStop
@@ -34,6 +35,8 @@ from emulation.runtimes.ladder import SIMULATED
 
 STOP = "stop"
 """The file that asks a cell to end."""
+_HOLDER = ".cell.json"
+"""Who has locked the directory of this host's runs."""
 _LOOK_INTERVAL = 0.3
 _END_WITHIN = 120.0
 """Seconds that the cell of a command that is gone gets to remove its brokers."""
@@ -57,49 +60,60 @@ def host_to_itself(order: Order, root: Path = ROOT) -> Iterator[None]:
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
-        file = os.open(root / "cell.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise HostError(f"cannot make {root}: {error.strerror}; a run keeps its sockets there") from error
+    name = root / _HOLDER
     try:
-        _await_lock(file, order)
+        _await_lock(lock, name, order)
         me = identify(os.getpid())
         assert me is not None
-        os.ftruncate(file, 0)
-        os.pwrite(file, msgspec.json.encode(Holder(order.campaign, order.command, order.cell.key, me)), 0)
-        yield
+        replace(name, msgspec.json.encode(Holder(order.campaign, order.command, order.cell.key, me)))
+        try:
+            yield
+        finally:
+            name.unlink(missing_ok=True)
     finally:
-        os.close(file)
+        os.close(lock)
 
 
-def _await_lock(file: int, order: Order) -> None:
+def _await_lock(lock: int, name: Path, order: Order) -> None:
     asked: ProcessIdentity | None = None
     deadline = time.monotonic() + _END_WITHIN
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            holder = _holder(file)
-        if holder is not None and holder.command != order.command:
-            if holder.campaign != order.campaign:
-                raise HostError(
-                    f"this host runs the cell {holder.cell} of the campaign {holder.campaign} (process "
-                    f"{holder.process.pid}); wait until that is over, or end it"
-                )
-            if asked != holder.process:
-                asked = holder.process
-                holder.process.kill(signal.SIGTERM)
-            if time.monotonic() > deadline:
-                raise HostError(f"the cell {holder.cell} that was left behind (process {asked.pid}) does not end")
+    while not _locked(lock):
+        holder = _holder(name)
+        if holder is not None and holder.campaign != order.campaign:
+            raise HostError(
+                f"this host runs the cell {holder.cell} of the campaign {holder.campaign} (process "
+                f"{holder.process.pid}); wait until that is over, or end it"
+            )
+        if holder is not None and holder.command == order.command:
+            deadline = time.monotonic() + _END_WITHIN
+        elif time.monotonic() > deadline:
+            left = f"the cell {holder.cell} (process {holder.process.pid})" if holder else "what was left behind"
+            raise HostError(f"{left} does not end; end it, or restart this host")
+        elif holder is not None and holder.process != asked:
+            asked = holder.process
+            asked.kill(signal.SIGTERM)
         time.sleep(_LOOK_INTERVAL)
 
 
-def _holder(file: int) -> Holder | None:
-    """None while it is being written."""
+def _locked(lock: int) -> bool:
+    """Whether the lock is this process's now."""
     try:
-        return msgspec.json.decode(os.pread(file, 65536, 0), type=Holder)
-    except msgspec.DecodeError:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(name: Path) -> Holder | None:
+    """None while nobody has said so yet."""
+    try:
+        holder = msgspec.json.decode(name.read_bytes(), type=Holder)
+    except (FileNotFoundError, msgspec.DecodeError):
         return None
+    return holder if holder.process.alive else None
 
 
 def end_when_asked(directory: Path, owner: ProcessIdentity | None) -> None:
