@@ -50,16 +50,22 @@ _TROUBLES = (
     ),
     (r"WrongExecutorError: (.*)", "an executor of {master} {0}: {remedy}"),
     (
+        r"ExecutorLostFailure .*?Reason: (.*)",
+        f"executors of {{master}} were lost {TASK_FAILURES} times at the same task: {{0}}",
+    ),
+    (
+        "Python worker exited unexpectedly",
+        f"{{master}}: the Python process of a task ended {TASK_FAILURES} times at the same task; was memory short?",
+    ),
+)
+"""What Spark's error says, and what it means."""
+_TROUBLES_OF_CLUSTERS = (
+    (
         r"(?:FileNotFoundError|PermissionError): .*?'(/[^']+)'",
         "an executor of {master} cannot use {0}: a cluster must share the run directory, at the same path, with this "
         "user's rights (docs/docker-compose.md)",
     ),
-    (
-        r"ExecutorLostFailure .*?Reason: (.*)",
-        f"executors of {{master}} were lost {TASK_FAILURES} times at the same task: {{0}}",
-    ),
 )
-"""What Spark's error says, and what it means."""
 
 
 def is_local(master: str) -> bool:
@@ -107,19 +113,19 @@ def pack_code(file: Path) -> Path:
 
 @contextmanager
 def executor_errors_in_words(master: str) -> Iterator[None]:
-    """What an executor of a cluster lacks becomes one line."""
+    """What an executor lacks becomes one line."""
     try:
         yield
     except Exception as error:
         of_spark = type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}
-        if is_local(master) or not of_spark or (words := _words(master, str(error))) is None:
+        if not of_spark or (words := _words(master, str(error))) is None:
             raise
         raise AnalysisHostError(words) from error
 
 
 def _words(master: str, said: str) -> str | None:
     """The mistake behind an error of Spark's, if it is a known one."""
-    for pattern, words in _TROUBLES:
+    for pattern, words in _TROUBLES if is_local(master) else _TROUBLES + _TROUBLES_OF_CLUSTERS:
         if found := re.search(pattern, said):
             return words.format(*found.groups(), master=master, remedy=_REMEDY)
     return None

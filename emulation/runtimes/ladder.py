@@ -15,8 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emulation.docker_host import ImageReference, docker_client, ensure_image
+from emulation.docker_host import docker_client, ensure_image
 from emulation.errors import BadInputError, HostError
+from emulation.images import ImageReference
 from emulation.manifest import Choice
 from emulation.network import LinkDriver, usable_drivers
 

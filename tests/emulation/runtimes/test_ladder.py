@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from emulation.docker_host import ImageReference
 from emulation.errors import BadInputError, HostError
+from emulation.images import ImageReference
 from emulation.manifest import Choice
 from emulation.network import DriverTrial, LinkDriver
 from emulation.runtimes import ladder

@@ -1,0 +1,140 @@
+"""Simulated cells on Spark's executors: this host's cores, or a cluster's.
+
+Every cell is a Spark job of one task, so its result is written down as soon as it is there, a cell that fails fails
+alone, and what an executor had under way when it was lost is run again by another. What a cell is and what comes of it
+depends on the cell alone; executors run the code of this very tree and are refused where a package that has a say in
+the result is there in another version.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import io
+import re
+import tempfile
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import structs
+from rich.console import Console
+
+from analysis.cluster import TASK_FAILURES
+from analysis.errors import AnalysisError
+from emulation import provenance
+from emulation.campaign.attempt import Attempt, Attempted, Keep, Order, RunCells
+from emulation.campaign.cell import Cell
+from emulation.campaign.trial import try_cell
+from emulation.errors import BadInputError, HostError, UserError
+from emulation.runtimes.ladder import SIMULATED
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+DECISIVE_PACKAGES = ("lark", "msgspec", "networkx", "numpy", "pyarrow", "pydantic", "PyYAML")
+"""Another version of these might make another overlay or workload of the same seed, or write numbers differently."""
+_AHEAD = 2
+"""Jobs for each core: the next one waits where a core becomes free."""
+_MOST_UNDER_WAY = 256
+
+
+class WrongExecutorError(Exception):
+    """An executor that would not compute the same; the message says what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cell that cannot be run, and why, for the user."""
+
+    message: str
+    exit_code: int
+
+
+def spark_cells(master: str) -> RunCells:
+    """Runs cells on the executors of a Spark master, as many at a time as these have cores.
+
+    Nothing but results comes back: the run directories of cells end with them.
+    """
+
+    def run(cells: Sequence[Cell]) -> Generator[Attempted, None, None]:
+        from analysis.session import open_session  # noqa: PLC0415 - half a second, for Spark alone
+
+        with open_session(_with_retries(master), name="brokerlab campaign") as session:
+            yield from _tries(session.sparkContext, cells)
+
+    return run
+
+
+def _with_retries(master: str) -> str:
+    """A local master repeats no task unless it is told so in its name."""
+    if found := re.fullmatch(r"local(?:\[(\*|\d+)\])?", master):
+        return f"local[{found[1] or 1},{TASK_FAILURES}]"
+    return master
+
+
+def _tries(context: SparkContext, cells: Sequence[Cell]) -> Generator[Attempted, None, None]:
+    """Keeps executors busy: those that have joined meanwhile too."""
+    run_one = _OneCell(context, {name: importlib.metadata.version(name) for name in DECISIVE_PACKAGES})
+    waiting, under_way = deque(cells), dict[Future[Attempt], Cell]()
+    revision = provenance.git_revision()
+    with ThreadPoolExecutor(_MOST_UNDER_WAY, thread_name_prefix="cell") as pool:
+        try:
+            while waiting or under_way:
+                room = min(_AHEAD * context.defaultParallelism, _MOST_UNDER_WAY) - len(under_way)
+                for cell in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
+                    under_way[pool.submit(run_one, cell)] = cell
+                for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    attempt = structs.replace(done.result(), git_revision=revision)
+                    yield Attempted(under_way.pop(done), attempt)
+        finally:
+            for future in under_way:
+                future.cancel()
+            with suppress(Exception):  # Java may be what has ended
+                context.cancelAllJobs()
+
+
+@dataclass(frozen=True, slots=True)
+class _OneCell:
+    """A cell as a job. Called from several threads at a time."""
+
+    context: SparkContext
+    versions: Mapping[str, str]
+
+    def __call__(self, cell: Cell) -> Attempt:
+        self.context.setJobDescription(f"cell {cell.key}")
+        order = Order(campaign="", command="", cell=cell, runtime=SIMULATED, keep=Keep.NONE)
+        task = functools.partial(_try, tuple(self.versions.items()))
+        [told] = self.context.parallelize([order], 1).map(task).collect()
+        if isinstance(told, Failure):
+            kind = HostError if told.exit_code == HostError.exit_code else BadInputError
+            raise kind(f"cell {cell.key}: {told.message}")
+        return msgspec.json.decode(told, type=Attempt)
+
+
+def _try(versions: tuple[tuple[str, str], ...], order: Order) -> bytes | Failure:
+    """In an executor: an attempt, encoded."""
+    _refuse_other(versions)
+    with tempfile.TemporaryDirectory(prefix="brokerlab-cell-") as directory:
+        try:
+            attempt = try_cell(order, Path(directory, "runs"), Console(file=io.StringIO()))
+        except (UserError, AnalysisError) as error:
+            return Failure(str(error), error.exit_code)
+    return msgspec.json.encode(attempt)
+
+
+@functools.cache
+def _refuse_other(versions: tuple[tuple[str, str], ...]) -> None:
+    """Raises `WrongExecutorError` unless these versions are here."""
+    for name, wanted in versions:
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found = "none"
+        if found != wanted:
+            raise WrongExecutorError(f"has {name} {found} where the driver has {wanted}")
