@@ -53,6 +53,8 @@ class Measurements:
     """Brokers that ended though nobody ended them."""
     unsettled: list[str] = field(default_factory=list)
     """Brokers that were not yet quiet when the run phase began."""
+    quotas: bool = False
+    """Whether the scenario holds brokers back by a quota, always or as a fault."""
     throttling: Throttling | None = None
     """Of brokers with a quota of their own."""
     host_throttled: float | None = None
@@ -66,9 +68,9 @@ def judge(measured: Measurements) -> VariantFidelity:
     checks = [
         *(_links(measured.links, phase) for phase in ("before", "during")),
         *_relay(measured.relay, measured.time_dilation),
-        _lag(measured.logs, measured.time_dilation),
+        _lag(measured.logs, measured.time_dilation, measured.throttling),
         lateness(measured.logs, measured.time_dilation),
-        *_host(measured.host, measured.own_cpu),
+        *_host(measured.host, measured.own_cpu, quotas=measured.quotas),
         _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
         clocks(measured.logs),
@@ -146,7 +148,11 @@ def _relay(relay: Relayed | None, dilation: float) -> list[Check]:
     ]
 
 
-def _lag(logs: LogFindings, dilation: float) -> Check:
+def _lag(logs: LogFindings, dilation: float, throttling: Throttling | None) -> Check:
+    if throttling is not None and throttling.share > 0:
+        return _unmeasured(
+            thresholds.BROKER_LAG, "the quota that the scenario gives brokers holds them up, as asked for"
+        )
     milliseconds = [lag / dilation * 1e3 for lags in logs.lag.values() for lag in lags]
     if not milliseconds:
         return _unmeasured(thresholds.BROKER_LAG, "no node logged its lag in the run phase")
@@ -165,7 +171,7 @@ def lateness(logs: LogFindings, dilation: float) -> Check:
     return _judged(thresholds.WORKLOAD_LATENESS, late, f"{detail} {max(logs.lateness) / dilation * 1e3:.1f} ms")
 
 
-def _host(used: HostUse | None, own: float | None) -> list[Check]:
+def _host(used: HostUse | None, own: float | None, *, quotas: bool) -> list[Check]:
     if used is None:
         return [_unmeasured(thresholds.CPU_BUSY, "the run phase was too short to sample")]
     busy, busiest = (1 - used.idle) * 100, (1 - used.lowest_idle) * 100
@@ -174,16 +180,18 @@ def _host(used: HostUse | None, own: float | None) -> list[Check]:
         _judged(thresholds.CPU_BUSY, busy, f"{busy:.0f}% on average{ours}, {busiest:.0f}% in the busiest second"),
         _judged(thresholds.CPU_STEAL, used.steal * 100, f"{used.steal * 100:.1f}%"),
     ]
-    for threshold, share in (
-        (thresholds.CPU_PRESSURE, used.cpu_pressure),
-        (thresholds.MEMORY_PRESSURE, used.memory_pressure),
-    ):
-        if share is None:
-            why = "this kernel has no /proc/pressure; CPU idle and event loop lag have to do"
-            checks.append(_unmeasured(threshold, why))
-        else:
-            checks.append(_judged(threshold, share * 100, f"{share * 100:.0f}% of the time"))
-    return checks
+    if quotas:
+        why = "brokers that have used up the quota that the scenario gives them wait for a CPU, too; CPU busy has to do"
+        checks.append(_unmeasured(thresholds.CPU_PRESSURE, why))
+    else:
+        checks.append(_pressure(thresholds.CPU_PRESSURE, used.cpu_pressure))
+    return [*checks, _pressure(thresholds.MEMORY_PRESSURE, used.memory_pressure)]
+
+
+def _pressure(threshold: Threshold, share: float | None) -> Check:
+    if share is None:
+        return _unmeasured(threshold, "this kernel has no /proc/pressure; CPU idle and event loop lag have to do")
+    return _judged(threshold, share * 100, f"{share * 100:.0f}% of the time")
 
 
 def _throttling(throttling: Throttling | None) -> list[Check]:

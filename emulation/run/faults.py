@@ -42,6 +42,8 @@ class VariantFaults:
         self._fault_run = FaultRun(self._schedule, plan.overlay, actuator, self._trace, session.clock)
         self.hit = self._schedule.brokers
         """Brokers that a fault hits sooner or later."""
+        self.throttle = self._schedule.throttles
+        """Whether a fault gives a broker a quota, sooner or later."""
 
     def __enter__(self) -> Self:
         return self

@@ -224,6 +224,7 @@ class VariantRun:
     def _run(self, network: EmulatedNetwork, drivers: Drivers, faults: VariantFaults, end: float) -> None:
         """Observes host and links while the publishers publish, and heals in the end what is broken."""
         quota = self._plan.resources.cpu
+        self.measured.quotas = quota is not None or faults.throttle
         pids = [process.pid for broker, process in self._watched.items() if broker not in faults.hit]
         observer = LoadObserver(
             network, self._links, self._session.place.run_id,

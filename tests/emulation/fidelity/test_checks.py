@@ -100,8 +100,25 @@ def test_what_cannot_be_measured_is_no_verdict() -> None:
 
 
 def test_a_quota_that_throttles_does_what_it_was_asked_to() -> None:
-    judged = judge(dataclasses.replace(good(), throttling=Throttling(quota=0.5, share=0.9)))
-    assert judged.verdict is Verdict.VALID
+    """Brokers that wait for their quota's next period are late, and the kernel counts them as waiting for a CPU."""
+    late = LogFindings(lag={"B1": [0.3] * 20}, lateness=[0.001] * 100)
+    waiting = dataclasses.replace(IDLE_HOST, cpu_pressure=0.99)
+    measured = dataclasses.replace(good(), logs=late, host=waiting)
+    assert judge(measured).verdict is Verdict.INVALID
+    held_back = dataclasses.replace(measured, quotas=True, throttling=Throttling(quota=0.5, share=0.9))
+    assert judge(held_back).verdict is Verdict.VALID
+    unused = dataclasses.replace(measured, quotas=True, throttling=Throttling(quota=0.5, share=0.0))
+    assert verdict_of(unused, "broker event loop lag") is Verdict.INVALID
+    assert verdict_of(dataclasses.replace(held_back, host=dataclasses.replace(IDLE_HOST, idle=0.01)), "CPU busy") is (
+        Verdict.INVALID
+    )
+
+
+def test_one_broker_with_a_quota_for_a_while_excuses_pressure_and_no_lag() -> None:
+    waiting = dataclasses.replace(IDLE_HOST, cpu_pressure=0.99)
+    late = LogFindings(lag={"B1": [0.3] * 20}, lateness=[0.001] * 100)
+    assert judge(dataclasses.replace(good(), host=waiting, quotas=True)).verdict is Verdict.VALID
+    assert verdict_of(dataclasses.replace(good(), logs=late, quotas=True), "broker event loop lag") is Verdict.INVALID
 
 
 @given(st.lists(st.sampled_from(list(Verdict))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ brokers: {limits: {heartbeat: 500ms}}
 faults:
   - {at: run+1s, kill: B2, for: 1500ms}
   - {at: run+3s, pause: B3, for: 2s}
+  - {at: run+3s, slow: B4, cpu: 0.1, for: 1s}
   - {after: 40 publications, degrade: B1-B4, delay: 30ms, for: 2s}
   - {at: run+5500ms, link_down: B1->B4}
   - {at: run+6s, stop: B4}
@@ -62,9 +64,9 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
     told = records(run, "emulator")
     assert sorted((record["event"], record["text"], record["peer"]) for record in told) == [
         ("fault", "degrade", "B1-B4"), ("fault", "kill", "B2"), ("fault", "link_down", "B1->B4"),
-        ("fault", "pause", "B3"), ("fault", "stop", "B4"),
+        ("fault", "pause", "B3"), ("fault", "stop", "B4"), ("fault", "throttle", "B4"),
         ("healed", "link_up", "B1->B4"), ("healed", "recover", "B1-B4"), ("healed", "restart", "B2"),
-        ("healed", "restart", "B4"), ("healed", "resume", "B3"),
+        ("healed", "restart", "B4"), ("healed", "resume", "B3"), ("healed", "unthrottle", "B4"),
     ]  # fmt: skip
     spans = {
         record["text"]: (record["time"], record["time"] + record["duration"])
@@ -84,6 +86,7 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
     asleep = [record for record in records(run, "B3") if done_at["pause"] < record["time"] < begun_at["resume"]]
     assert asleep == [], "a paused broker does nothing"
     assert "delivery: correct" in done.stdout
+    assert_faults_are_not_taken_for_a_slow_host(run)
     listed = subprocess.run(
         ["docker", "ps", "-aq", "--filter", f"label=brokerlab.run={run.name}"],
         capture_output=True,
@@ -91,3 +94,15 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
         check=True,
     )
     assert listed.stdout == ""
+
+
+def assert_faults_are_not_taken_for_a_slow_host(run: Path) -> None:
+    """Who is frozen finds its event loop late, and who has used up a quota waits for a CPU: neither is the host's."""
+    (judged,) = json.loads((run / "fidelity.json").read_bytes())["variants"]
+    checks = {check["name"].split(",")[0]: check for check in judged["checks"]}
+    slept = max(record["duration"] for record in records(run, "B3") if record["event"] == "lag")
+    longest = re.search(r"the longest single wait was ([\d.]+) ms", checks["broker event loop lag"]["detail"])
+    assert longest is not None
+    assert float(longest[1]) < 1500 < slept / 1e6
+    assert checks["CPU pressure"]["value"] is None
+    assert checks["CPU pressure"]["verdict"] == "VALID"
