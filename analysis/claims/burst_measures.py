@@ -45,9 +45,8 @@ class Burst:
 
     @cached_property
     def publisher(self) -> str:
-        counted: Counter[str] = Counter()
-        for publication, publisher in {(row.publication, row.publisher or "") for row in self.variant.notifications}:
-            counted[publisher] += bool(publication)
+        publications = {(row.publication, row.publisher or "") for row in self.variant.notifications}
+        counted = Counter(publisher for _, publisher in publications)
         if not counted:
             raise ClaimsError(f"variant {self.variant.name}: nobody was notified of anything")
         return counted.most_common(1)[0][0]
@@ -55,7 +54,8 @@ class Burst:
     @cached_property
     def notifications(self) -> Sequence[Notification]:
         """Of the burst."""
-        return [row for row in self.variant.notifications if row.publisher == self.publisher]
+        publisher = self.publisher
+        return [row for row in self.variant.notifications if row.publisher == publisher]
 
     @cached_property
     def scale(self) -> float:
