@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
@@ -14,12 +15,28 @@ from broker_service.messages import BrokerId
 from broker_service.routing.congestion import Congestion
 from broker_service.routing.routing_tables import split_id
 from emulation.conformance.model import Case
-from tests.properties.checks import BrokenError, delivered_exactly_once, ended, no_broker_receives_twice
+from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.octopia_truth import Truth
+from tests.properties.oracle import violations
 from tests.properties.trial import Outcome
 
 SPR, IDR = "octopia-spr", "octopia-idr"
 BOTH = (SPR, IDR)
+
+
+def delivered_exactly_once(case: Case, protocol: str) -> None:
+    """Exactly once to everybody who must be notified, never to anybody who must not.
+
+    Brokers match publications on the way, so that a client which moves ahead of one may be notified at both brokers.
+    """
+    outcome, truth = ended(case, protocol), Truth(case)
+    found = [
+        each
+        for each in violations(case, outcome.got)
+        if not 1 <= each.times <= len(truth.places(each.client, truth.publications[each.publication])) * each.right
+    ]
+    if found:
+        raise BrokenError("; ".join(map(str, found)), outcome, protocol)
 
 
 def only_target_clusters_receive(case: Case, protocol: str) -> None:
@@ -81,18 +98,9 @@ def nothing_remains(case: Case, protocol: str) -> None:
                 raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)
 
 
-def congestion_does_no_harm(case: Case, protocol: str, congested: float) -> None:
-    """Whatever links are congested, and whenever: everybody gets everything once, no broker receives a publication
-    twice, none receives what its cluster does not want, and publications come to an end. Seen in several runs."""
-    harmless = delivered_exactly_once, no_broker_receives_twice, only_target_clusters_receive, clusters_are_entered_once
-    with any_congestion(congested, case.seed):
-        for holds in harmless:
-            holds(case, protocol)
-
-
 def clusters_are_entered_once(case: Case, protocol: str) -> None:
-    """A publication crosses into each cluster over one link at most and never back into its own; within a cluster it
-    keeps to the tree. So its path has at most (diam(G_af) + 1) links for each cluster, less the first crossing."""
+    """Dynamic routing ends: a publication crosses into each cluster over one link at most and never back into its own;
+    within a cluster it keeps to the tree. So its path has at most diam(G_af) + 1 links for each cluster, less one."""
     outcome, truth = ended(case, protocol), Truth(case)
     longest = (truth.scot.cluster_diameter + 1) * len(truth.scot.clusters) - 1
     for broker, id, hops in _journeys(outcome):
@@ -100,9 +108,22 @@ def clusters_are_entered_once(case: Case, protocol: str) -> None:
             raise BrokenError(f"{id} came to {broker} after {hops} hops, at most {longest}", outcome, protocol)
 
 
+@dataclass(frozen=True)
+class UnderCongestion:
+    """A property, when every look at a link finds it congested or not, this share of the times, and with a queue of any
+    length."""
+
+    holds: Property
+    congested: float
+
+    def __call__(self, case: Case, protocol: str) -> None:
+        with any_congestion(self.congested, case.seed):
+            self.holds(case, protocol)
+
+
 @contextmanager
 def any_congestion(congested: float, seed: int) -> Iterator[None]:
-    """Every look at a link finds it congested or not, this share of the times, and with a queue of any length."""
+    """As `UnderCongestion` says."""
     draws = random.Random(f"{seed}:congestion")
 
     def level(self: Congestion, neighbour: BrokerId) -> float:

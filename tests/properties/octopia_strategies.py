@@ -10,8 +10,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
+from tests.properties.content import PRICES
 from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients
 
+EVERYTHING = f"[price,>=,{PRICES[0]}],[price,<=,{PRICES[-1]}]"
 MOST_REGIONS, MOST_CLUSTERS, MOST_BROKERS = 5, 4, 12
 
 
@@ -25,12 +27,12 @@ class Product:
 
 
 @st.composite
-def scots(draw: st.DrawFn) -> Product:
-    """Of one region or one cluster too."""
-    clusters = draw(st.integers(1, MOST_CLUSTERS))
-    labels = ascii_lowercase[: draw(st.integers(1, min(MOST_REGIONS, MOST_BROKERS // clusters)))]
+def scots(draw: st.DrawFn, *, clusters: tuple[int, int] = (1, MOST_CLUSTERS)) -> Product:
+    """Of one region, and of one cluster, too."""
+    count = draw(st.integers(*clusters))
+    labels = ascii_lowercase[: draw(st.integers(1, min(MOST_REGIONS, MOST_BROKERS // count)))]
     tree = [(labels[draw(st.integers(0, place - 1))], labels[place]) for place in range(1, len(labels))]
-    regions = {label: [f"{label}{cluster}" for cluster in range(clusters)] for label in labels}
+    regions = {label: [f"{label}{cluster}" for cluster in range(count)] for label in labels}
     pairs = [pair for a, b in tree for pair in zip(regions[a], regions[b], strict=True)]
     pairs += [pair for brokers in regions.values() for pair in combinations(brokers, 2)]
     links = [
@@ -48,6 +50,24 @@ class _Churning(Clients):
         self._draw(st.sampled_from((*3 * [self._declare], *2 * [self._withdraw], self._move)))(client)
 
 
+class _Crowd(Clients):
+    """Clients among whom some at several brokers want everything, and who mostly publish."""
+
+    def open(self) -> None:
+        super().open()
+        for number, broker in enumerate(self._draw(st.lists(st.sampled_from(self._brokers), min_size=3, max_size=8))):
+            client = f"S{number}"
+            self.places[client] = broker
+            self.said[client, "subscribe"] = {"x": EVERYTHING}
+            self.step("subscribe", client=client, broker=broker, id="x", text=EVERYTHING)
+
+    def act(self) -> None:
+        if self._draw(st.integers(0, 3)):
+            self._publish("C1")
+        else:
+            super().act()
+
+
 @st.composite
 def scot_cases(draw: st.DrawFn, *, steps: int = 24, settled: bool = False, withdrawn: bool = False) -> Case:
     """A workload of up to so many steps. `settled`: the overlay settles after each. `withdrawn`: everybody takes
@@ -62,6 +82,13 @@ def churning_cases(draw: st.DrawFn, *, steps: int = 24) -> Case:
     """A workload without publications."""
     scot = draw(scots())
     return _worked(draw, scot, _Churning(draw, scot.brokers, st.sampled_from(WAITS)), steps, withdrawn=False)
+
+
+@st.composite
+def crowded_cases(draw: st.DrawFn) -> Case:
+    """A workload of publications that many brokers of several clusters want: there are several ways to forward them."""
+    scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
+    return _worked(draw, scot, _Crowd(draw, scot.brokers, st.sampled_from(WAITS)), 12, withdrawn=False)
 
 
 def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from typing import TypeGuard
 
 import networkx as nx
 
-from emulation.conformance.model import Case, Declaration
+from emulation.conformance.model import Case, Declaration, Step, Withdrawal
 from tests.properties.content import CLASSES, PRICES, suits
 from tests.properties.oracle import NEVER, Published, Span, history
 from topology import Scot, scot_of
@@ -24,6 +25,10 @@ _PUBLICATIONS = [f"[class,'{name}'],[price,{price}]" for name, price in product(
 def intersect(advertisement: str, subscription: str) -> bool:
     """Whether some publication suits both."""
     return any(suits(advertisement, each) and suits(subscription, each) for each in _PUBLICATIONS)
+
+
+def _is_of(step: Step, client: str) -> TypeGuard[Declaration | Withdrawal]:
+    return isinstance(step, Declaration | Withdrawal) and step.client == client
 
 
 @dataclass
@@ -119,6 +124,17 @@ class Truth:
             if not entered:
                 journeys.pop(self.home(published), None)
         return journeys
+
+    def places(self, client: str, published: Published) -> set[str]:
+        """The brokers that a client was at while a publication may have been under way."""
+        before = [step.broker for step in self.case.steps[: published.step] if _is_of(step, client)]
+        since = [
+            step.broker
+            for number, step in enumerate(self.case.steps)
+            if number >= published.step and _is_of(step, client)
+            if not self.past.settled_between(published.step, number)
+        ]
+        return {*before[-1:], *since}
 
     def may_want(self, published: Published, cluster: int) -> bool:
         """Whether the cluster may count as a target: it has, or has had until a moment ago, or is just getting a

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
 from tests.properties import checks, octopia_checks
-from tests.properties.octopia_checks import BOTH, IDR, SPR
-from tests.properties.octopia_strategies import churning_cases, scot_cases
+from tests.properties.octopia_checks import BOTH, IDR, SPR, UnderCongestion
+from tests.properties.octopia_strategies import churning_cases, crowded_cases, scot_cases
 
+UNDER_ANY_CONGESTION = (
+    octopia_checks.delivered_exactly_once,
+    checks.no_broker_receives_twice,
+    octopia_checks.only_target_clusters_receive,
+    octopia_checks.clusters_are_entered_once,
+)
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -21,7 +27,7 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow,
 @settings(unhurried, max_examples=100)
 @given(case=scot_cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
-    checks.delivered_exactly_once(case, protocol)
+    octopia_checks.delivered_exactly_once(case, protocol)
 
 
 @settings(unhurried, max_examples=80)
@@ -50,10 +56,11 @@ def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: C
     octopia_checks.publications_take_the_papers_paths(case, protocol)
 
 
-@settings(unhurried, max_examples=100)
-@given(case=scot_cases(), congested=st.sampled_from((0.1, 0.5, 0.9, 1.0)))
-def test_congestion_of_any_links_does_no_harm(case: Case, congested: float) -> None:
-    octopia_checks.congestion_does_no_harm(case, IDR, congested)
+@pytest.mark.parametrize("holds", UNDER_ANY_CONGESTION)
+@settings(unhurried, max_examples=60)
+@given(case=crowded_cases(), congested=st.sampled_from((0.2, 0.5, 0.8, 1.0)))
+def test_congestion_of_any_links_does_no_harm(holds: checks.Property, case: Case, congested: float) -> None:
+    UnderCongestion(holds, congested)(case, IDR)
 
 
 @settings(unhurried, max_examples=150)

@@ -1,0 +1,219 @@
+"""OctopiA's routers, each wrong in one way, to see that the properties notice."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast
+from unittest import mock
+
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing import octopia
+from broker_service.routing.congestion import Congestion
+from broker_service.routing.interface import Actions, Deliver, LinkStatus, RouterContext, Send
+from broker_service.routing.octopia import OctopiaRouter
+from broker_service.routing.octopia_dynamic import InterClusterDynamicRouting
+from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward, Route, StaticRouting
+from broker_service.routing.octopia_neighbourhood import Neighbourhood
+from broker_service.routing.octopia_options import OctopiaOptions
+from broker_service.routing.octopia_tables import AdvertisementRow, SubscriptionRow
+from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of
+from broker_service.routing.registry import PROTOCOLS, Protocol
+
+# Tables
+
+
+class NotifiesTwice(OctopiaRouter):
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        actions = super().receive(neighbour, message)
+        return [*actions, *(action for action in actions if isinstance(action, Deliver))]
+
+
+class IgnoresWhoHasSubscribers(OctopiaRouter):
+    """As a host broker, it takes no CIV_SET and no CIV_UNSET."""
+
+    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+        return []
+
+
+class NeverUnsets(OctopiaRouter):
+    """Once a target cluster, always a target cluster."""
+
+    def _unset(self, rows: Iterable[AdvertisementRow]) -> list[Send]:
+        return []
+
+
+class UnsetsWithTheFirstThatLeaves(OctopiaRouter):
+    """It does not look whether others in the cluster match the advertisement."""
+
+    def _withdraw_subscription(self, row: SubscriptionRow, hops: int) -> list[Send]:
+        actions = super()._withdraw_subscription(row, hops)
+        for advertised in self._advertisements:
+            advertised.witness = None
+        return [*actions, *self._unset(list(self._advertisements))]
+
+
+class SetsForOneAdvertisementOnly(OctopiaRouter):
+    """It finds one advertisement that the subscription of a CIV_SET matches, and looks no further."""
+
+    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+        before = {row.id: row.civ for row in self._advertisements.own()}
+        actions = super()._receive_control(neighbour, message)
+        changed = [row for row in self._advertisements.own() if row.civ != before[row.id]]
+        for row in changed[1:]:
+            row.civ = before[row.id]
+        return actions
+
+
+class KeepsSubscriptionsToItself(OctopiaRouter):
+    """It does not broadcast them in its cluster."""
+
+    def _broadcast(self, message: Message, source: BrokerId | None) -> list[Send]:
+        return [] if message.kind is Kind.SUBSCRIBE else super()._broadcast(message, source)
+
+
+class IgnoresUnadvertisements(OctopiaRouter):
+    def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        return []
+
+
+class KeepsWithdrawalsToItself(OctopiaRouter):
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        super().unsubscribe(client, id)
+        return []
+
+
+# Static routing
+
+
+class Mutant:
+    """A way to forward, made from what the real ones are made from."""
+
+    def __init__(self, neighbourhood: Neighbourhood, congestion: Congestion) -> None:
+        self._neighbourhood = neighbourhood
+        self._congestion = congestion
+        self._static = StaticRouting(neighbourhood.secondary)
+        self._dynamic = InterClusterDynamicRouting(neighbourhood.secondary, congestion)
+
+    def route(self, onward: Onward) -> Route:
+        raise NotImplementedError
+
+
+class GoesToAllClusters(Mutant):
+    """The naive approach of section 8."""
+
+    def route(self, onward: Onward) -> Route:
+        copies = self._static.route(onward).copies
+        others = self._neighbourhood.secondary.values() if onward.source is None else ()
+        return Route([*copies, *(Copy(each) for each in others if each not in {copy.neighbour for copy in copies})])
+
+
+class TellsItsWholeCluster(Mutant):
+    """Within a cluster it broadcasts, subscribers or not."""
+
+    def route(self, onward: Onward) -> Route:
+        copies = self._static.route(onward).copies
+        others = [each for each in self._neighbourhood.primary.values() if each != onward.source]
+        return Route([*copies, *(Copy(each) for each in others if each not in onward.a_links)])
+
+
+class GoesFromClusterToCluster(Mutant):
+    """A copy visits one target cluster after the other, each over one link at most."""
+
+    def route(self, onward: Onward) -> Route:
+        copies = [Copy(neighbour) for neighbour in onward.a_links]
+        clusters = [*clusters_of(onward.civ)]
+        if clusters:
+            nearest = self._neighbourhood.secondary[clusters[0]]
+            copies.append(Copy(nearest, onward.civ & ~bit(clusters[0])))
+        return Route(copies)
+
+
+class LeavesWhatItHasDoneToOthersToo(Mutant):
+    """The brokers next to the host broker are to forward to other clusters as well."""
+
+    def route(self, onward: Onward) -> Route:
+        copies = self._static.route(onward).copies
+        return Route(
+            [Copy(copy.neighbour, onward.civ) if copy.neighbour in onward.a_links else copy for copy in copies]
+        )
+
+
+# Dynamic routing
+
+
+class ForgetsWhatIsLeft(Mutant):
+    """Clusters behind congested iLinks get nothing."""
+
+    def route(self, onward: Onward) -> Route:
+        return Route([Copy(copy.neighbour) for copy in self._dynamic.route(onward).copies])
+
+
+class LeavesItToAll(Mutant):
+    """Every copy carries the vector of what is left."""
+
+    def route(self, onward: Onward) -> Route:
+        route = self._dynamic.route(onward)
+        left = sum(copy.civ for copy in route.copies)
+        return Route([Copy(copy.neighbour, left) for copy in route.copies], route.unreachable)
+
+
+class ClearsNoBits(Mutant):
+    """A copy keeps the bits of clusters that it has been forwarded to."""
+
+    def route(self, onward: Onward) -> Route:
+        copies = self._dynamic.route(onward).copies
+        carried: ClusterIndexVector = onward.civ
+        return Route([Copy(copy.neighbour, carried) if copy.civ else copy for copy in copies])
+
+
+class LeavesItToAnyCluster(Mutant):
+    """Where all target iLinks are congested, it takes one to a cluster that is no target."""
+
+    def route(self, onward: Onward) -> Route:
+        route = self._dynamic.route(onward)
+        left = sum(copy.civ for copy in route.copies)
+        idle = [each for cluster, each in self._neighbourhood.secondary.items() if not onward.civ & bit(cluster)]
+        idle = [each for each in idle if each != onward.source]
+        if not left or not idle:
+            return route
+        return Route([*(Copy(copy.neighbour) for copy in route.copies), Copy(idle[0], left)], route.unreachable)
+
+
+class SendsItBack(Mutant):
+    """What is left goes back to where it came from, if nothing better is at hand."""
+
+    def route(self, onward: Onward) -> Route:
+        route = self._dynamic.route(onward)
+        left = sum(copy.civ for copy in route.copies)
+        if not left or onward.source is None:
+            return route
+        return Route([*(Copy(copy.neighbour) for copy in route.copies), Copy(onward.source, onward.civ)])
+
+
+@contextmanager
+def in_place_of_octopia(broken: type[OctopiaRouter] | type[Mutant]) -> Iterator[None]:
+    """All brokers run this router, or forward publications in this way."""
+    if issubclass(broken, Mutant):
+        with mock.patch.object(octopia, "make_forwarding", _maker(broken)):
+            yield
+        return
+    mutated = {
+        "octopia": dataclasses.replace(
+            PROTOCOLS["octopia"], router=cast(Callable[[RouterContext], OctopiaRouter], broken)
+        )
+    }
+    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
+        yield
+
+
+def _maker(
+    broken: type[Mutant],
+) -> Callable[[OctopiaOptions, Neighbourhood, Mapping[BrokerId, LinkStatus]], Forwarding]:
+    def make(
+        options: OctopiaOptions, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]
+    ) -> Forwarding:
+        return broken(neighbourhood, Congestion(link_status, options.congestion_threshold))
+
+    return make

@@ -1,0 +1,62 @@
+"""The properties of OctopiA themselves: each catches the routers that break it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+
+from broker_service.routing.octopia import OctopiaRouter
+from emulation.conformance.model import Case
+from tests.properties import checks, octopia_checks, octopia_mutants
+from tests.properties.octopia_checks import IDR, SPR
+from tests.properties.octopia_mutants import in_place_of_octopia
+from tests.properties.octopia_strategies import churning_cases, crowded_cases, scot_cases
+from tests.properties.test_mutants import caught
+
+
+def half_congested(holds: checks.Property) -> checks.Property:
+    return octopia_checks.UnderCongestion(holds, 0.5)
+
+
+MUTANTS = [
+    (octopia_checks.delivered_exactly_once, SPR, scot_cases(), octopia_mutants.NotifiesTwice),
+    (octopia_checks.delivered_exactly_once, SPR, scot_cases(), octopia_mutants.IgnoresWhoHasSubscribers),
+    (octopia_checks.delivered_exactly_once, IDR, scot_cases(), octopia_mutants.KeepsSubscriptionsToItself),
+    (octopia_checks.only_target_clusters_receive, SPR, scot_cases(), octopia_mutants.GoesToAllClusters),
+    (octopia_checks.only_target_clusters_receive, SPR, scot_cases(), octopia_mutants.NeverUnsets),
+    (octopia_checks.paths_are_short, SPR, crowded_cases(), octopia_mutants.GoesFromClusterToCluster),
+    (checks.no_broker_receives_twice, SPR, crowded_cases(), octopia_mutants.LeavesWhatItHasDoneToOthersToo),
+    (
+        octopia_checks.publications_take_the_papers_paths,
+        SPR,
+        scot_cases(settled=True),
+        octopia_mutants.TellsItsWholeCluster,
+    ),
+    (half_congested(octopia_checks.delivered_exactly_once), IDR, crowded_cases(), octopia_mutants.ForgetsWhatIsLeft),
+    (half_congested(checks.no_broker_receives_twice), IDR, crowded_cases(), octopia_mutants.LeavesItToAll),
+    (half_congested(checks.no_broker_receives_twice), IDR, crowded_cases(), octopia_mutants.ClearsNoBits),
+    (
+        half_congested(octopia_checks.only_target_clusters_receive),
+        IDR,
+        crowded_cases(),
+        octopia_mutants.LeavesItToAnyCluster,
+    ),
+    (half_congested(octopia_checks.clusters_are_entered_once), IDR, crowded_cases(), octopia_mutants.SendsItBack),
+    (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.NeverUnsets),
+    (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.UnsetsWithTheFirstThatLeaves),
+    (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.SetsForOneAdvertisementOnly),
+    (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.IgnoresUnadvertisements),
+    (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.KeepsWithdrawalsToItself),
+    (octopia_checks.nothing_remains, SPR, scot_cases(withdrawn=True), octopia_mutants.IgnoresUnadvertisements),
+]
+
+
+@pytest.mark.parametrize(("property", "protocol", "cases", "broken"), MUTANTS)
+def test_a_broken_router_is_caught(
+    property: checks.Property,
+    protocol: str,
+    cases: st.SearchStrategy[Case],
+    broken: type[OctopiaRouter] | type[octopia_mutants.Mutant],
+) -> None:
+    with in_place_of_octopia(broken):
+        caught(property, protocol, cases)
