@@ -14,14 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.ansible import PlayCancelledError, TaskResult, play
+from emulation.clean import clean
 from emulation.commands.exit_codes import ExitCode
 from emulation.hosts.check import Facts
 from emulation.hosts.connection import connections
 from emulation.hosts.inventory import Hosts, read_hosts
 from emulation.hosts.product import pack
-from emulation.hosts.run import check_variables, examined
-from emulation.processes import boot_id
-from emulation.registry import live_runs
+from emulation.hosts.run import check_variables, clean_variables, examined
 from emulation.run.interrupt import Interrupt
 
 
@@ -92,9 +91,10 @@ def check_hosts(inventory: Path) -> ExitCode:
 
 def clean_hosts(inventory: Path) -> ExitCode:
     """`brokerlab hosts clean`."""
+    clean(None)  # what a killed command still plays on hosts
     with _stage(inventory) as stage:
         try:
-            results = stage.play("clean.yml", {"controller": boot_id(), "live": sorted(live_runs())})
+            results = stage.play("clean.yml", clean_variables())
         except PlayCancelledError:
             return _interrupted(stage.console)
         for host, result in results["clean"].items():

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from emulation import manifest, provenance
 from emulation.ansible import PlayCancelledError, PlayError, TaskResult, play
+from emulation.clean import clean
 from emulation.errors import BadInputError, HostError
 from emulation.faults import Count, Schedule
 from emulation.hosts.check import Facts, common
@@ -33,7 +34,7 @@ from emulation.place import RunPlace
 from emulation.plan import Plan, VariantPlan
 from emulation.processes import RUN_VARIABLE, boot_id
 from emulation.progress import Display, Snapshot, display
-from emulation.registry import register, unregister
+from emulation.registry import live_runs, register, unregister
 from emulation.run.directory import Outcome, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt
 from emulation.run.session import open_log
@@ -71,6 +72,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     members = _members(request)
     for variant in plan.variants:
         require_times_only(variant.schedule())
+    clean(None)  # what a killed command still plays on hosts
     place_of_run = RunPlace.of(plan.run_id, request.out)
     place_of_run.make()
     with ExitStack() as stack:
@@ -164,6 +166,8 @@ class HostsRun:
 
     def _choose(self) -> tuple[Choice, Choice]:
         """The runtime and the link driver of all hosts."""
+        self._progress.doing("removing what dead runs left on hosts")
+        self._play("clean.yml", clean_variables())
         self._progress.doing("asking hosts what they can do")
         hosts = self._request.hosts
         facts = examined(self._play("check.yml", check_variables(hosts, self._members)))
@@ -253,6 +257,11 @@ class HostsRun:
     def _cancelled(self) -> bool:
         self._progress.look()
         return self._interrupt.asked
+
+
+def clean_variables() -> dict[str, Any]:
+    """What `clean.yml` is told."""
+    return {"controller": boot_id(), "live": sorted(live_runs())}
 
 
 def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]:
