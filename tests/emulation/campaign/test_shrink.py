@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.campaign import Cell, CellResult, cells, load_campaign
+from broker_service.language import Publication
+from broker_service.messages import ClientId, Message
+from broker_service.routing import registry
+from broker_service.routing.interface import Actions, Deliver, Router
+from emulation.campaign import Cell, CellResult, cells, load_campaign, run_simulated
 from emulation.campaign.shrink import NotReproducedError, resolved, shrink, smallest
 from emulation.errors import BadInputError
 from emulation.faults import Count, Schedule
@@ -135,3 +140,58 @@ def test_nothing_to_shrink(tmp_path: Path) -> None:
     cell = hard_cell(tmp_path)
     with pytest.raises(BadInputError, match="delivery was correct"):
         shrink(cell, result(cell), result)
+
+
+class TwiceAfterALoss:
+    """A router, broken on purpose: once it has lost a neighbour, its clients get every publication twice."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self._lost = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._router, name)
+
+    def link_down(self, neighbour: str) -> Actions:
+        self._lost = True
+        return self._router.link_down(neighbour)
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        return self._spoiled(self._router.publish(client, message, publication, advertisement))
+
+    def receive(self, neighbour: str, message: Message) -> Actions:
+        return self._spoiled(self._router.receive(neighbour, message))
+
+    def _spoiled(self, actions: Actions) -> Actions:
+        again = [action for action in actions if self._lost and isinstance(action, Deliver)]
+        return [*actions, *again]
+
+
+def test_a_real_failure_shrinks_to_the_fault_that_brings_it_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the simulator: links that are slow or damaged do no harm, a broker that is killed does."""
+    good = registry.PROTOCOLS["tid"]
+    broken = replace(good, router=lambda context: TwiceAfterALoss(good.router(context)))
+    monkeypatch.setitem(registry.PROTOCOLS, "broken", broken)  # type: ignore[arg-type]
+    file = write_campaign(
+        tmp_path,
+        """\
+name: broken
+scenario: little.yaml
+set: {routing: {protocol: broken, publications: fixed}, workload.publications.rate: 10/s}
+seeds: [5]
+faults:
+  three:
+    - {at: run+1s, degrade: random-link(2), delay: 9ms, for: 1s}
+    - {at: run+2s, kill: random, for: 1s}
+    - {at: run+4s, corrupt: random-link, share: 1%, for: 1s}
+""",
+    )
+    (cell,) = cells(load_campaign(file), file)
+    failed = run_simulated(cell, tmp_path / "first")
+    assert failed.delivery == ["duplicated"]
+    found = shrink(cell, failed, lambda candidate: run_simulated(candidate, tmp_path / candidate.key))
+    assert [fault.verb for fault in found.faults] == ["kill"]
+    assert found.before == 4
+    assert found.result.delivery == ["duplicated"]

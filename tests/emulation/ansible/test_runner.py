@@ -1,0 +1,107 @@
+"""Playbooks on this very host, through the real ansible-runner: what comes back, and what is said of a failure."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from emulation.ansible import (
+    PlayCancelledError,
+    PlayError,
+    TaskResult,
+    local_inventory,
+    play,
+    read_inventory,
+)
+from emulation.errors import BadInputError
+
+PLAYBOOK = """\
+- name: try
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: say
+      ansible.builtin.command: {argv: [echo, "{{ text }}"]}
+    - name: stumble
+      ansible.builtin.command: {argv: [sh, -c, "echo first >&2; echo there is no such thing >&2; exit 3"]}
+      when: text == "stumble"
+    - name: shrug
+      ansible.builtin.command: {argv: ["false"]}
+      ignore_errors: true
+      when: text == "stumble"
+    - name: sleep
+      ansible.builtin.command: {argv: [sleep, "60"]}
+      when: text == "sleep"
+"""
+
+
+@pytest.fixture
+def playbook(tmp_path: Path) -> str:
+    file = tmp_path / "try.yml"
+    file.write_text(PLAYBOOK)
+    return str(file)
+
+
+def test_results_by_task_and_host_and_nothing_left(tmp_path: Path, playbook: str) -> None:
+    heard: list[TaskResult] = []
+    private = tmp_path / "private"
+    played = play(playbook, local_inventory(), private, {"text": "hello"}, on_result=heard.append)
+    assert played.of("say")["localhost"]["stdout"] == "hello"
+    assert heard == list(played.results)
+    assert not private.exists()
+
+
+def test_a_failure_is_told_as_host_task_and_message(tmp_path: Path, playbook: str) -> None:
+    with pytest.raises(PlayError) as caught:
+        play(playbook, local_inventory(), tmp_path / "private", {"text": "stumble"})
+    assert "localhost: stumble: there is no such thing" in str(caught.value)
+    (failure,) = caught.value.failures
+    assert failure.result["rc"] == 3
+    assert not (tmp_path / "private").exists()
+
+
+def test_a_play_that_is_cancelled(tmp_path: Path, playbook: str) -> None:
+    reached: list[str] = []
+
+    def said(result: TaskResult) -> None:
+        reached.append(result.task)
+
+    began = time.monotonic()
+    with pytest.raises(PlayCancelledError):
+        play(
+            playbook, local_inventory(), tmp_path / "private", {"text": "sleep"},
+            on_result=said, cancelled=lambda: bool(reached),
+        )  # fmt: skip
+    assert time.monotonic() - began < 50
+    assert not (tmp_path / "private").exists()
+
+
+def test_an_inventory_and_a_host_that_cannot_be_reached(tmp_path: Path, playbook: str) -> None:
+    file = tmp_path / "hosts.ini"
+    file.write_text(
+        "[near]\nhere ansible_connection=local\n[far]\nthere ansible_host=127.0.0.1 ansible_port=1 brokerlab_home=/x\n"
+    )
+    inventory = read_inventory(file, tmp_path / "private")
+    assert inventory.hosts == ("here", "there")
+    assert inventory.variables["there"]["brokerlab_home"] == "/x"
+    with pytest.raises(PlayError, match=r"there: say: cannot be reached: .*refused"):
+        play(playbook, inventory, tmp_path / "private", {"text": "hello"}, limit="there")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "there is no such inventory"),
+        ("", "names no host"),
+        ("{", "names no host|not an inventory"),
+    ],
+)
+def test_inventories_that_are_none(tmp_path: Path, content: str | None, told: str) -> None:
+    file = tmp_path / "hosts.yml"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(BadInputError, match=told) as caught:
+        read_inventory(file, tmp_path / "private")
+    assert str(file) in str(caught.value)
