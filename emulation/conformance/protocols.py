@@ -43,10 +43,5 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
         ConformanceProtocol(
             "octopia-idr", "octopia", {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER}
         ),
-        ConformanceProtocol(
-            "octopia-idr",
-            "octopia",
-            {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER},
-        ),
     )
 }
