@@ -70,7 +70,7 @@ class Agent:
 
     def _plan(self) -> Plan:
         """The whole run's plan, under this host's name for the run."""
-        plan = make_plan(Scenario.model_validate(self._part.scenario))
+        plan = make_plan(Scenario.model_validate(self._part.scenario, context={"directory": self._directory}))
         return replace(plan, run_id=self._part.part_id, created=datetime.fromisoformat(self._part.created))
 
     @contextmanager

@@ -22,7 +22,8 @@ from emulation.errors import BadInputError, HostError
 from emulation.faults import Count, Schedule
 from emulation.hosts.check import Facts, common
 from emulation.hosts.connection import connections
-from emulation.hosts.gather import HOSTS, gather
+from emulation.hosts.files import take_along
+from emulation.hosts.gather import HOSTS, clock_check, gather
 from emulation.hosts.inventory import Hosts
 from emulation.hosts.model import Member, Part, part_id
 from emulation.hosts.placement import crossing, place
@@ -39,6 +40,8 @@ from emulation.run.directory import Outcome, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt
 from emulation.run.session import open_log
 
+FILES = "files.tar.gz"
+"""Files that the scenario reads, where it does."""
 PRIVATE = "ansible"
 """Where Ansible works, in the run directory; gone in the end."""
 _PATIENCE = 90.0
@@ -157,7 +160,9 @@ class HostsRun:
             raise
         self._interrupt.teardown = True
         self._end()
-        return gather(self._place, self._members, record)
+        outcome = gather(self._place, self._members, record)
+        self._progress.say(f"clocks   {clock_check(manifest.read(self._place.directory).hosts).detail}")
+        return outcome
 
     @property
     def _archive(self) -> Path:
@@ -174,6 +179,9 @@ class HostsRun:
         if bad := [f"{name}: {'; '.join(each.obstacles)}" for name, each in facts.items() if each.obstacles]:
             raise HostError("\n".join(bad))
         runtime, links = common(facts, self._request.runtime, self._request.links)
+        self._plan.require_possible(runtime)
+        if runtime != "container" and any(variant.scenario.brokers.cpu for variant in self._plan.variants):
+            raise HostError("brokers.cpu: a CPU quota needs the container runtime on all hosts; leave it out")
         return (
             Choice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
             Choice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),
@@ -194,6 +202,11 @@ class HostsRun:
     def _write_parts(self, runtime: str, links: str) -> None:
         plan, hosts = self._plan, self._request.hosts
         token = secrets.token_hex(TOKEN_BYTES)
+        scenario = plan.scenario.model_dump(mode="json", exclude_unset=True)
+        try:
+            scenario = take_along(scenario, self._place.directory / HOSTS / FILES)
+        except OSError as error:
+            raise BadInputError(f"a file of the scenario cannot be read: {error}") from error
         for member in self._members:
             part = Part(
                 run_id=plan.run_id,
@@ -201,7 +214,7 @@ class HostsRun:
                 controller=boot_id(),
                 host=member.name,
                 members=self._members,
-                scenario=plan.scenario.model_dump(mode="json", exclude_unset=True),
+                scenario=scenario,
                 runtime=runtime,
                 links=links,
                 vxlan_port=hosts.vxlan_port,
@@ -224,6 +237,7 @@ class HostsRun:
         lasts = [variant.lasts + _LEAD for variant in self._plan.variants]
         return {
             "reference": self._members[0].name,
+            "with_files": (self._place.directory / HOSTS / FILES).exists(),
             "variants": len(self._plan.variants),
             "patience": self._patience,
             "lead": _LEAD,
