@@ -29,6 +29,7 @@ import signal, sys
 from pathlib import Path
 from emulation.campaign.attempt import Order
 from emulation.campaign.on_host import host_to_itself
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 order = Order.decode(sys.stdin.buffer.read())
 with host_to_itself(order, Path(sys.argv[1])):
     print("mine", flush=True)
