@@ -1,6 +1,6 @@
 """How long an overlay of containers takes to be up, shaped and connected: `python -m benchmarks.startup [--runtime R]`.
 
-Runs `brokerlab emulate` on a SCOT-shaped overlay of 14 x 4 = 56 brokers and 136 links, and takes the times of the steps
+Runs `brokerlab emulate` on OctopiA's S_e, a SCOT of 14 x 4 = 56 brokers and 136 links, and takes the times of the steps
 from the run's own log. Probing the links before load is a check, not a part of starting up, and is shown beside it.
 """
 
@@ -31,7 +31,7 @@ STEPS = {
 }
 SCENARIO = """
 name: startup
-topology: {kind: scot, acyclic: random-tree, regions: 14, clusters: 4, link: {delay: 2ms..10ms, bandwidth: 10mbit}}
+topology: {kind: paper, name: octopia-s-e, link: {delay: 2ms..10ms, bandwidth: 10mbit}}
 routing: {protocol: tid}
 workload:
   publications: {source: stocks, publishers: 2, rate: 1/s}

@@ -1,0 +1,201 @@
+"""A burst of 50,000 publications through 56 containers: `python -m benchmarks.burst [--runtime R]`.
+
+OctopiA's overlay S_e over unshaped links, SPR, one publisher who sends as fast as 100,000 a minute, and ten subscribers
+who want it all, at brokers of all clusters. How long it takes until the last has come, counted from the first one's
+time; how many messages brokers handled meanwhile; and how much processor time a broker took for each: of the broker
+processes, from the first publication's time to the last notification. Delivery must be complete and without duplicates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.throughput import Usage
+from emulation.processes import RUN_VARIABLE
+
+BROKERS = 56
+FOLLOWERS = ("A0", "D1", "J2", "L3", "E0", "K1", "M2", "B3", "N0", "C1")
+SCENARIO = """
+name: burst
+topology: {{kind: paper, name: octopia-s-e, link: {{delay: 0.2ms}}}}
+routing: {{protocol: octopia, publications: static}}
+workload:
+  publications:
+    publishers: 1
+    rate: 1/s
+    individually:
+      P1: {{rate: 0/s, broker: G0, bursts: [{{at: 1s, publications: {publications}, rate: {rate}/min}}]}}
+  subscriptions:
+    subscribers: 10
+    followers: [{{of: P1, subscribers: 10, placement: [{followers}]}}]
+timeline: {{join: 5s, run: {run}s, drain: 300s}}
+seed: 1
+"""
+_TIME = re.compile(rb'"time":(\d+)')
+_INTENDED = re.compile(rb'"intended":(\d+)')
+_POLL = 0.25
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Adds up the processor time of a run's brokers every now and then, in a thread of its own."""
+
+    directory: Path
+    samples: list[tuple[int, float]] = field(default_factory=list)
+    """Nanoseconds of the monotonic clock, and seconds used so far by all brokers."""
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self) -> None:
+        pids: list[int] = []
+        while not self._ended.wait(_POLL):
+            if len(pids) < BROKERS:
+                pids = list(self._brokers())
+            elif (used := _used(pids)) is not None:
+                self.samples.append((time.monotonic_ns(), used))
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def between(self, begin: int, end: int) -> float:
+        """Seconds used between two times. Raises `SystemExit` where the brokers were not seen."""
+        before = [used for at, used in self.samples if at <= begin]
+        until = [used for at, used in self.samples if at <= end]
+        if not before:
+            raise SystemExit(f"the {BROKERS} broker processes were not seen before the burst")
+        return until[-1] - before[-1]
+
+    def _brokers(self) -> Iterator[int]:
+        """The broker processes of the run in this directory, wherever they run."""
+        runs = [f"{RUN_VARIABLE}={path.name}".encode() for path in self.directory.glob("*-burst-*")]
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    command = (entry / "cmdline").read_bytes()
+                    environment = (entry / "environ").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                if b"broker_service.server" in command and any(run in environment for run in runs):
+                    yield int(entry.name)
+
+
+def _used(pids: list[int]) -> float | None:
+    """None once the first of them has ended."""
+    try:
+        return sum(Usage.of(pid).cpu for pid in pids)
+    except OSError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    published: int
+    delivered: int
+    duplicates: int
+    dropped: int
+    drained: float
+    """Seconds from the first publication's time to the last notification."""
+    hops: int
+    """Publications received by brokers, the publisher's own included."""
+    cpu: float
+    """Seconds of all brokers."""
+
+    @property
+    def complete(self) -> bool:
+        return self.delivered == self.published * len(FOLLOWERS) and not self.duplicates and not self.dropped
+
+
+def measure(runtime: str, publications: int, rate: int) -> Result:
+    """Runs the burst. Raises `SystemExit` with the run's own words when it fails."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+        directory = Path(temporary)
+        scenario = directory / "burst.yaml"
+        run = publications / rate * 60 + 3
+        followers = ", ".join(FOLLOWERS)
+        scenario.write_text(SCENARIO.format(publications=publications, rate=rate, run=round(run), followers=followers))
+        sampler = Sampler(directory)
+        watching = threading.Thread(target=sampler.watch, daemon=True)
+        watching.start()
+        command = [sys.executable, "-m", "emulation", "emulate", str(scenario), "--runtime", runtime]
+        command += ["--out", temporary, "--no-report", "--no-spark"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        sampler.end()
+        watching.join()
+        logs = next(iter(directory.glob("*-burst-*/logs")), None)
+        if logs is None or not (logs / "subscribers.jsonl").exists():
+            raise SystemExit(f"the overlay did not run (exit code {done.returncode}):\n{done.stdout}{done.stderr}")
+        return _read(logs, sampler)
+
+
+def _read(logs: Path, sampler: Sampler) -> Result:
+    published = [line for line in _lines(logs / "publishers.jsonl") if b'"event":"publish"' in line]
+    notified = [line for line in _lines(logs / "subscribers.jsonl") if b'"event":"notified"' in line]
+    if not published or not notified:
+        raise SystemExit("nothing was published, or nobody was notified")
+    begin, last = min(_number(_INTENDED, line) for line in published), max(_number(_TIME, line) for line in notified)
+    pairs = {line.partition(b'"id":')[2] for line in notified}
+    hops = dropped = 0
+    for log in logs.iterdir():
+        if log.name not in ("publishers.jsonl", "subscribers.jsonl"):
+            for line in _lines(log):
+                hops += b'"event":"received","kind":"publish"' in line
+                dropped += b'"event":"dropped"' in line
+    return Result(
+        published=len(published),
+        delivered=len(notified),
+        duplicates=len(notified) - len(pairs),
+        dropped=dropped,
+        drained=(last - begin) / 1e9,
+        hops=hops,
+        cpu=sampler.between(begin, last),
+    )
+
+
+def _lines(log: Path) -> Iterator[bytes]:
+    with log.open("rb") as lines:
+        yield from lines
+
+
+def _number(pattern: re.Pattern[bytes], line: bytes) -> int:
+    found = pattern.search(line)
+    assert found is not None
+    return int(found[1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runtime", default="container", choices=("container", "process"))
+    parser.add_argument("--publications", type=int, default=50_000)
+    parser.add_argument("--rate", type=int, default=100_000, help="publications a minute")
+    options = parser.parse_args()
+    result = measure(options.runtime, options.publications, options.rate)
+    title = (
+        f"{result.published:,} publications at {options.rate:,} a minute, {BROKERS} brokers, runtime {options.runtime}"
+    )
+    table = Table("what", "measured", title=title)
+    lasted = result.published / options.rate * 60
+    table.add_row("drained after", f"{result.drained:.1f} s (published in {lasted:.1f} s)")
+    table.add_row("messages handled by brokers", f"{result.hops:,}, {result.hops / result.drained:,.0f} a second")
+    table.add_row("notifications", f"{result.delivered:,}, {result.delivered / result.drained:,.0f} a second")
+    table.add_row("processor time of a broker for each", f"{result.cpu / result.hops * 1e6:.1f} us")
+    table.add_row("brokers' share of the processors", f"{result.cpu / result.drained / (os.cpu_count() or 1):.0%}")
+    faults = f"{result.duplicates} duplicates, {result.dropped} drops"
+    table.caption = "delivery complete" if result.complete else f"delivery NOT complete ({faults})"
+    Console().print(table)
+    return 0 if result.complete else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
