@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from analysis.faults import FaultTimes, fault_spans
 from analysis.lifetimes import Lifetime
 from analysis.oracle import SETTLE, History, cut_short
-from analysis.outages import FOREVER, losing, stretches
+from analysis.outages import FOREVER, losing, silencing, stretches
 from analysis.phases import SECOND, run_start
 from analysis.reading import Outage, Reading
 from analysis.run_directory import RunDirectory, Variant
@@ -55,6 +55,7 @@ def _history(
         run_start=run_start(variant),
         cut_short=cut_short(variant.end, variant.interrupted),
         outages=losing(faults, lingering, brokers),
+        silent=silencing(faults, lingering, brokers),
         unsettled=stretches(faults, lingering, brokers),
         session_outages={session: stretches(found, lingering) for session, found in sessions.items()},
     )

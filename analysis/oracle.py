@@ -17,7 +17,8 @@ rejected never was. A subscription made again under the same name replaces the f
 
 A publication is under way from its publishing until `SETTLE_SECONDS` after anything was last logged of it. Here alone
 the oracle listens to brokers, and only to be lenient with a publication that stood in a queue for long: a withdrawal or
-an outage meets it there.
+an outage meets it there. While brokers are frozen or links cut, nothing may be heard of what stands in a queue until
+that is over, and an outage before then meets it, too.
 
 A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
@@ -81,6 +82,8 @@ class History:
     """The run was interrupted, and what was published after this time may not have been delivered."""
     outages: Stretches = NONE
     """In which publications may be lost."""
+    silent: Stretches = NONE
+    """In which publications may stand in a queue without a word of them in any log."""
     unsettled: Stretches = NONE
     """In which operations may take longer to settle: faults of every kind."""
     session_outages: Mapping[tuple[str, str | None], Stretches] = field(default_factory=dict)
@@ -193,7 +196,9 @@ class Oracle:
         return Verdict(judgements, tree)
 
     def _disturbed(self, published: Published, until: int) -> bool:
+        """Whether an outage may have met it. What waits for a frozen broker or a cut link dies with who keeps it."""
         history = self._history
+        until = history.silent.settled(published.time, until)
         if history.cut_short is not None and published.time > history.cut_short:
             return True
         session = history.session_outages_of(published.node, published.broker)

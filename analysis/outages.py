@@ -125,9 +125,18 @@ def losing(faults: Iterable[Outage], lingering: int, brokers: Container[str] = (
     It has not while another fault keeps brokers from speaking with each other: what has to be said again waits.
     """
     every = breaks(faults, brokers)
-    silent = Stretches.of(_lasting(one, lingering) for one in every if rule_of(one.kind).silences)
+    silent = _silent(every, lingering)
     lost = (_lasting(one, lingering) for one in every if rule_of(one.kind).excuses_loss)
     return Stretches.of((begin, silent.settled(begin, end)) for begin, end in lost)
+
+
+def silencing(faults: Iterable[Outage], lingering: int, brokers: Container[str] = ()) -> Stretches:
+    """In which publications may stand in a queue unseen, because brokers cannot speak with each other."""
+    return _silent(breaks(faults, brokers), lingering)
+
+
+def _silent(every: Iterable[Break], lingering: int) -> Stretches:
+    return Stretches.of(_lasting(one, lingering) for one in every if rule_of(one.kind).silences)
 
 
 def _lasting(one: Break, lingering: int) -> tuple[int, int]:

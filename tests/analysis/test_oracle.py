@@ -237,7 +237,35 @@ CASES = [
     ),
     Case(joined("killed while paused").fault(105, "pause").fault(106).publish(), ["correct"], 0, 0),
     Case(
-        joined("restarted, still paused").fault(105, "pause").fault(106).heal(107).publish(at=116),
+        joined("restarted, still slow").fault(105, "slow").fault(106).heal(107).publish(at=116),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
+        joined("restarted, a neighbour still frozen").fault(105, "pause", "B1").fault(106).heal(107).publish(at=116),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        joined("died with what waited for a frozen neighbour")
+        .fault(109, "pause", "B3")
+        .publish(at=110)
+        .fault(119)
+        .heal(120)
+        .heal(121, "resume", "B3"),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        joined("arrived before, and nobody died until the frozen one was back")
+        .fault(109, "pause", "B3")
+        .publish(at=110)
+        .heal(111, "resume", "B3")
+        .fault(125),
         ["lost"],
         1,
         0,
