@@ -32,12 +32,14 @@ REQUIREMENTS=(
     "debootstrap|have debootstrap|a base image where no image registry answers"
     "debian-archive-keyring|test -e /usr/share/keyrings/debian-archive-keyring.gpg|signatures of that base image"
     "ca-certificates|test -e $SYSTEM_CA_BUNDLE|downloads"
-    "docker-compose|have_compose|the smoke test"
+    "docker-compose|have_compose|the smoke test, the emulator and Spark in containers"
+    "openssh-client|have ssh|runs on several hosts"
+    "openssh-server|test -x /usr/sbin/sshd|the test of runs on several hosts"
     "user-mode-linux|have linux.uml|the test of the netem link driver"
     "gcc|have_compiler|the test of the netem link driver on this processor"
     "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
-OPTIONAL=" user-mode-linux docker-compose "  # not on every release and processor; runs do without them
+OPTIONAL=" user-mode-linux docker-compose openssh-server "  # not on every release and processor; runs do without them
 
 missing=()
 reasons=()
@@ -71,4 +73,21 @@ for package in "${missing[@]}"; do
         available+=("$package")
     fi
 done
-[ "${#available[@]}" -eq 0 ] || quietly "${apt[@]}" install -y --no-install-recommends "${available[@]}"
+# The tests start an SSH server of their own, out of reach. The system's is not for set-up to start, now or at boot.
+install_ssh_server() {
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
+    quietly "${apt[@]}" install -y --no-install-recommends openssh-server
+    [ ! -d /run/systemd/system ] || quietly systemctl disable ssh.service
+}
+
+others=()
+for package in "${available[@]}"; do
+    [ "$package" = openssh-server ] || others+=("$package")
+done
+[ "${#others[@]}" -eq 0 ] || quietly "${apt[@]}" install -y --no-install-recommends "${others[@]}"
+[ "${#others[@]}" -eq "${#available[@]}" ] || install_ssh_server
