@@ -90,14 +90,7 @@ def test_an_inventory_and_a_host_that_cannot_be_reached(tmp_path: Path, playbook
         play(playbook, inventory, tmp_path / "private", {"text": "hello"}, limit="there")
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (None, "there is no such inventory"),
-        ("", "names no host"),
-        ("{", "names no host|not an inventory"),
-    ],
-)
+@pytest.mark.parametrize(("content", "told"), [(None, "there is no such inventory"), ("", "names no host")])
 def test_inventories_that_are_none(tmp_path: Path, content: str | None, told: str) -> None:
     file = tmp_path / "hosts.yml"
     if content is not None:
