@@ -1,4 +1,7 @@
-"""What a host can do for a run: `python -m emulation.hosts.check ADDRESS ECHO_PORT VXLAN_PORT` prints it as JSON."""
+"""What a host can do for a run, as JSON: `python -m emulation.hosts.check ADDRESS ECHO_PORT VXLAN_PORT OTHER...`
+
+ADDRESS is where the OTHER hosts, given by their addresses, reach it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import msgspec
 
 from emulation.docker_host import docker_client, find_image
 from emulation.errors import BadInputError, HostError
-from emulation.network import usable_drivers
+from emulation.network import NetworkError, usable_drivers
+from emulation.network.underlay import require_way
 from emulation.runtimes.ladder import AUTO
 
 
@@ -27,21 +31,24 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The obstacle to links to other hosts."""
     address: str
     """The obstacle to the host's being reached at its address."""
+    ways: list[str]
+    """The obstacles to reaching other hosts."""
 
     @property
     def obstacles(self) -> list[str]:
         """What keeps the host from taking part at all."""
         lacking = [] if any(not obstacle for obstacle in self.links.values()) else ["; ".join(self.links.values())]
-        return [obstacle for obstacle in (self.vxlan, self.address, *lacking) if obstacle]
+        return [obstacle for obstacle in (self.vxlan, self.address, *self.ways, *lacking) if obstacle]
 
 
-def examine(address: str, echo_port: int, vxlan_port: int) -> Facts:
+def examine(address: str, echo_port: int, vxlan_port: int, others: Sequence[str]) -> Facts:
     """Tries everything on this very host, in namespaces that end with the trial."""
     return Facts(
         links={trial.driver.value: "" if trial.usable else trial.reason for trial in usable_drivers()},
         container=_container(),
         vxlan=_vxlan(vxlan_port),
         address=_address(address, echo_port),
+        ways=[obstacle for other in others if (obstacle := _way(other))],
     )
 
 
@@ -101,9 +108,17 @@ def _address(address: str, port: int) -> str:
     return ""
 
 
+def _way(address: str) -> str:
+    try:
+        require_way(address)
+    except NetworkError as error:
+        return str(error)
+    return ""
+
+
 def main(arguments: Sequence[str]) -> None:
-    address, echo_port, vxlan_port = arguments
-    facts = examine(address, int(echo_port), int(vxlan_port))
+    address, echo_port, vxlan_port, *others = arguments
+    facts = examine(address, int(echo_port), int(vxlan_port), others)
     sys.stdout.buffer.write(msgspec.json.encode(facts) + b"\n")
 
 

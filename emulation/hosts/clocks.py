@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from types import TracebackType
 from typing import Self
@@ -20,17 +21,16 @@ def offset_of(reading: ClockReading) -> ClockOffset:
 
 
 class ClockWatch:
-    """Estimates on entering, every `INTERVAL` seconds, and on leaving, which raises what went wrong meanwhile."""
+    """Estimates on entering, every `INTERVAL` seconds as far as that works, and on leaving. Raises `NetworkError`."""
 
     def __init__(self, reference: FarHost) -> None:
         self._reference = reference
         self._over = threading.Event()
-        self._failure: NetworkError | None = None
         self._thread = threading.Thread(target=self._watch, name="clock watch", daemon=True)
         self.offsets: list[ClockOffset] = []
 
     def __enter__(self) -> Self:
-        self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
+        self._estimate()
         self._thread.start()
         return self
 
@@ -40,17 +40,16 @@ class ClockWatch:
         self._over.set()
         self._thread.join()
         if kind is None:
-            if self._failure is not None:
-                raise self._failure
-            self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
+            self._estimate()
 
     def latest(self) -> ClockOffset:
         """The one that holds now."""
         return self.offsets[-1]
 
+    def _estimate(self) -> None:
+        self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
+
     def _watch(self) -> None:
-        try:
-            while not self._over.wait(INTERVAL):
-                self.offsets.append(offset_of(self._reference.clock(Clock.MONOTONIC)))
-        except NetworkError as error:
-            self._failure = error
+        while not self._over.wait(INTERVAL):
+            with contextlib.suppress(NetworkError):  # those before and after still tell
+                self._estimate()

@@ -20,6 +20,7 @@ from emulation.ansible import PlayCancelledError, PlayError, TaskResult, play
 from emulation.clean import clean
 from emulation.errors import BadInputError, HostError
 from emulation.faults import Count, Schedule
+from emulation.fidelity import Fidelity, Verdict
 from emulation.hosts.check import Facts, common
 from emulation.hosts.connection import connections
 from emulation.hosts.files import take_along
@@ -29,7 +30,7 @@ from emulation.hosts.model import Member, Part, part_id
 from emulation.hosts.placement import crossing, place
 from emulation.hosts.product import pack
 from emulation.journal import Journal
-from emulation.manifest import Choice
+from emulation.manifest import Choice, Manifest
 from emulation.network.echo import TOKEN_BYTES
 from emulation.place import RunPlace
 from emulation.plan import Plan, VariantPlan
@@ -47,8 +48,8 @@ PRIVATE = "ansible"
 _PATIENCE = 90.0
 _PATIENCE_EACH = 2.0
 """Seconds that all hosts, and each further broker, get to come to the next place."""
-_LEAD = 5
-"""Seconds between the word to begin and that moment: hosts hear it one after another."""
+_LEAD = 3
+"""Seconds between the word to begin and that moment, beside three times what it takes until all hosts hear a word."""
 _ENDS_WITHIN = 60.0
 """Seconds that an agent gets to end in order."""
 _AROUND = 30.0
@@ -135,6 +136,35 @@ class HostsRun:
 
     def execute(self, when_over: Callable[[], None]) -> Outcome:
         """Checks the hosts, runs every variant, and gathers what they wrote."""
+        try:
+            record = self._begin()
+        except PlayCancelledError:
+            return self._nothing()
+        try:
+            self._play("run.yml", self._run_variables())
+            when_over()
+        except PlayCancelledError:
+            self._progress.say("interrupted: hosts end what they run in order")
+        except PlayError as error:
+            self._log.error("run failed", error=str(error))
+            self._interrupt.teardown = True
+            with contextlib.suppress(HostError):  # the first failure tells most
+                self._end()
+                gather(self._place, self._members, record)
+            raise
+        self._interrupt.teardown = True
+        self._end()
+        try:
+            outcome = gather(self._place, self._members, record)
+        except HostError:
+            if not self._interrupt.asked:
+                raise
+            return self._nothing()
+        self._progress.say(f"clocks   {clock_check(manifest.read(self._place.directory).hosts).detail}")
+        return outcome
+
+    def _begin(self) -> Manifest:
+        """Makes hosts and run directory ready; the manifest as it is at the beginning."""
         self._archive.parent.mkdir(parents=True)
         self._archive.write_bytes(self._product.content)
         try:
@@ -146,23 +176,13 @@ class HostsRun:
         record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
         manifest.write(record, self._place.directory)
         self._write_parts(runtime.name, links.name)
-        try:
-            self._play("run.yml", self._run_variables())
-            when_over()
-        except PlayCancelledError:
-            self._progress.say("interrupted: hosts end what they run in order")
-        except PlayError as error:
-            self._log.error("run failed", error=str(error))
-            self._interrupt.teardown = True
-            with contextlib.suppress(PlayError, HostError):
-                self._end()
-                gather(self._place, self._members, record)
-            raise
-        self._interrupt.teardown = True
-        self._end()
-        outcome = gather(self._place, self._members, record)
-        self._progress.say(f"clocks   {clock_check(manifest.read(self._place.directory).hosts).detail}")
-        return outcome
+        return record
+
+    def _nothing(self) -> Outcome:
+        """The outcome of a run that was interrupted before it began."""
+        return Outcome(
+            self._place.directory, Fidelity(verdict=Verdict.VALID, variants=[]), interrupted=True, began=False
+        )
 
     @property
     def _archive(self) -> Path:
@@ -281,7 +301,8 @@ def clean_variables() -> dict[str, Any]:
 def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]:
     """What `check.yml` is told."""
     return {
-        "addresses": {member.name: member.address for member in members},
+        "addresses": [member.address for member in members],
+        "address_of": {member.name: member.address for member in members},
         "echo_port": hosts.echo_port,
         "vxlan_port": hosts.vxlan_port,
     }

@@ -184,5 +184,5 @@ class FarHost:
         if silent >= _MOST_ATTEMPTS:
             raise NetworkError(
                 f"{self.address} does not answer on UDP port {self._socket.getpeername()[1]}: let hosts reach each "
-                "other there (`brokerlab hosts check` tries it)"
+                "other there, past any firewall"
             )

@@ -54,7 +54,7 @@ def test_what_is_wrong_with_an_inventory_is_named(tmp_path: Path, hosts: str, me
 
 
 def facts(container: str = "", netem: str = "") -> Facts:
-    return Facts(links={"netem": netem, "userspace": ""}, container=container, vxlan="", address="")
+    return Facts(links={"netem": netem, "userspace": ""}, container=container, vxlan="", address="", ways=[])
 
 
 def test_the_highest_rungs_that_all_hosts_have_are_taken() -> None:
