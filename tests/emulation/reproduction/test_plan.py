@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from analysis.claims import Claim, Claims, Kind, Paper, Recipe, load_claims
+from analysis.claims import Claim, Claims, Kind, Measurement, Paper, Recipe, load_claims
 from emulation.errors import BadInputError, UserError
 from emulation.plan import make_plan
-from emulation.reproduction import Experiment, cells, chosen_claims, plan_experiments
+from emulation.reproduction import (
+    Cell,
+    CellResult,
+    Experiment,
+    Store,
+    cells,
+    chosen_claims,
+    judgements,
+    plan_experiments,
+)
 from emulation.reproduction.plan import SCENARIOS, SEEDS
 from emulation.scenario import load
 
@@ -186,3 +197,48 @@ def test_the_burst_that_is_measured_is_the_scenarios() -> None:
     (recipe,) = [one.measured_by for one in load_claims().claims if one.id == "tid-5e"]
     assert recipe is not None
     assert recipe.arguments == (publisher.joins, publisher.leaves)
+
+
+def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
+    several = claim("x", "a.yaml")
+    assert several.measured_by is not None
+    several = msgspec.structs.replace(
+        several, measured_by=msgspec.structs.replace(several.measured_by, also=("b.yaml",))
+    )
+    small, large = plan_experiments([several, claim("y", "b.yaml")], 2, scenarios)
+    assert ([one.id for one in small.claims], [one.id for one in large.claims]) == (["x"], ["x", "y"])
+    store = Store(scenarios / "out", "simulated")
+    for experiment, values in ((small, (0.1, 0.2)), (large, (0.3, 0.6))):
+        for seed, value in zip(experiment.seeds, values, strict=True):
+            measurements = {one.id: Measurement(values=(value,)) for one in experiment.claims}
+            result = CellResult(
+                scenario=experiment.name, seed=seed, runtime="simulated", fingerprint=experiment.fingerprint,
+                measurements=measurements, delivery=["correct"], fidelity="VALID", seconds=0.0, cpu_seconds=0.0,
+            )  # fmt: skip
+            store.write(Cell(experiment, seed), result)
+    pooled, alone = judgements([small, large], store)
+    assert (pooled.claim.id, pooled.seeds, alone.claim.id, alone.seeds) == ("x", 4, "y", 2)
+    assert pooled.parts[0].measured is not None
+    assert pooled.parts[0].measured.mean == pytest.approx(0.3)
+
+
+def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:
+    """Overlay, links, brokers, variants and, where there are subscribers, how they choose: see octopia/*.yaml."""
+    chosen = chosen_claims(load_claims(), ["oct"])
+    assert len(chosen) == 19
+    files = sorted(
+        {SCENARIOS / file for one in chosen if one.measured_by is not None for file in one.measured_by.scenarios}
+    )
+    assert files == sorted((SCENARIOS / "octopia").glob("*.yaml"))
+    resolved = [load(file).resolved() for file in files]
+    for field in ("topology", "brokers"):
+        assert len({json.dumps(one[field], sort_keys=True) for one in resolved}) == 1
+    assert all(one["topology"]["name"] == "octopia-s-e" for one in resolved)
+    rivals = {json.dumps(one["vary"]["routing"], sort_keys=True) for one in resolved}
+    assert len(rivals) == 2, "SPR, IDR, TID-S and TID-D, or OctopiA and PADRES"
+    wanting = [one["workload"]["subscriptions"] for one in resolved if "subscriptions" in one["workload"]]
+    assert {(one["popularity"], one["range_over"]) for one in wanting} == {("uniform", "symbols")}
+    bursts = [one for one in resolved if one["name"].startswith("oct-burst-")]
+    assert len(bursts) == 4
+    alike = [json.dumps({**one, "name": "", "description": "", "workload": ""}, sort_keys=True) for one in bursts]
+    assert len(set(alike)) == 1
