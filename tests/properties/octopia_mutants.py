@@ -15,6 +15,7 @@ from broker_service.routing.interface import Actions, Deliver, LinkStatus, Route
 from broker_service.routing.octopia import OctopiaRouter
 from broker_service.routing.octopia_dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward, Route, StaticRouting
+from broker_service.routing.octopia_messages import CivSetForSubscription, decode_control, encode
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
 from broker_service.routing.octopia_options import OctopiaOptions
 from broker_service.routing.octopia_tables import AdvertisementRow, SubscriptionRow
@@ -64,6 +65,24 @@ class SetsForOneAdvertisementOnly(OctopiaRouter):
         for row in changed[1:]:
             row.civ = before[row.id]
         return actions
+
+
+class SetsForLaterAdvertisementsToo(OctopiaRouter):
+    """It takes a CIV_SET to be about advertisements that its sender cannot have heard of yet."""
+
+    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+        if isinstance(decode_control(message.header), CivSetForSubscription):
+            newest = max(self._advertisements.own(), key=lambda row: row.number, default=None)
+            header = encode(CivSetForSubscription(newest.id)) if newest else message.header
+            message = Message(message.kind, message.id, message.body, header, message.hops)
+        return super()._receive_control(neighbour, message)
+
+
+class TellsTheRestartedNothing(OctopiaRouter):
+    """A neighbour that has lost its tables does not get them again."""
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        return []
 
 
 class KeepsSubscriptionsToItself(OctopiaRouter):

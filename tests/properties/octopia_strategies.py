@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from string import ascii_lowercase
@@ -11,9 +12,12 @@ from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
 from tests.properties.content import PRICES
-from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients
+from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients, Storm
 
+OF_ONE_CLASS = f"[class,eq,'A'],[price,>=,{PRICES[0]}],[price,<=,{PRICES[-1]}]"
 EVERYTHING = f"[price,>=,{PRICES[0]}],[price,<=,{PRICES[-1]}]"
+HURRIES = ("0ms", "0ms", "1ms", "4ms", "15ms", None)
+"""Waits as `WAITS`, of which few let the overlay settle."""
 MOST_REGIONS, MOST_CLUSTERS, MOST_BROKERS = 5, 4, 12
 
 
@@ -27,10 +31,12 @@ class Product:
 
 
 @st.composite
-def scots(draw: st.DrawFn, *, clusters: tuple[int, int] = (1, MOST_CLUSTERS)) -> Product:
+def scots(
+    draw: st.DrawFn, *, clusters: tuple[int, int] = (1, MOST_CLUSTERS), most_regions: int = MOST_REGIONS
+) -> Product:
     """Of one region, and of one cluster, too."""
     count = draw(st.integers(*clusters))
-    labels = ascii_lowercase[: draw(st.integers(1, min(MOST_REGIONS, MOST_BROKERS // count)))]
+    labels = ascii_lowercase[: draw(st.integers(1, min(most_regions, MOST_BROKERS // count)))]
     tree = [(labels[draw(st.integers(0, place - 1))], labels[place]) for place in range(1, len(labels))]
     regions = {label: [f"{label}{cluster}" for cluster in range(count)] for label in labels}
     pairs = [pair for a, b in tree for pair in zip(regions[a], regions[b], strict=True)]
@@ -48,6 +54,19 @@ class _Churning(Clients):
     def act(self) -> None:
         client = self._draw(st.sampled_from(sorted(self.places)))
         self._draw(st.sampled_from((*3 * [self._declare], *2 * [self._withdraw], self._move)))(client)
+
+
+class _Racing(Clients):
+    """Clients that say one and the same thing and take it back, so that messages which cross each other matter."""
+
+    texts: Mapping[str, st.SearchStrategy[str]] = dict.fromkeys(("advertise", "subscribe"), st.just(OF_ONE_CLASS))
+
+    def act(self) -> None:
+        client, op = self._draw(st.sampled_from(sorted(self.places))), self._draw(st.sampled_from(list(self.texts)))
+        if said := self.said.get((client, op)):
+            self.take_back(client, op, min(said))
+        else:
+            self._declare(client, op)
 
 
 class _Crowd(Clients):
@@ -85,14 +104,35 @@ def churning_cases(draw: st.DrawFn, *, steps: int = 24) -> Case:
 
 
 @st.composite
+def racing_cases(draw: st.DrawFn) -> Case:
+    """As `churning_cases`, in which all is about the same, on few brokers, and seldom quiet."""
+    scot = draw(scots(clusters=(2, 3), most_regions=2))
+    return _worked(draw, scot, _Racing(draw, scot.brokers, st.sampled_from(HURRIES)), 16, withdrawn=False)
+
+
+@st.composite
 def crowded_cases(draw: st.DrawFn) -> Case:
     """A workload of publications that many brokers of several clusters want: there are several ways to forward them."""
     scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
     return _worked(draw, scot, _Crowd(draw, scot.brokers, st.sampled_from(WAITS)), 12, withdrawn=False)
 
 
-def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:
+@st.composite
+def scot_cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int = 3, steps: int = 8) -> Case:
+    """A workload with two storms of up to so many faults of these kinds."""
+    scot = draw(scots())
+    clients = Clients(draw, scot.brokers, st.sampled_from(WAITS))
     clients.open()
+    for _ in range(2):
+        for _ in range(draw(st.integers(1, steps))):
+            clients.act()
+        Storm(draw, scot.brokers, scot.links, clients).rage(most, kinds)
+    return _worked(draw, scot, clients, steps, withdrawn=False)
+
+
+def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:
+    if not clients.steps:
+        clients.open()
     for _ in range(draw(st.integers(min(4, steps), steps))):
         clients.act()
     if withdrawn:

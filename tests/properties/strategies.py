@@ -6,6 +6,7 @@ what should come is for the oracle to say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import strategies as st
@@ -50,6 +51,9 @@ def overlays(draw: st.DrawFn) -> tuple[list[str], list[dict[str, Any]]]:
 class Clients:
     """What the clients of a workload have said, so that what they say next makes sense."""
 
+    texts: Mapping[str, st.SearchStrategy[str]] = {"advertise": advertisements, "subscribe": subscriptions}
+    """What they may say, by operation."""
+
     def __init__(self, draw: st.DrawFn, brokers: list[str], waits: st.SearchStrategy[str | None]) -> None:
         self.steps: list[dict[str, Any]] = []
         self.dead: set[str] = set()
@@ -85,7 +89,7 @@ class Clients:
         op = op or self._draw(st.sampled_from(("advertise", "subscribe")))
         said = self.said.setdefault((client, op), {})
         id = self._draw(st.sampled_from("xy"))
-        text = said[id] = self._draw(advertisements if op == "advertise" else subscriptions)
+        text = said[id] = self._draw(self.texts[op])
         self.step(op, client=client, broker=self.places[client], id=id, text=text)
 
     def _publish(self, client: str) -> None:

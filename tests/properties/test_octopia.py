@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from emulation.conformance.model import Case
 from tests.properties import checks, octopia_checks
 from tests.properties.octopia_checks import BOTH, IDR, SPR, UnderCongestion
-from tests.properties.octopia_strategies import churning_cases, crowded_cases, scot_cases
+from tests.properties.octopia_strategies import (
+    churning_cases,
+    crowded_cases,
+    racing_cases,
+    scot_cases,
+    scot_cases_with_faults,
+)
+from tests.properties.strategies import ALL_FAULTS
 
 UNDER_ANY_CONGESTION = (
     octopia_checks.delivered_exactly_once,
@@ -63,9 +70,15 @@ def test_congestion_of_any_links_does_no_harm(holds: checks.Property, case: Case
     UnderCongestion(holds, congested)(case, IDR)
 
 
-@settings(unhurried, max_examples=150)
+@settings(unhurried, max_examples=80)
 @given(case=churning_cases())
 def test_vectors_are_the_truth_once_the_overlay_is_quiet(case: Case) -> None:
+    octopia_checks.vectors_are_the_truth(case, SPR)
+
+
+@settings(unhurried, max_examples=120)
+@given(case=racing_cases())
+def test_vectors_are_the_truth_whatever_messages_have_crossed_each_other(case: Case) -> None:
     octopia_checks.vectors_are_the_truth(case, SPR)
 
 
@@ -73,3 +86,12 @@ def test_vectors_are_the_truth_once_the_overlay_is_quiet(case: Case) -> None:
 @given(case=scot_cases(withdrawn=True))
 def test_tables_are_empty_when_everything_is_withdrawn(case: Case) -> None:
     octopia_checks.nothing_remains(case, SPR)
+
+
+@pytest.mark.parametrize("protocol", BOTH)
+@settings(unhurried, max_examples=50)
+@given(case=scot_cases_with_faults(ALL_FAULTS))
+def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) -> None:
+    """Beyond the paper, which leaves failures out."""
+    octopia_checks.delivered_exactly_once(case, protocol)
+    octopia_checks.vectors_are_the_truth(case, protocol)

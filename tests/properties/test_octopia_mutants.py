@@ -10,7 +10,14 @@ from emulation.conformance.model import Case
 from tests.properties import checks, octopia_checks, octopia_mutants
 from tests.properties.octopia_checks import IDR, SPR
 from tests.properties.octopia_mutants import in_place_of_octopia
-from tests.properties.octopia_strategies import churning_cases, crowded_cases, scot_cases
+from tests.properties.octopia_strategies import (
+    churning_cases,
+    crowded_cases,
+    racing_cases,
+    scot_cases,
+    scot_cases_with_faults,
+)
+from tests.properties.strategies import ALL_FAULTS
 from tests.properties.test_mutants import caught
 
 
@@ -18,6 +25,7 @@ def half_congested(holds: checks.Property) -> checks.Property:
     return octopia_checks.UnderCongestion(holds, 0.5)
 
 
+FAULTY = scot_cases_with_faults(ALL_FAULTS)
 MUTANTS = [
     (octopia_checks.delivered_exactly_once, SPR, scot_cases(), octopia_mutants.NotifiesTwice),
     (octopia_checks.delivered_exactly_once, SPR, scot_cases(), octopia_mutants.IgnoresWhoHasSubscribers),
@@ -45,8 +53,11 @@ MUTANTS = [
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.NeverUnsets),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.UnsetsWithTheFirstThatLeaves),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.SetsForOneAdvertisementOnly),
+    (octopia_checks.vectors_are_the_truth, SPR, racing_cases(), octopia_mutants.SetsForLaterAdvertisementsToo),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.IgnoresUnadvertisements),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.KeepsWithdrawalsToItself),
+    (octopia_checks.vectors_are_the_truth, SPR, FAULTY, octopia_mutants.TellsTheRestartedNothing),
+    (octopia_checks.delivered_exactly_once, IDR, FAULTY, octopia_mutants.TellsTheRestartedNothing),
     (octopia_checks.nothing_remains, SPR, scot_cases(withdrawn=True), octopia_mutants.IgnoresUnadvertisements),
 ]
 
