@@ -15,7 +15,6 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -229,14 +228,20 @@ def _environment(directory: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def _private_directory(private: Path) -> Iterator[Path]:
     """A directory for one play; `private` goes with the last one."""
-    private.mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=f"play-{threading.get_native_id()}-", dir=private.absolute()))
+    directory = _made_below(private)
     try:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
         with contextlib.suppress(OSError):
             private.rmdir()
+
+
+def _made_below(private: Path) -> Path:
+    while True:
+        private.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another thread's play was the last one, just now
+            return Path(tempfile.mkdtemp(prefix="play-", dir=private.absolute()))
 
 
 def _members(listed: Mapping[str, Any], group: str) -> Iterator[str]:

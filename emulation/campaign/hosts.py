@@ -25,12 +25,12 @@ from emulation.campaign.cell import Cell
 from emulation.campaign.directory import RUNS, CampaignDirectory
 from emulation.campaign.on_host import STOP
 from emulation.errors import HostError
+from emulation.hosts.product import pack
 from emulation.processes import identify
 
 _HOME = Path(__file__).resolve().parents[2]
 _RUN_THE_CELL = "run the cell"
 """The task of `cell.yml` whose standard output is the attempt."""
-_WORK = "/var/tmp/brokerlab"  # noqa: S108 - a directory of brokerlab's own, on other hosts
 _LOOK_INTERVAL = 0.2
 
 Play = Callable[..., Played]
@@ -62,7 +62,8 @@ class _Trying:
     """A try under way."""
 
     host: str
-    there: str
+    place: str
+    """The cell's directory; on another host a name, which its directory of brokerlab goes before."""
     local: bool
 
 
@@ -92,6 +93,8 @@ class HostCells:
         self._command = secrets.token_hex(8)
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
+        self._product = ""
+        self._archive = Path()
 
     def stop(self) -> None:
         """Lets no further cell begin, and asks those under way to end in order."""
@@ -108,6 +111,7 @@ class HostCells:
         Raises `HostError` when there are cells left that no host can run: a host that fails is given no more, and what
         it had is done by the others.
         """
+        self._hand_over()
         shared = _Shared(deque(cells))
         threads = [
             threading.Thread(target=self._work, args=(host, shared), name=f"cells on {host}", daemon=True)
@@ -179,17 +183,16 @@ class HostCells:
                 return False
 
     def _try(self, cell: Cell, host: str, shared: _Shared) -> Attempt:
-        variables = self._inventory.variables.get(host, {})
-        local = variables.get("ansible_connection") == "local"
+        local = self._is_local(host)
         here = self._directory.new_work(cell)
-        there = str(here) if local else f"{variables.get('brokerlab_work', _WORK)}/{cell.key}-{secrets.token_hex(4)}"
-        shared.trying[host] = _Trying(host, there, local)
+        place = str(here) if local else f"{cell.key}-{secrets.token_hex(4)}"
+        shared.trying[host] = _Trying(host, place, local)
         try:
             played = self._play(
                 "cell.yml",
                 self._inventory,
                 self._directory.plays,
-                self._variables(cell, there, here, local),
+                self._variables(cell, place, here, local),
                 limit=host,
                 cancelled=self._abandoned.is_set,
             )
@@ -203,7 +206,20 @@ class HostCells:
             if not self._abandoned.is_set():
                 shutil.rmtree(here, ignore_errors=True)
 
-    def _variables(self, cell: Cell, there: str, here: Path, local: bool) -> dict[str, Any]:
+    def _is_local(self, host: str) -> bool:
+        return self._inventory.variables.get(host, {}).get("ansible_connection") == "local"
+
+    def _hand_over(self) -> None:
+        """Packs this very brokerlab for other hosts, which get it where they do not have it yet."""
+        if all(map(self._is_local, self._inventory.hosts)):
+            return
+        product = pack()
+        self._directory.plays.mkdir(parents=True, exist_ok=True)
+        self._archive = self._directory.plays.absolute() / f"{product.name}.tar.gz"
+        self._archive.write_bytes(product.content)
+        self._product = product.name
+
+    def _variables(self, cell: Cell, place: str, here: Path, local: bool) -> dict[str, Any]:
         order = Order(
             campaign=str(self._directory.path.absolute()),
             command=self._command,
@@ -215,22 +231,24 @@ class HostCells:
         assert me is not None
         return {
             "order": base64.b64encode(order.encode()).decode(),
-            "there": there,
+            "place": place,
             "here": str(here),
             "owner": [str(me.pid), str(me.started)] if local else [],
             "own_home": str(_HOME),
             "own_python": sys.executable,
+            "product": self._product,
+            "archive": str(self._archive),
         }
 
     def _ask_to_end(self, shared: _Shared) -> None:
         for trying in list(shared.trying.values()):
             if trying.local:
                 with contextlib.suppress(OSError):
-                    (Path(trying.there) / STOP).touch()
+                    (Path(trying.place) / STOP).touch()
             else:
                 with contextlib.suppress(PlayError, PlayCancelledError):
                     self._play(
-                        "stop-cell.yml", self._inventory, self._directory.plays, {"there": trying.there},
+                        "stop-cell.yml", self._inventory, self._directory.plays, {"place": trying.place},
                         limit=trying.host,
                     )  # fmt: skip
 

@@ -72,12 +72,13 @@ class CampaignBoard:
     def end(self, attempted: Attempted, *, final: bool) -> None:
         attempt = attempted.attempt
         with self._lock:
-            self._now.pop(attempt.host, None)
-            self._expectation.note(attempt.seconds)
+            _, since = self._now.pop(attempt.host, ("", time.monotonic() - attempt.seconds))
+            seconds = time.monotonic() - since  # with the way there and back, which the attempt itself does not know
+            self._expectation.note(seconds)
             self._done += final
             left = self._expectation.left(self._planned - self._done)
         again = "" if final else "; it is tried again"
-        timing = ", ".join(part for part in (duration(attempt.seconds), left) if part)
+        timing = ", ".join(part for part in (duration(seconds), left) if part)
         line = f"[{self._done}/{self._planned}] {attempted.cell.key} on {attempt.host}: {attempt_line(attempt)}{again}"
         self.say(f"{line} ({timing})")
         for reason in why_not_valid(attempt.result):

@@ -108,7 +108,8 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
     again = sum(line.attempts - 1 for line in summary.cells)
     if again:
-        yield f"{again} further attempts, because a host was busy: each is in its cell's manifest.json"
+        attempts = "attempt" if again == 1 else "attempts"
+        yield f"{again} further {attempts}, because a host was busy: each is in its cell's manifest.json"
 
 
 def _validity_style(entry: Entry) -> str:

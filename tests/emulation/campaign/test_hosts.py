@@ -161,7 +161,7 @@ def test_stopping_asks_a_local_cell_to_end(tmp_path: Path) -> None:
     """By the file `stop`; the cell that had not begun is not begun, and what was interrupted is no attempt."""
 
     def ended(_: HostCells, variables: Mapping[str, Any]) -> bool:
-        return (Path(variables["there"]) / "stop").exists()
+        return (Path(variables["place"]) / "stop").exists()
 
     with _stopped_under_way(tmp_path, inventory("a"), ended) as (done, ansible):
         assert done == []
@@ -205,7 +205,7 @@ def test_a_run_directory_that_stays_comes_here(tmp_path: Path, local: bool) -> N
     """Moved from beside it, or out of what Ansible fetched."""
 
     def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
-        made = Path(variables["there"] if local else tmp_path / "far") / "runs" / "run-1"
+        made = Path(variables["place"] if local else tmp_path / "far") / "runs" / "run-1"
         made.mkdir(parents=True)
         (made / "manifest.json").write_text("{}")
         if not local:

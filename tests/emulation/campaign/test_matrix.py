@@ -33,7 +33,7 @@ def test_what_is_told_at_the_end() -> None:
     summary = summarise("made-up", "", "f" * 16, 4, lines())
     told = "\n".join(closing_lines(summary))
     assert "3 of 4 cells done; delivery correct in 2; fidelity: 2 VALID, 1 INVALID" in told
-    assert "1 further attempts" in told
+    assert "1 further attempt," in told
     (wrong,) = failing(summary.cells)
     command = repeat_command(Path("a b/scenario.yaml"), wrong.result)
     assert command == "brokerlab emulate 'a b/scenario.yaml' --runtime process"
@@ -56,7 +56,7 @@ def test_the_page_needs_no_network_and_shows_what_failed(tmp_path: Path) -> None
     assert "2 of 3 correct: lost" in page
     assert "2.00 (1.00 to 3.00)" in page
     assert f"brokerlab emulate {tmp_path}/cells/kill-3/scenario.yaml --runtime process" in page
-    assert "1 cells are still to be run" in page
+    assert "1 cell is still to be run" in page
 
 
 def test_a_page_of_nothing(tmp_path: Path) -> None:
