@@ -43,5 +43,16 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
         ConformanceProtocol(
             "octopia-idr", "octopia", {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER}
         ),
+        ConformanceProtocol(
+            "octopia-beyond",
+            "octopia",
+            {
+                "publications": "inter-cluster-dynamic",
+                "intra_cluster_dynamic": True,
+                "off_tree_links": True,
+                "round_dead_brokers": True,
+                "reconcile_after": _RECONCILE_AFTER,
+            },
+        ),
     )
 }
