@@ -37,6 +37,9 @@ BATCH_BYTES = 32 << 20
 LOOK_SECONDS = 0.5
 BEGIN_SECONDS = 60.0
 """How long a run may take from its directory to its manifest and first variant."""
+TRIES = 10
+_LATE = "failed to connect back"
+"""What Spark says of a worker that took more than ten seconds to start."""
 
 Show = Callable[[LiveSummary], None]
 
@@ -57,14 +60,24 @@ class Follower:
         _await_beginning(self.run, tell)
         tell("starting Spark")
         with open_session(self.master) as session:
-            if not ended(self.run):
-                with streaming(session, self.run, self.batch_seconds) as (query, batches):
-                    _watch(query, batches, self.run, show)
+            self._watch(session, show, tell)
             tell("the run has ended; analysing all of it")
             summary = _final(self.run, session, tell)
         shutil.rmtree(self.run / DIRECTORY, ignore_errors=True)
         (self.run / LIVE_SUMMARY).unlink(missing_ok=True)
         return summary
+
+    def _watch(self, session: SparkSession, show: Show, tell: Progress) -> None:
+        """Until the run has ended. Where Spark fails because this host is busy, the stream is begun again."""
+        failed = 0
+        while not ended(self.run):
+            with streaming(session, self.run, self.batch_seconds) as (query, batches):
+                error = _watch(query, batches, self.run, show)
+            if error is not None:
+                failed += 1
+                if _LATE not in str(error) or failed == TRIES:
+                    raise AnalysisHostError(f"following {self.run} failed: {error}") from error
+                tell("this host is so busy that a worker of Spark's did not start in time; trying again")
 
 
 def ended(run: Path) -> bool:
@@ -110,17 +123,15 @@ def _await_beginning(run: Path, tell: Progress) -> None:
     open_run(run)
 
 
-def _watch(query: StreamingQuery, batches: Batches, run: Path, show: Show) -> None:
+def _watch(query: StreamingQuery, batches: Batches, run: Path, show: Show) -> Exception | None:
+    """Until the run has ended, or the stream, for a reason that is returned."""
     shown: LiveSummary | None = None
-    while not ended(run):
-        if not query.isActive:
-            break
+    while not ended(run) and query.isActive:
         time.sleep(LOOK_SECONDS)
         if batches.summary is not shown and batches.summary is not None:
             shown = batches.summary
             show(shown)
-    if (error := query.exception()) is not None:
-        raise AnalysisHostError(f"following {run} failed: {error}") from error
+    return query.exception()
 
 
 def _final(run: Path, session: SparkSession, tell: Progress) -> Summary:
