@@ -185,8 +185,9 @@ def summarise_campaign(campaign: Campaign, planned: tuple[Cell, ...], directory:
 def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) -> None:
     """In a file as wide as it takes, on a terminal as wide as that is."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
-    console.print(matrix_table(summary))
-    console.print()
+    if summary.matrix:
+        console.print(matrix_table(summary))
+        console.print()
     for line in closing_lines(summary):
         console.print(line, markup=False, soft_wrap=True)
     failed = failing(summary.cells)
