@@ -20,6 +20,8 @@ from types import TracebackType
 from typing import Any, Self
 
 SSHD = "/usr/sbin/sshd"
+PATIENCE = 350.0
+"""Seconds that a command over several hosts may take on a machine that does much else."""
 _NETWORK = "192.168.78"
 _INIT = """
 mount -t tmpfs tmpfs /run
@@ -112,7 +114,10 @@ class Laboratory:
     def control(self, *command: str | Path) -> tuple[int, str]:
         """Runs a command of brokerlab's there: its exit code and what it printed."""
         process = self.controlled(*command)
-        said, _ = process.communicate(timeout=300)
+        try:
+            said, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
         return process.returncode, said
 
     def _make_keys(self) -> None:
