@@ -14,13 +14,14 @@ import networkx as nx
 from broker_service.messages import BrokerId
 from broker_service.routing.congestion import Congestion
 from broker_service.routing.routing_tables import split_id
-from emulation.conformance.model import Case
+from emulation.conformance.model import BrokerFault, Case
 from tests.properties.checks import BrokenError, Property, ended
+from tests.properties.content import suits
 from tests.properties.octopia_truth import Truth
 from tests.properties.oracle import violations
 from tests.properties.trial import Outcome
 
-SPR, IDR = "octopia-spr", "octopia-idr"
+SPR, IDR, BEYOND = "octopia-spr", "octopia-idr", "octopia-beyond"
 BOTH = (SPR, IDR)
 
 
@@ -37,6 +38,19 @@ def delivered_exactly_once(case: Case, protocol: str) -> None:
     ]
     if found:
         raise BrokenError("; ".join(map(str, found)), outcome, protocol)
+
+
+def a_dead_broker_is_gone_round(case: Case, protocol: str) -> None:
+    """Beyond the paper: while one broker is dead, every client of another one is notified of what it wants, once."""
+    outcome, truth = ended(case, protocol), Truth(case)
+    dead = {step.broker for step in case.steps if isinstance(step, BrokerFault)}
+    for published in truth.publications.values():
+        for client in sorted({span.client for span in truth.past.spans}):
+            said = [span for span in truth.in_force("subscribe", published.step) if span.client == client]
+            wants = any(suits(span.text, published.text) and truth.home(span) not in dead for span in said)
+            got = outcome.got.get(client, ()).count(published.id)
+            if got != wants:
+                raise BrokenError(f"{client} got {published.id} {got} times, not {int(wants)}", outcome, protocol)
 
 
 def only_target_clusters_receive(case: Case, protocol: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
-from tests.properties.content import PRICES
+from tests.properties.content import PRICES, publications, subscriptions
 from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients, Storm
 
 OF_ONE_CLASS = f"[class,eq,'A'],[price,>=,{PRICES[0]}],[price,<=,{PRICES[-1]}]"
@@ -130,6 +130,23 @@ def scot_cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int
     return _worked(draw, scot, clients, steps, withdrawn=False)
 
 
+@st.composite
+def cases_with_a_dead_broker(draw: st.DrawFn) -> Case:
+    """Clients have said what they want when a broker dies that is not the publisher's, in an overlay that stays whole
+    without it. It stays dead while the publisher publishes."""
+    scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
+    brokers, (publisher, other) = scot.brokers, draw(st.permutations(scot.brokers))[:2]
+    clients = Clients(draw, brokers, st.none())
+    for number, broker in enumerate((publisher, *draw(st.lists(st.sampled_from(brokers), min_size=1, max_size=8)))):
+        text = draw(subscriptions) if number else OF_ONE_CLASS
+        clients.step("subscribe" if number else "advertise", client=f"C{number}", broker=broker, id="x", text=text)
+    clients.step("kill", broker=other)
+    for number in range(draw(st.integers(1, 4))):
+        text = draw(publications(OF_ONE_CLASS))
+        clients.step("publish", client="C0", broker=publisher, id=f"p{number}", text=text)
+    return _case(draw, scot, clients)
+
+
 def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:
     if not clients.steps:
         clients.open()
@@ -137,5 +154,9 @@ def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdr
         clients.act()
     if withdrawn:
         clients.take_back_all()
+    return _case(draw, scot, clients)
+
+
+def _case(draw: st.DrawFn, scot: Product, clients: Clients) -> Case:
     data = {"id": "generated", "brokers": scot.brokers, "links": scot.links, "regions": scot.regions, "expect": {}}
     return Case.model_validate({**data, "steps": clients.steps, "seed": draw(st.integers(0, 9))})

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
 from tests.properties import checks, octopia_checks
-from tests.properties.octopia_checks import BOTH, IDR, SPR, UnderCongestion
+from tests.properties.octopia_checks import BEYOND, BOTH, IDR, SPR, UnderCongestion
 from tests.properties.octopia_strategies import (
+    cases_with_a_dead_broker,
     churning_cases,
     crowded_cases,
     racing_cases,
@@ -27,6 +28,7 @@ UNDER_ANY_CONGESTION = (
     octopia_checks.only_target_clusters_receive,
     octopia_checks.clusters_are_entered_once,
 )
+SHARES = st.sampled_from((0.2, 0.5, 0.8, 1.0))
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -65,7 +67,7 @@ def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: C
 
 @pytest.mark.parametrize("holds", UNDER_ANY_CONGESTION)
 @settings(unhurried, max_examples=60)
-@given(case=crowded_cases(), congested=st.sampled_from((0.2, 0.5, 0.8, 1.0)))
+@given(case=crowded_cases(), congested=SHARES)
 def test_congestion_of_any_links_does_no_harm(holds: checks.Property, case: Case, congested: float) -> None:
     UnderCongestion(holds, congested)(case, IDR)
 
@@ -95,3 +97,15 @@ def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) 
     """Beyond the paper, which leaves failures out."""
     octopia_checks.delivered_exactly_once(case, protocol)
     octopia_checks.vectors_are_the_truth(case, protocol)
+
+
+@settings(unhurried, max_examples=60)
+@given(case=crowded_cases(), congested=SHARES)
+def test_congestion_does_no_harm_either_where_routing_goes_beyond_the_paper(case: Case, congested: float) -> None:
+    UnderCongestion(octopia_checks.delivered_exactly_once, congested)(case, BEYOND)
+
+
+@settings(unhurried, max_examples=60)
+@given(case=cases_with_a_dead_broker())
+def test_a_dead_broker_is_gone_round(case: Case) -> None:
+    octopia_checks.a_dead_broker_is_gone_round(case, BEYOND)

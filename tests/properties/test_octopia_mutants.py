@@ -11,6 +11,7 @@ from tests.properties import checks, octopia_checks, octopia_mutants
 from tests.properties.octopia_checks import IDR, SPR
 from tests.properties.octopia_mutants import in_place_of_octopia
 from tests.properties.octopia_strategies import (
+    cases_with_a_dead_broker,
     churning_cases,
     crowded_cases,
     racing_cases,
@@ -71,3 +72,7 @@ def test_a_broken_router_is_caught(
 ) -> None:
     with in_place_of_octopia(broken):
         caught(property, protocol, cases)
+
+
+def test_routing_as_in_the_paper_does_not_go_round_a_dead_broker() -> None:
+    caught(octopia_checks.a_dead_broker_is_gone_round, IDR, cases_with_a_dead_broker())
