@@ -20,7 +20,7 @@ from emulation.campaign.junit import suites_of
 from emulation.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
 from emulation.campaign.progress import CampaignBoard, Expectation
 from emulation.campaign.report import build_report
-from emulation.campaign.words import closing_lines, failing, matrix_table, repeat_command
+from emulation.campaign.words import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
 from emulation.commands.campaign_shrink import shrink_failures
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated
@@ -193,8 +193,9 @@ def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) ->
     failed = failing(summary.cells)
     for each in failed[:_FAILURES_SHOWN]:
         result = each.result
-        console.print(Text(f"\n{result.key}: ", style="bold").append(", ".join(result.delivery), style="red"), end="")
-        console.print(f"; {result.fidelity}", markup=False)
+        heading = Text(f"\n{result.key}: ", style="bold")
+        heading.append(", ".join(result.delivery), style="green" if result.correct else "red").append("; ")
+        console.print(heading.append(result.fidelity, style=FIDELITY_STYLES[Verdict(result.fidelity)]))
         command = repeat_command(directory.cell(result.key) / "scenario.yaml", result)
         console.print(f"  again: {command}", markup=False, soft_wrap=True)
     if len(failed) > _FAILURES_SHOWN:

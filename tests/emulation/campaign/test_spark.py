@@ -1,0 +1,110 @@
+"""Simulated cells on Spark: the same bytes as here, and what an executor had under way when it died."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+
+from analysis.errors import AnalysisHostError
+from analysis.session import check_java
+from emulation.campaign import Cell, cells, load_campaign
+from emulation.campaign.attempt import Keep
+from emulation.campaign.cell import run_simulated
+from emulation.campaign.crew import Crew
+from emulation.campaign.result import encode
+from emulation.campaign.spark import DECISIVE_PACKAGES, WrongExecutorError, _refuse_other, _with_retries, spark_cells
+from emulation.errors import BadInputError
+from tests.emulation.campaign.made_up import write_campaign
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> tuple[Cell, ...]:
+    file = write_campaign(tmp_path)
+    return cells(load_campaign(file), file)
+
+
+@pytest.fixture
+def java() -> None:
+    try:
+        check_java()
+    except AnalysisHostError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("java")
+def test_cells_have_the_same_bytes_and_survive_their_executor(
+    planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first result every Python process of Spark's is killed, whatever it has under way."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    found: dict[str, bytes] = {}
+    with closing(spark_cells("local[2]")(planned)) as tries:
+        for attempted in tries:
+            if not found:
+                assert _kill_python_workers() > 0
+            assert attempted.cell.key not in found
+            found[attempted.cell.key] = encode(attempted.attempt.result)
+    assert found == {cell.key: encode(run_simulated(cell, tmp_path / cell.key)) for cell in planned}
+    assert list(scratch.glob("brokerlab-*")) == []
+
+
+def _kill_python_workers() -> int:
+    """Those that Spark's daemon has forked to run tasks; the daemon makes new ones."""
+    assert SparkContext._gateway is not None
+    java = SparkContext._gateway.proc.pid  # type: ignore[attr-defined]
+    workers = [worker for daemon in _children(java) for worker in _children(daemon)]
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    return len(workers)
+
+
+def _children(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        yield from map(int, (task / "children").read_text().split())
+
+
+@pytest.mark.usefixtures("java")
+def test_a_cell_that_cannot_run_is_named(tmp_path: Path) -> None:
+    cell = Cell("broken-1", (), "none", 1, '{"name": "broken"}')
+    with (
+        pytest.raises(BadInputError, match="cell broken-1: .*topology"),
+        closing(spark_cells("local")([cell])) as tries,
+    ):
+        next(tries)
+
+
+def test_executors_with_other_packages_are_refused() -> None:
+    here = tuple((name, importlib.metadata.version(name)) for name in DECISIVE_PACKAGES)
+    _refuse_other(here)
+    with pytest.raises(WrongExecutorError, match=r"has numpy [\d.]+ where the driver has 0\.1"):
+        _refuse_other((("numpy", "0.1"),))
+    with pytest.raises(WrongExecutorError, match="has no-such-package none where the driver has 1"):
+        _refuse_other((("no-such-package", "1"),))
+
+
+@pytest.mark.parametrize(
+    ("master", "with_retries"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2,7]", "local[2,7]"),
+        ("spark://host:7077", "spark://host:7077"),
+    ],
+)
+def test_local_masters_repeat_what_failed(master: str, with_retries: str) -> None:
+    assert _with_retries(master) == with_retries
+
+
+def test_only_simulated_cells_go_to_spark() -> None:
+    with pytest.raises(BadInputError, match="--runtime simulated"):
+        Crew(inventory=None, runtime="process", retries=0, keep=Keep.NONE, jobs=1, master="local[2]")
