@@ -59,8 +59,9 @@ class Watch:
     def _look(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
             below = [_process(id) for id in _below(os.getpid())]
-            java = sum(memory for name, memory in below if name == "java")
-            self.peak.see(_process(os.getpid())[1], java, [memory for name, memory in below if name != "java"])
+            java = [memory for program, memory in below if program.startswith("java")]
+            workers = [memory for program, memory in below if not program.startswith("java")]
+            self.peak.see(_process(os.getpid())[1], max(java, default=0.0), workers)
 
 
 def _below(id: int) -> list[int]:
@@ -74,11 +75,11 @@ def _below(id: int) -> list[int]:
 
 
 def _process(id: int) -> tuple[str, float]:
-    """Name and resident MB."""
+    """Program and resident MB. By its file: one that Java is about to start is called otherwise, and still Java."""
     try:
-        lines = dict(
-            line.split(":\t", 1) for line in Path(f"/proc/{id}/status").read_text().splitlines() if ":\t" in line
-        )
-        return lines["Name"], int(lines["VmRSS"].split()[0]) / _MB
-    except (OSError, KeyError):
+        program = Path(f"/proc/{id}/exe").readlink().name
+        status = Path(f"/proc/{id}/status").read_text()
+    except OSError:
         return "", 0.0
+    resident = next((line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")), "0")
+    return program, int(resident) / _MB
