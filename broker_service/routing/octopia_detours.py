@@ -55,17 +55,7 @@ class Detours(Protocol):
         None when it is to stay."""
 
 
-class NoDetours:
-    """The paper: publications keep to the tree of their cluster."""
-
-    def round(self, neighbour: BrokerId) -> Copy | None:
-        return None
-
-    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
-        return None
-
-
-class CongestionDetours(NoDetours):
+class CongestionDetours:
     """Intra-cluster dynamic routing: an overloaded aLink is gone round, if some iLink is not overloaded."""
 
     def __init__(self, neighbourhood: Neighbourhood, condition: LinkCondition) -> None:
@@ -80,6 +70,9 @@ class CongestionDetours(NoDetours):
         if not free:
             return None
         return Copy(min(free, key=condition.load), passage=_first(self._neighbourhood, neighbour, False))
+
+    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
+        return None
 
 
 class FailureDetours:

@@ -59,7 +59,6 @@ from broker_service.routing.octopia_detours import (
     Detours,
     EitherDetours,
     FailureDetours,
-    NoDetours,
 )
 from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward, Route, StaticRouting
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
@@ -71,7 +70,7 @@ SpareLinks = Callable[[Onward, ClusterIndexVector], list[BrokerId]]
 
 
 class InterClusterDynamicRouting:
-    """IDR. Without `spare` and `detours` it is the paper's."""
+    """IDR. It is the paper's without `spare` and `detours`: publications then keep to the tree of their cluster."""
 
     def __init__(
         self,
@@ -83,11 +82,15 @@ class InterClusterDynamicRouting:
         self._i_links = i_links
         self._condition = condition
         self._spare = spare or _none
-        self._detours = detours or NoDetours()
+        self._detours = detours
 
     def route(self, onward: Onward) -> Route:
         """Lines 1 to 26: all target aLinks, and the target iLinks that are not overloaded."""
-        copies = {neighbour: self._detours.round(neighbour) or Copy(neighbour) for neighbour in onward.a_links}
+        detours = self._detours
+        copies = {
+            neighbour: Copy(neighbour) if detours is None else detours.round(neighbour) or Copy(neighbour)
+            for neighbour in onward.a_links
+        }
         free: list[BrokerId] = []
         left = 0
         for cluster in clusters_of(onward.civ):
@@ -120,7 +123,8 @@ class InterClusterDynamicRouting:
             best = self._best([*onward.a_links, *spare])
             if best is not None and self._condition.load(best) != UNUSABLE:
                 return Copy(best, left)
-            if (back := self._detours.back(onward.source, left)) is not None:
+            back = None if self._detours is None else self._detours.back(onward.source, left)
+            if back is not None:
                 return back
         if crossing is None:
             return None
@@ -182,4 +186,6 @@ def make_forwarding(
         spare = OffTreeLinks(neighbourhood)
     if options.intra_cluster_dynamic:
         detours.append(CongestionDetours(neighbourhood, condition))
-    return InterClusterDynamicRouting(neighbourhood.secondary, condition, spare, EitherDetours(detours))
+    return InterClusterDynamicRouting(
+        neighbourhood.secondary, condition, spare, EitherDetours(detours) if detours else None
+    )

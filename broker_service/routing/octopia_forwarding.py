@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from broker_service.messages import BrokerId
 from broker_service.routing.octopia_messages import Passage, Remaining, encode
 from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
-@dataclass(frozen=True, slots=True)
-class Onward:
+class Onward(msgspec.Struct, frozen=True):
     """Where a publication must go from a broker, itself not counted."""
 
     a_links: tuple[BrokerId, ...]
@@ -23,7 +23,7 @@ class Onward:
     """The neighbour it came from; None at the publisher's host broker."""
 
 
-class Copy(NamedTuple):
+class Copy(msgspec.Struct, frozen=True):
     """A copy that leaves a broker."""
 
     neighbour: BrokerId
@@ -40,8 +40,7 @@ class Copy(NamedTuple):
         return encode(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     copies: list[Copy]
     unreachable: ClusterIndexVector = 0
     """The clusters that no link leads to from here."""

@@ -8,6 +8,9 @@ one advertisement's CIV_a is enough, whichever the publication conforms to besid
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId, Message
@@ -16,13 +19,15 @@ from broker_service.routing.octopia_detours import PassageRelay
 from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward
 from broker_service.routing.octopia_messages import Passage, Remaining, decode_publication_header
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable
+from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
 from broker_service.routing.octopia_vector import (
     ClusterIndexVector,
     bit,
     clusters_of,
     decode_vector,
 )
+
+_last_hop: Callable[[SubscriptionRow], BrokerId | None] = attrgetter("last_hop")
 
 
 class Publications:
@@ -75,17 +80,29 @@ class Publications:
         started = self._clock()
         matches = self._subscriptions.match(publication.attributes)
         self._trace.matched(message.id, len(matches), self._clock() - started)
-        clients = dict.fromkeys(row.client for row in matches if row.last_hop is None)
-        # Sorted, for an index may give its matches in any order, and a run must repeat.
-        a_links = sorted({hop for row in matches if (hop := row.last_hop) is not None and hop != source})
+        actions: list[Action] = []
+        hops = set(map(_last_hop, matches))
+        if None in hops:
+            clients = dict.fromkeys([row.client for row in matches if row.last_hop is None])
+            actions.append(Deliver(tuple(clients), message))
+        # Sorted, for a set has no order that a run could repeat.
+        a_links = sorted([hop for hop in hops if hop is not None and hop != source])
         route = self._forwarding.route(Onward(tuple(a_links), civ & ~self._own_bit, source))
         if route.unreachable:
             listed = ", ".join(map(str, clusters_of(route.unreachable)))
             self._trace.dropped_message(message, f"no link towards cluster {listed}")
-        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
-        return [*actions, *_sends(message, route.copies)]
+        return actions + _sends(message, route.copies)
 
 
-def _sends(message: Message, copies: list[Copy]) -> list[Send]:
-    hops = message.hops + 1
-    return [Send(copy.neighbour, Message(message.kind, message.id, message.body, copy.header, hops)) for copy in copies]
+def _sends(message: Message, copies: list[Copy]) -> list[Action]:
+    """Copies with the same header are one message."""
+    by_header: dict[bytes, Message] = {}
+    actions: list[Action] = []
+    for copy in copies:
+        header = copy.header
+        onward = by_header.get(header)
+        if onward is None:
+            onward = Message(message.kind, message.id, message.body, header, message.hops + 1)
+            by_header[header] = onward
+        actions.append(Send(copy.neighbour, onward))
+    return actions
