@@ -20,6 +20,8 @@ from msgspec.structs import fields
 
 from analysis import oracle, summary, tables
 from analysis.comparison import Comparison
+from analysis.live import counting
+from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant
 from analysis.logs import LogLoss
 from broker_service import trace
 from broker_service.trace import Event, PredicateRecord, TraceRecord
@@ -65,6 +67,15 @@ _SUMMARY = """\
 """
 
 
+_LIVE_SUMMARY = """\
+## summary.live.json
+
+`brokerlab analyze RUN --follow` writes it every few seconds while a run goes on; the final analysis removes it. Spark's
+Structured Streaming reads what is new in the logs, whole lines only, and keeps in `RUN/.following` how far it came: a
+follower who was stopped goes on where he was.
+"""
+
+
 def render() -> str:
     """The whole document."""
     return "\n".join(_blocks()).rstrip() + "\n"
@@ -90,6 +101,13 @@ def _blocks() -> Iterator[str]:
     yield ""
     yield _SUMMARY
     for part in _summary_parts():
+        yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
+    yield _LIVE_SUMMARY
+    yield (counting.__doc__ or "").strip() + "\n"
+    for constant in ("GRACE_SECONDS", "MISSING_SECONDS"):
+        yield f"- `{constant}` = {getattr(counting, constant):g}"
+    yield ""
+    for part in (LiveSummary, LiveVariant, LiveDelay, LiveFault):
         yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
 
 
