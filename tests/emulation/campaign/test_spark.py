@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,11 +15,18 @@ from pyspark import SparkContext
 from analysis.errors import AnalysisHostError
 from analysis.session import check_java
 from emulation.campaign import Cell, cells, load_campaign
-from emulation.campaign.attempt import Keep
+from emulation.campaign.attempt import Keep, Order
 from emulation.campaign.cell import run_simulated
 from emulation.campaign.crew import Crew
 from emulation.campaign.result import encode
-from emulation.campaign.spark import DECISIVE_PACKAGES, WrongExecutorError, _refuse_other, _with_retries, spark_cells
+from emulation.campaign.spark import (
+    DECISIVE_PACKAGES,
+    WrongExecutorError,
+    _OneCell,
+    _refuse_other,
+    _with_retries,
+    spark_cells,
+)
 from emulation.errors import BadInputError
 from tests.emulation.campaign.made_up import write_campaign
 
@@ -72,14 +79,28 @@ def _children(pid: int) -> Iterator[int]:
         yield from map(int, (task / "children").read_text().split())
 
 
-@pytest.mark.usefixtures("java")
-def test_a_cell_that_cannot_run_is_named(tmp_path: Path) -> None:
-    cell = Cell("broken-1", (), "none", 1, '{"name": "broken"}')
-    with (
-        pytest.raises(BadInputError, match="cell broken-1: .*topology"),
-        closing(spark_cells("local")([cell])) as tries,
-    ):
-        next(tries)
+class NoSpark:
+    """Runs a job of one task here."""
+
+    def setJobDescription(self, _: str) -> None:  # noqa: N802 - Spark's name
+        """Shown nowhere."""
+
+    def parallelize(self, orders: list[Order], _: int) -> NoSpark:
+        self.found: list[object] = list(orders)
+        return self
+
+    def map(self, task: Callable[[object], object]) -> NoSpark:
+        self.found = list(map(task, self.found))
+        return self
+
+    def collect(self) -> list[object]:
+        return self.found
+
+
+def test_a_cell_that_cannot_run_is_named() -> None:
+    run_one = _OneCell(NoSpark(), {})  # type: ignore[arg-type]
+    with pytest.raises(BadInputError, match=r"^cell broken-1: .*topology"):
+        run_one(Cell("broken-1", (), "none", 1, '{"name": "broken"}'))
 
 
 def test_executors_with_other_packages_are_refused() -> None:
