@@ -14,7 +14,7 @@ import pytest
 from broker_service.routing.registry import PROTOCOLS, Protocol
 from emulation.scenario import Scenario, ScenarioError, load
 from emulation.scenario.topology import KINDS, PAPERS
-from topology import LinkTemplates, Overlay, build, metrics, save, shapes
+from topology import LinkTemplates, Overlay, build, metrics, save, scot_of, shapes
 from topology.files import from_graphml, from_json, to_graphml, to_json
 from topology.mesh_files import to_csv
 from topology.planetlab import WideArea, planetlab
@@ -180,12 +180,17 @@ def test_every_paper_topology_says_where_it_is_from() -> None:
         assert any(word in entry.source for word in ("section", "figure")), name
 
 
-def test_s_e_has_the_inner_and_edge_brokers_of_figure_9() -> None:
-    graph = paper("octopia-s-e").to_networkx()
-    cluster = graph.subgraph([broker for broker, index in graph.nodes(data="cluster") if index == 0])
-    inner = {graph.nodes[broker]["region"] for broker in cluster if cluster.degree(broker) > 1}
-    assert inner == set("FGHI")
-    assert {graph.nodes[broker]["region"] for broker in cluster} == set("ABCDEFGHIJKLMN")
+def test_the_scots_of_the_octopia_paper_are_as_its_text_says() -> None:
+    figure_3, figure_7, s_e = (scot_of(paper(f"octopia-{name}")) for name in ("figure-3", "figure-7", "s-e"))
+    assert (len(figure_3.clusters), list(figure_3.regions)) == (3, list("abcdef"))
+    assert "e1" in figure_3.inner_brokers
+    assert "a2" in figure_3.edge_brokers
+    assert "d1" in figure_3.primary_neighbours("e1")
+    assert (len(figure_7.clusters), len(figure_7.regions), figure_7.cluster_diameter) == (4, 3, 2)
+    assert figure_7.secondary_neighbours("b3") == ("b0", "b1", "b2")
+    assert (len(s_e.inner_brokers), len(s_e.edge_brokers), len(s_e.clusters)) == (16, 40, 4)
+    assert {s_e.coordinates[broker].region for broker in s_e.inner_brokers} == set("FGHI")
+    assert set(s_e.regions) == set("ABCDEFGHIJKLMN")
 
 
 def test_the_medym_set_up_is_the_cbf_tree_of_1000_servers() -> None:
