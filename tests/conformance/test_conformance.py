@@ -55,3 +55,11 @@ def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
         results = [run_case(trial.case, trial.protocol, testbed) for trial in trials]
     for result in results:
         check(result)
+
+
+@pytest.mark.container
+def test_a_scot_on_real_brokers() -> None:
+    """They have to be told their places in it."""
+    (trial,) = select(CASES, ["octopia-the-last-of-two-subscribers-of-a-cluster-leaves"], ["octopia-idr"]).trials
+    with Interrupt() as interrupt, host_testbed("process", interrupt, print) as testbed:
+        check(run_case(trial.case, trial.protocol, testbed))
