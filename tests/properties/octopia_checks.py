@@ -17,7 +17,7 @@ from broker_service.routing.routing_tables import split_id
 from emulation.conformance.model import BrokerFault, Case
 from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.content import suits
-from tests.properties.octopia_truth import Truth
+from tests.properties.octopia_truth import Truth, is_of
 from tests.properties.oracle import violations
 from tests.properties.trial import Outcome
 
@@ -81,6 +81,21 @@ def publications_take_the_papers_paths(case: Case, protocol: str) -> None:
         expected = sorted(truth.static_journeys(published).items())
         if received != expected:
             raise BrokenError(f"{id} came to {received}, and its paths are {expected}", outcome, protocol)
+
+
+def order_is_kept(case: Case, protocol: str) -> None:
+    """Publications of one advertisement come to each client that stays where it is in the order they were made."""
+    outcome, truth = ended(case, protocol), Truth(case)
+    for client, ids in outcome.got.items():
+        if len({step.broker for step in case.steps if is_of(step, client)}) > 1:
+            continue
+        last: dict[int, int] = {}
+        for published in (truth.publications[id] for id in ids):
+            advertisement = truth.advertisement(published)
+            begin = -1 if advertisement is None else advertisement.begin
+            if last.get(begin, -1) > published.step:
+                raise BrokenError(f"{client} got {published.id} after later ones of the same", outcome, protocol)
+            last[begin] = published.step
 
 
 def vectors_are_the_truth(case: Case, protocol: str) -> None:

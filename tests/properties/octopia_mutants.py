@@ -31,6 +31,22 @@ class NotifiesTwice(OctopiaRouter):
         return [*actions, *(action for action in actions if isinstance(action, Deliver))]
 
 
+class HoldsBackEverySecond(OctopiaRouter):
+    """Of the publications that neighbours send: until the next one has gone."""
+
+    _held: Actions | None = None
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        actions = super().receive(neighbour, message)
+        if message.kind is not Kind.PUBLISH:
+            return actions
+        if self._held is None:
+            self._held = actions
+            return []
+        held, self._held = self._held, None
+        return [*actions, *held]
+
+
 class IgnoresWhoHasSubscribers(OctopiaRouter):
     """As a host broker, it takes no CIV_SET and no CIV_UNSET."""
 

@@ -27,7 +27,8 @@ def intersect(advertisement: str, subscription: str) -> bool:
     return any(suits(advertisement, each) and suits(subscription, each) for each in _PUBLICATIONS)
 
 
-def _is_of(step: Step, client: str) -> TypeGuard[Declaration | Withdrawal]:
+def is_of(step: Step, client: str) -> TypeGuard[Declaration | Withdrawal]:
+    """Whether a step is a client's."""
     return isinstance(step, Declaration | Withdrawal) and step.client == client
 
 
@@ -127,11 +128,11 @@ class Truth:
 
     def places(self, client: str, published: Published) -> set[str]:
         """The brokers that a client was at while a publication may have been under way."""
-        before = [step.broker for step in self.case.steps[: published.step] if _is_of(step, client)]
+        before = [step.broker for step in self.case.steps[: published.step] if is_of(step, client)]
         since = [
             step.broker
             for number, step in enumerate(self.case.steps)
-            if number >= published.step and _is_of(step, client)
+            if number >= published.step and is_of(step, client)
             if not self.past.settled_between(published.step, number)
         ]
         return {*before[-1:], *since}

@@ -33,32 +33,38 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow,
 
 
 @pytest.mark.parametrize("protocol", BOTH)
-@settings(unhurried, max_examples=100)
+@settings(unhurried, max_examples=70)
 @given(case=scot_cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
     octopia_checks.delivered_exactly_once(case, protocol)
 
 
-@settings(unhurried, max_examples=80)
+@settings(unhurried, max_examples=60)
 @given(case=scot_cases())
 def test_none_but_target_clusters_receive_publications(case: Case) -> None:
     octopia_checks.only_target_clusters_receive(case, SPR)
 
 
-@settings(unhurried, max_examples=80)
+@settings(unhurried, max_examples=60)
 @given(case=scot_cases())
 def test_paths_are_at_most_as_long_as_the_acyclic_factor_allows(case: Case) -> None:
     octopia_checks.paths_are_short(case, SPR)
 
 
-@settings(unhurried, max_examples=80)
+@settings(unhurried, max_examples=60)
 @given(case=scot_cases())
 def test_no_broker_receives_a_publication_twice(case: Case) -> None:
     checks.no_broker_receives_twice(case, SPR)
 
 
+@settings(unhurried, max_examples=60)
+@given(case=crowded_cases())
+def test_static_routing_keeps_the_order_of_publications(case: Case) -> None:
+    octopia_checks.order_is_kept(case, SPR)
+
+
 @pytest.mark.parametrize("protocol", BOTH)
-@settings(unhurried, max_examples=80)
+@settings(unhurried, max_examples=60)
 @given(case=scot_cases(settled=True))
 def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: Case) -> None:
     """Without congestion, dynamic routing is static routing."""
@@ -66,19 +72,19 @@ def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: C
 
 
 @pytest.mark.parametrize("holds", UNDER_ANY_CONGESTION)
-@settings(unhurried, max_examples=60)
+@settings(unhurried, max_examples=40)
 @given(case=crowded_cases(), congested=SHARES)
 def test_congestion_of_any_links_does_no_harm(holds: checks.Property, case: Case, congested: float) -> None:
     UnderCongestion(holds, congested)(case, IDR)
 
 
-@settings(unhurried, max_examples=80)
+@settings(unhurried, max_examples=60)
 @given(case=churning_cases())
 def test_vectors_are_the_truth_once_the_overlay_is_quiet(case: Case) -> None:
     octopia_checks.vectors_are_the_truth(case, SPR)
 
 
-@settings(unhurried, max_examples=120)
+@settings(unhurried, max_examples=100)
 @given(case=racing_cases())
 def test_vectors_are_the_truth_whatever_messages_have_crossed_each_other(case: Case) -> None:
     octopia_checks.vectors_are_the_truth(case, SPR)
@@ -91,7 +97,7 @@ def test_tables_are_empty_when_everything_is_withdrawn(case: Case) -> None:
 
 
 @pytest.mark.parametrize("protocol", BOTH)
-@settings(unhurried, max_examples=50)
+@settings(unhurried, max_examples=40)
 @given(case=scot_cases_with_faults(ALL_FAULTS))
 def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) -> None:
     """Beyond the paper, which leaves failures out."""

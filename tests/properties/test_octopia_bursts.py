@@ -48,7 +48,7 @@ def bursts(draw: st.DrawFn) -> Case:
 
 
 @pytest.mark.parametrize("protocol", (*BOTH, BEYOND))
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(case=bursts())
 def test_every_burst_arrives_once(protocol: str, case: Case) -> None:
     octopia_checks.delivered_exactly_once(case, protocol)

@@ -51,6 +51,7 @@ MUTANTS = [
         octopia_mutants.LeavesItToAnyCluster,
     ),
     (half_congested(octopia_checks.clusters_are_entered_once), IDR, crowded_cases(), octopia_mutants.SendsItBack),
+    (octopia_checks.order_is_kept, SPR, crowded_cases(), octopia_mutants.HoldsBackEverySecond),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.NeverUnsets),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.UnsetsWithTheFirstThatLeaves),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.SetsForOneAdvertisementOnly),
