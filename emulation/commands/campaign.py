@@ -149,7 +149,7 @@ def _work_off(console: Console, crew: Crew, directory: CampaignDirectory, name: 
     done = len(chosen) - len(needed)
     before = f", {done} of them done before" if done else ""
     for what, text in (
-        ("campaign", f"{name}: {len(chosen)} cells{before}"),
+        ("campaign", f"{name}: {len(chosen)} cell{'' if len(chosen) == 1 else 's'}{before}"),
         ("runtime", f"{crew.runtime} on {crew.places}"),
         ("results", str(directory.path)),
     ):
