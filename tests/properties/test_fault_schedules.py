@@ -1,0 +1,76 @@
+"""Faults of every kind, drawn at random and several at once, on whole simulated runs: both routings keep what
+docs/guarantees.md promises, as the delivery oracle sees it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.run import analyze
+from emulation.plan import make_plan
+from emulation.scenario import Scenario
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.run import simulate
+
+JOIN, RUN = 6.0, 40.0
+LAST_HEALED = JOIN + RUN - 12.0
+"""Seconds; later publications find a recovered overlay, and all have to arrive."""
+
+
+def drawn(seed: int) -> Scenario:
+    """Eight brokers with cycles, publishers that share symbols, and up to nine faults in bursts."""
+    source = random.Random(f"{seed}:fault schedules")
+    data: dict[str, Any] = {
+        "name": f"drawn-{seed}",
+        "topology": {"kind": "cyclic", "brokers": 8, "degree": 3, "link": {"delay": "2ms..20ms"}},
+        "routing": {"protocol": "tid", "publications": "fixed", "reconcile_after": 1.0},
+        "workload": {
+            "publications": {"publishers": 6, "publishers_per_symbol": 3, "rate": "2/s"},
+            "subscriptions": {"subscribers": 8, "selectivity": "30%"},
+        },
+        "timeline": {"join": f"{JOIN}s", "run": f"{RUN}s", "drain": "20s"},
+        "brokers": {"limits": {"heartbeat": "300ms", "reconnect_last": "300ms"}},
+        "vary": {"routing.publications": ["fixed", "dynamic"]},
+        "seed": seed,
+    }
+    overlay = Scenario.model_validate(data).overlay()
+    brokers, links = [broker.id for broker in overlay.brokers], [(link.a, link.b) for link in overlay.links]
+    bursts = [source.uniform(JOIN + 1, LAST_HEALED - 8) for _ in range(3)]
+    faults = [fault(source, at, brokers, links) for at in bursts for _ in range(source.randint(1, 3))]
+    return Scenario.model_validate({**data, "faults": faults})
+
+
+def fault(source: random.Random, burst: float, brokers: list[str], links: list[tuple[str, str]]) -> dict[str, Any]:
+    """One fault that begins with, or soon after, its burst; a second broker is a neighbour of the first."""
+    a, b = source.choice(links)
+    group = source.sample(brokers, 3)
+    settings = source.choice(
+        [
+            *2 * [{"kill": source.choice([[a], [a, b]])}, {"pause": source.choice([[a], [a, b]])}],
+            {"stop": [a]},
+            {"slow": [a], "service_time": "5ms"},
+            {"link_down": [source.choice([f"{a}-{b}", f"{a}->{b}"])]},
+            {"flap": [f"{a}-{b}"], "down": "700ms", "up": "400ms"},
+            {"partition": source.choice([[group, "rest"], {"from": group, "to": "rest"}])},
+            {"degrade": [f"{a}-{b}"], "delay": "100ms"},
+            {"corrupt": [f"{a}-{b}"], "share": 0.1},
+        ]
+    )
+    at = burst + source.choice([0.0, source.uniform(0.0, 2.0)])
+    lasts = source.choice([source.uniform(0.05, 0.5), source.uniform(0.5, 5.0)])
+    return {**settings, "at": f"{at:.3f}s", "for": f"{lasts:.3f}s"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_faults_cost_no_more_than_is_promised(seed: int, tmp_path: Path) -> None:
+    outcome = simulate(make_plan(drawn(seed)), tmp_path, calibration=Calibration.free())
+    found = {one.name: one.delivery for one in analyze(outcome.directory, PlainEngine()).variants}
+    assert {name: (each.verdicts, each.examples) for name, each in found.items()} == {
+        "fixed": (["correct"], []),
+        "dynamic": (["correct"], [one for one in found["dynamic"].examples if one.defect == "overtaken"]),
+    }
+    assert all(each.expected > 200 for each in found.values()), "there was something to lose"
