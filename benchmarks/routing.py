@@ -34,7 +34,7 @@ from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 
-SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "path-selection.yaml"
+SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "oct-path-selection.yaml"
 AS_FAST_AS_CAN_BE = {"brokers.service_time": "0s", "timeline.run": "2s"}
 TARGET_COST = 0.01
 """Of the processor time that a broker takes for a publication."""

@@ -110,12 +110,14 @@ class Publications(Section):
 
 
 class Followers(Section):
-    """Subscribers who want all that one publisher publishes, and nothing else."""
+    """Subscribers who want all that one publisher publishes."""
 
     of: Annotated[str, Field(strict=True, pattern=r"^P[1-9][0-9]*$")]
     """The publisher: `P7`."""
     subscribers: Count
     """How many of the subscribers; followers are the last ones, in the order written."""
+    symbols: Count = 1
+    """How many symbols each wants: the publisher's own, and with more than 1 its neighbours by name, of any class."""
     placement: Placement = "spread"
     """As for publishers; where it is no list, none of them is at the publisher's own broker."""
 
@@ -237,6 +239,9 @@ class WorkloadSection(Section):
         for one in self.subscriptions.followers:
             if int(one.of[1:]) > most:
                 raise ValueError(f"subscriptions.followers: {one.of} is none of the publishers P1 to P{most}")
+        symbols = self.publications.symbol_count
+        if any(one.symbols > symbols for one in self.subscriptions.followers):
+            raise ValueError(f"subscriptions.followers: there are no more than {symbols} symbols")
         apart = {name for name, own in self.publications.individually.items() if own.quote_class is not None}
         following = sum(one.subscribers for one in self.subscriptions.followers)
         if len(apart) == most and following < self.subscriptions.subscribers:

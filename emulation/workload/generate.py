@@ -81,10 +81,7 @@ class Workload:
             subscriptions=sum(len(one.choices) for one in self.subscribers) + written.count(OperationKind.SUBSCRIBE),
             publications=round(sum(published.values())) + written.count(OperationKind.PUBLISH),
             notifications=round(
-                sum(
-                    one.expected_share() * (usual if one.follows is None else published[one.follows])
-                    for one in self.subscribers
-                )
+                sum(one.expected_share() * usual + published.get(one.follows or "", 0.0) for one in self.subscribers)
             )
             + explicit_notifications(self.explicit),
             duration=self.scenario.timeline.duration,
@@ -153,7 +150,7 @@ def _subscribers(
         publisher = publishing[int(group.of[1:]) - 1]
         elsewhere = [broker for broker in brokers if broker != publisher.broker] or brokers
         homes = placed(group.subscribers, group.placement, elsewhere, stream(seed, f"followers:{place}"))
-        made += followers(len(made) + 1, publisher, homes)
+        made += followers(len(made) + 1, publisher, group.symbols, homes, weights)
     return tuple(made)
 
 

@@ -5,7 +5,7 @@ publications, the subscription names it and takes a range of one attribute that 
 otherwise it takes a range over the quotes of all symbols, around a quote of the chosen one. A scenario may have whole
 symbols taken instead: so many neighbours of the chosen one, by name, as have the wanted share.
 
-Followers are subscribers of another kind: they want all quotes of one publisher.
+Followers are subscribers of another kind: they want all quotes of one publisher, and perhaps of its neighbours by name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Subscriber:
     broker: str
     choices: tuple[Choice, ...]
     follows: str | None = None
-    """The publisher whose publications it wants, and no others; selectivities are then shares of those."""
+    """The publisher all of whose publications it wants; selectivities are then shares of what others publish."""
 
     def subscriptions(self) -> list[Operation]:
         """Its subscriptions, all at time 0: when is for the join phase to say."""
@@ -59,8 +59,10 @@ class Subscriber:
         ]
 
     def expected_share(self) -> float:
-        """Of all publications (or those of the publisher it follows), the share it is expected to be notified of:
-        once, however many of its own subscriptions match."""
+        """Of all publications (but those of the publisher it follows), the share it is expected to be notified of.
+
+        Once, however many of its own subscriptions match.
+        """
         missed = 1.0
         for choice in self.choices:
             missed *= 1.0 - choice.selectivity
@@ -118,17 +120,38 @@ def subscribers(
     return tuple(result)
 
 
-def followers(first: int, publisher: Publisher, homes: Sequence[str]) -> tuple[Subscriber, ...]:
-    """Subscribers, numbered from `first`, at the brokers `homes`, who want all that a publisher publishes."""
+def followers(
+    first: int, publisher: Publisher, symbols: int, homes: Sequence[str], weights: Mapping[str, float]
+) -> tuple[Subscriber, ...]:
+    """Subscribers, numbered from `first`, at the brokers `homes`, who want all that a publisher publishes.
+
+    With several `symbols` that is a range of them by name around the publisher's own, of quotes of any class; `weights`
+    are the shares of all symbols in what the other publishers publish.
+    """
+    own = [series.symbol for series in publisher.series]
     choices = tuple(
-        Choice(
-            tuple(Predicate(name, Operator.STRING_EQUAL, value) for name, value in series.constants.items()),
-            1 / len(publisher.series),
-        )
+        Choice(tuple(Predicate(name, Operator.STRING_EQUAL, value) for name, value in series.constants.items()), 0.0)
         for series in publisher.series
     )
+    if symbols > 1:
+        chosen = _neighbours(sorted({*weights, *own}), own[0], symbols)
+        others = sum(weights.get(one, 0.0) for one in chosen if one not in own)
+        choices = (Choice(_symbols_between(chosen[0], chosen[-1]), others), *choices[1:])
     return tuple(
         Subscriber(f"S{first + place}", home, choices, follows=publisher.client) for place, home in enumerate(homes)
+    )
+
+
+def _neighbours(symbols: Sequence[str], symbol: str, count: int) -> Sequence[str]:
+    """So many symbols in order, with this one as near to their middle as can be."""
+    first = min(max(symbols.index(symbol) - count // 2, 0), len(symbols) - count)
+    return symbols[first : first + count]
+
+
+def _symbols_between(first: str, last: str) -> tuple[Predicate, ...]:
+    return (
+        Predicate("symbol", Operator.STRING_GREATER_OR_EQUAL, first),
+        Predicate("symbol", Operator.STRING_LESS_OR_EQUAL, last),
     )
 
 
@@ -152,11 +175,7 @@ def _among_symbols(symbol: str, selectivity: float, distribution: QuoteDistribut
     first = min(max(place, 0), len(symbols) - count)
     chosen = symbols[first : first + count]
     word = distribution.series[symbol].constants["class"]
-    predicates = (
-        Predicate("class", Operator.STRING_EQUAL, word),
-        Predicate("symbol", Operator.STRING_GREATER_OR_EQUAL, chosen[0]),
-        Predicate("symbol", Operator.STRING_LESS_OR_EQUAL, chosen[-1]),
-    )
+    predicates = (Predicate("class", Operator.STRING_EQUAL, word), *_symbols_between(chosen[0], chosen[-1]))
     return Choice(predicates, sum(distribution.weights[one] for one in chosen))
 
 

@@ -111,6 +111,8 @@ REPLACEMENTS = {
                        "subscriptions.followers: P9 is none of the publishers P1 to P2"),
     "too many followers": (("selectivity: 2%", "followers: [{of: P1, subscribers: 4}]"), "s.yaml:11: workload.subscriptions: "
                            "there are 4 followers, but only 3 subscribers"),
+    "too many symbols": (("selectivity: 2%", "followers: [{of: P1, subscribers: 1, symbols: 3}]"), "s.yaml:7: workload: "
+                         "subscriptions.followers: there are no more than 2 symbols"),
     "follower's broker": (("selectivity: 2%", "followers: [{of: P1, subscribers: 1, placement: [B7]}]"), "s.yaml:13: "
                           "workload.subscriptions.followers[0].placement[0]: the overlay has no broker 'B7'; there are B1, B2, B3, B4"),
     "leaves too early": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 3s, leaves: 1s}}"), "s.yaml:11: "

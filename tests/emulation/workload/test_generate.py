@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.relations import conforms, matches
+from broker_service.language.relations import conforms, intersects, matches
 from emulation.scenario import Scenario
 from emulation.workload import Operation, OperationKind, Workload, generate, recorded_predicate
 
@@ -246,13 +246,30 @@ def test_followers_get_all_of_one_publisher_and_nothing_else(make_scenario: Make
         else:
             assert subscriber.broker != "B2"
             assert got == {id for id in published if id.startswith("P4:")}
-            assert subscriber.expected_share() == pytest.approx(1.0) or len(wanted) > 1
+            assert subscriber.expected_share() == 0, "of what others publish"
     notified = sum(
         any(matches(Subscription(choice.predicates), content) for choice in one.choices)
         for one in workload.subscribers
         for content in published.values()
     )
     assert workload.estimate().notifications == pytest.approx(notified, rel=0.2)
+
+
+def test_followers_of_several_symbols_intersect_as_many_advertisements(make_scenario: MakeScenario) -> None:
+    """They get all of their publisher's, and what its neighbours by name publish."""
+    own = {"rate": "20/s", "quote_class": "BURST"}
+    followed = {"subscribers": 2, "followers": [{"of": "P7", "subscribers": 2, "symbols": 4}]}
+    workload = made(make_scenario({"publishers": 12, "individually": {"P7": own}}, followed))
+    advertised = [Advertisement(tuple(s.advertisement())) for p in workload.publishers for s in p.series]
+    published = [(o.client, Publication(o.attributes)) for o in workload.operations() if o.attributes]
+    for subscriber in workload.subscribers:
+        (wanted,) = (Subscription(choice.predicates) for choice in subscriber.choices)
+        assert sum(intersects(one, wanted) for one in advertised) == 4
+        got = Counter(client for client, content in published if matches(wanted, content))
+        assert got["P7"] == 600
+        assert sum(got.values()) == 600 + 3 * 300
+        assert subscriber.expected_share() == pytest.approx(3 / 11)
+    assert workload.estimate().notifications == 2 * (600 + 3 * 300)
 
 
 def test_followers_leave_the_others_as_they_were(make_scenario: MakeScenario) -> None:
