@@ -33,7 +33,13 @@ docker: base
 image: docker ## Build the broker image, where this tree's is not there yet
 	@$(PYTHON_BIN)/python setup/image.py
 
-testbed-image: image ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
+# For hosts that are to have no Mininet and no Java, so it does without what `base` installs of these.
+testbed-image: ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
+	@setup/system.sh images
+	@setup/venv.sh
+	@setup/proto.sh
+	@setup/docker-daemon.sh
+	@$(PYTHON_BIN)/python setup/image.py
 	@$(PYTHON_BIN)/python setup/testbed_image.py
 
 # A host that cannot have Docker still runs the lower runtimes; `brokerlab emulate` says which, and why.

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Installs what is missing of the system's side, and touches nothing that is there. What counts is whether the command
-# works, not which package it came from: a host with another Docker or Java keeps it.
+# system.sh [images]: installs what is missing of the system's side, and touches nothing that is there. What counts is
+# whether the command works, not which package it came from: a host with another Docker or Java keeps it. With `images`,
+# only what making images and running them takes.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -39,12 +40,14 @@ REQUIREMENTS=(
     "gcc|have_compiler|the test of the netem link driver on this processor"
     "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
+FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
 OPTIONAL=" user-mode-linux docker-compose openssh-server "  # not on every release and processor; runs do without them
 
 missing=()
 reasons=()
 for requirement in "${REQUIREMENTS[@]}"; do
     IFS='|' read -r package test purpose <<<"$requirement"
+    [ "${1:-}" != images ] || [[ $FOR_IMAGES == *" $package "* ]] || continue
     $test >/dev/null 2>&1 || { missing+=("$package"); reasons+=("$package: $purpose"); }
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0

@@ -94,6 +94,14 @@ class TestSystemPackages:
         assert "debootstrap: " in told.stderr
         assert "simulated runs need none of these" in told.stderr
 
+    def test_images_take_neither_mininet_nor_java(self, programs: Path) -> None:
+        for program in ("apt-get", "mnexec", "java", "debootstrap"):
+            (programs / program).unlink(missing_ok=True)
+        told = bash("setup/system.sh images", {"PATH": str(programs)}).stderr
+        assert "debootstrap: " in told
+        assert "mininet: " not in told
+        assert "java" not in told.partition("going on")[0]
+
     def test_an_old_java_counts_as_none(self, programs: Path) -> None:
         for program in ("apt-get", "java"):
             (programs / program).unlink(missing_ok=True)
@@ -188,8 +196,9 @@ class TestDockerDaemon:
 class TestMake:
     def test_help_names_every_target(self) -> None:
         said = bash("make").stdout
-        targets = set(re.findall(r"^  ([a-z]+) +\S", said, re.MULTILINE))
+        targets = set(re.findall(r"^  ([a-z-]+) +\S", said, re.MULTILINE))
         assert targets >= {"setup", "emulate", "test", "lint", "bench", "smoke", "doctor", "clean", "proto", "image"}
+        assert "testbed-image" in targets
 
     def test_emulate_hands_its_variables_on(self) -> None:
         said = bash("make --dry-run emulate SCENARIO=mine.yaml ARGS='--seed 7'").stdout

@@ -1,0 +1,191 @@
+"""docker-compose.yml: what it says by the schema that both versions of docker-compose share, and that it works."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+import yaml
+
+from analysis.engines import PlainEngine
+from analysis.run import analyze
+from emulation import images
+from emulation.docker_host import docker_client
+from emulation.plan import make_plan
+from emulation.scenario import load
+from emulation.simulation.run import simulate
+from emulation.testbed_image import REPOSITORY
+
+ROOT = images.ROOT
+PROFILES = {
+    "smoke": {"b1", "b2", "b3", "smoke"},
+    "emulator": {"emulator"},
+    "spark": {"spark-master", "spark-worker-1", "spark-worker-2", "spark-history"},
+}
+SHARED_KEYS = {
+    "cap_add", "cap_drop", "command", "depends_on", "devices", "entrypoint", "environment", "image", "init",
+    "mem_limit", "network_mode", "networks", "pid", "pids_limit", "profiles", "pull_policy", "read_only",
+    "security_opt", "tmpfs", "user", "volumes", "working_dir",
+}  # fmt: skip
+"""What a service says, of what docker-compose 1.29 and the Compose Specification of `docker compose` both know."""
+
+needs_compose = pytest.mark.skipif(shutil.which("docker-compose") is None, reason="needs docker-compose")
+
+
+def compose(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["docker-compose", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PWD": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    return found
+
+
+def test_every_service_has_the_profile_it_is_told_to_have(services: dict[str, Any]) -> None:
+    found = {profile: {name for name in services if services[name]["profiles"] == [profile]} for profile in PROFILES}
+    assert found == PROFILES
+    assert set(services) == set().union(*PROFILES.values())
+
+
+def test_nothing_is_said_that_one_of_the_versions_does_not_know(services: dict[str, Any]) -> None:
+    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    assert {key for key in document if not key.startswith("x-")} == {"services", "networks"}
+    assert {key for service in services.values() for key in service} <= SHARED_KEYS
+
+
+@needs_compose
+def test_the_file_is_valid_by_the_compose_specification() -> None:
+    """docker-compose checks it against its own copy of the specification's schema."""
+    checked = compose("--profile", "smoke", "--profile", "emulator", "--profile", "spark", "config", "--quiet")
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@needs_compose
+def test_elsewhere_than_in_its_directory_it_says_so() -> None:
+    assert "run docker-compose in the directory of its file" in compose("config", "--quiet", PWD="").stderr
+
+
+def test_all_but_the_emulator_are_without_privileges(services: dict[str, Any]) -> None:
+    for name in PROFILES["smoke"] | PROFILES["spark"]:
+        service = services[name]
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["read_only"] is True, name
+        assert service["security_opt"] == ["no-new-privileges"], name
+        assert {"mem_limit", "pids_limit", "user"} <= service.keys(), name
+        assert not {"cap_add", "devices", "pid"} & service.keys(), name
+
+
+def test_spark_is_bound_to_loopback(services: dict[str, Any]) -> None:
+    for name in PROFILES["spark"]:
+        assert services[name]["environment"]["SPARK_LOCAL_IP"] == "127.0.0.1", name
+        assert "ports" not in services[name], name
+
+
+@pytest.fixture
+def testbed_image() -> Iterator[docker.DockerClient]:
+    """The daemon, where it has the image: it takes minutes and 1.4 GB, so it is built for nobody who did not ask."""
+    client = docker_client()
+    if images.find(client, f"{REPOSITORY}:latest") is None:
+        pytest.skip("needs the testbed image: make testbed-image")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def runs() -> Iterator[Path]:
+    """A directory that the cluster sees: below `runs`."""
+    (ROOT / "runs").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="test-", dir=ROOT / "runs") as directory:
+        yield Path(directory)
+
+
+@needs_compose
+@pytest.mark.container
+def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
+    testbed_image: docker.DockerClient, runs: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    run = simulate(make_plan(load(ROOT / "scenarios/smoke.yaml", {"timeline.run": "5s"})), runs).directory
+    analyze(run, PlainEngine())
+    expected = (run / "summary.json").read_bytes()
+    (run / "summary.json").unlink()
+    project, environment = f"brokerlab-test-{os.getpid()}", {"BROKERLAB_SPARK_PORT": str(port)}
+    try:
+        started = compose("-p", project, "--profile", "spark", "up", "-d", **environment)
+        assert started.returncode == 0, started.stderr
+        _wait_for(port)
+        analysed = subprocess.run(
+            [ROOT / ".venv/bin/brokerlab", "analyze", run, "--master", f"spark://localhost:{port}"],
+            capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
+        assert analysed.returncode == 0, analysed.stdout + analysed.stderr
+        assert (run / "summary.json").read_bytes() == expected
+        containers = testbed_image.containers.list(filters={"label": f"com.docker.compose.project={project}"})
+        assert len(containers) == len(PROFILES["spark"])
+        addresses = {address for one in containers for address in _listening(one)}
+        assert addresses
+        assert {address for address in addresses if not address.endswith("0100007F")} == set()
+    finally:
+        ended = compose("-p", project, "--profile", "spark", "down", "--volumes", "--timeout", "5", **environment)
+    assert ended.returncode == 0, ended.stderr
+
+
+def _wait_for(port: int) -> None:
+    """Until the master's port can be connected to."""
+    for _ in range(600):
+        with socket.socket() as trial:
+            trial.settimeout(1)
+            if trial.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)  # nobody tells when another process listens
+    pytest.fail("the master does not answer")
+
+
+def _listening(container: Any) -> Iterator[str]:
+    """Local addresses (hexadecimal, as in /proc/net/tcp) of the listening sockets of a container's processes."""
+    for row in container.top(ps_args="-eo pid")["Processes"]:
+        inodes = set()
+        for descriptor in Path(f"/proc/{row[0]}/fd").iterdir():
+            try:
+                inodes.add(str(descriptor.readlink()))
+            except FileNotFoundError:
+                continue  # closed meanwhile
+        for table in ("tcp", "tcp6"):
+            for line in Path(f"/proc/{row[0]}/net/{table}").read_text().splitlines()[1:]:
+                columns = line.split()
+                if columns[3] == "0A" and f"socket:[{columns[9]}]" in inodes:
+                    yield columns[1].split(":")[0]
+
+
+@needs_compose
+@pytest.mark.container
+@pytest.mark.usefixtures("testbed_image")
+def test_the_emulator_sees_what_a_run_needs() -> None:
+    project = f"brokerlab-test-{os.getpid()}-emulator"
+    try:
+        said = compose("-p", project, "run", "--rm", "-T", "emulator", "doctor")
+    finally:
+        compose("-p", project, "--profile", "emulator", "down")
+    assert said.returncode == 0, said.stderr
+    assert "auto takes runtime container: the highest rung, and it works here" in said.stdout
+    assert "auto takes links" in said.stdout
+    assert "auto takes links modelled" not in said.stdout
