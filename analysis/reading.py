@@ -127,7 +127,7 @@ class Reading:
         tally = ReadTally()
         buckets: list[list[Sighting]] = [[] for _ in range(self.buckets)]
         for piece in share:
-            for block in self._blocks(piece):
+            for block in self.blocks(piece):
                 tally.records += len(block.records)
                 tally.torn += block.torn
                 tally.malformed += block.malformed
@@ -135,7 +135,7 @@ class Reading:
                 self._read_declared(block.records, piece.file, block.offset, tally)
         return Output(tally, {number: encode(seen) for number, seen in enumerate(buckets) if seen})
 
-    def _blocks(self, piece: Piece) -> Iterator[Block]:
+    def blocks(self, piece: Piece) -> Iterator[Block]:
         """The records of a piece, by the run's clock and in the scenario's time."""
         clock = self.clocks.get(Path(piece.file).name)
         if clock is None:

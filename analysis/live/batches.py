@@ -16,10 +16,10 @@ from analysis.live.counting import DelayClasses, LiveJudging, LiveTally, Open, S
 from analysis.live.growth import last_line
 from analysis.live.state import Mark, Moved, State, load_state, save_state
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant, write_live_summary
-from analysis.logs import Piece, read_piece
+from analysis.logs import Piece
 from analysis.outages import FOREVER
 from analysis.phases import MILLISECOND
-from analysis.reading import ReadTally
+from analysis.reading import Reading, ReadTally
 from analysis.run_directory import RUN_PHASE, RunDirectory, Variant, open_run
 from analysis.run_directory import Phase as RunPhase
 from analysis.summary import KindMessages
@@ -50,10 +50,11 @@ class Batches:
         run = _as_it_goes_on(open_run(self._run))
         names = [variant.name for variant in run.manifest.variants]
         shares = _shares(pieces, self._workers.parallelism)
-        reads = self._workers.run(shares, reading_of(run, state.buckets), state.buckets)
+        reading = reading_of(run, state.buckets)
+        reads = self._workers.run(shares, reading, state.buckets)
         for read in reads.tallies(_silence):
             _add(state, read, names)
-        _add_marks(state, pieces, run)
+        _add_marks(state, pieces, reading)
         lives = lifetimes(state.declared)
         judging = LiveJudging(
             histories=histories_of(run, lives, state.outages),
@@ -110,13 +111,12 @@ def _add(state: State, read: ReadTally, variants: Sequence[str]) -> None:
         moved.sent_bytes += row.sent_bytes
 
 
-def _add_marks(state: State, pieces: Iterable[Piece], run: RunDirectory) -> None:
+def _add_marks(state: State, pieces: Iterable[Piece], reading: Reading) -> None:
     """How far each node's log was read. A damaged last line says nothing: the one before it did, the next one will."""
-    numbers = {variant.name: number for number, variant in enumerate(run.manifest.variants)}
     for piece in pieces:
-        for block in read_piece(last_line(piece), run.dilations):
+        for block in reading.blocks(last_line(piece)):
             for record in block.records:
-                if (number := numbers.get(record.variant)) is not None:
+                if (number := reading.variants.get(record.variant)) is not None:
                     state.marks[record.node] = Mark(number, record.time)
 
 
