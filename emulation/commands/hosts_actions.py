@@ -66,7 +66,7 @@ def _stage(inventory: Path) -> Iterator[_Stage]:
         product = pack()
         archive = private / "product.tar.gz"
         archive.write_bytes(product.content)
-        with connections() as connection:
+        with connections(private / "ssh") as connection:
             console = Console(highlight=False)
             yield _Stage(hosts, product.name, archive, console, private, connection, interrupt)
 

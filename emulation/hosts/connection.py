@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,12 @@ _REST = 60
 
 
 @contextmanager
-def connections() -> Iterator[Mapping[str, object]]:
-    """Variables for plays that share connections; on leaving, these are closed."""
-    # The sockets' paths may have 104 characters only.
-    directory = Path(tempfile.mkdtemp(prefix="brokerlab-ssh-"))
+def connections(directory: Path) -> Iterator[Mapping[str, object]]:
+    """Variables for plays that share connections, which have their sockets in a directory; on leaving, both are gone.
+
+    The directory's path may have some 70 characters: those of sockets may not have more than 108.
+    """
+    directory.mkdir()
     try:
         yield {
             "ansible_pipelining": True,

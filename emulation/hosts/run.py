@@ -89,7 +89,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
         snapshot = Snapshot(variants=len(plan.variants))
         shown = stack.enter_context(display(snapshot, console))
         hosts_run = HostsRun(request, members, place_of_run, interrupt, Progress(plan, snapshot, shown))
-        hosts_run.variables = dict(stack.enter_context(connections()))
+        hosts_run.variables = dict(stack.enter_context(connections(place_of_run.sockets / "ssh")))
         return hosts_run.execute(when_over)
 
 
@@ -144,6 +144,7 @@ class HostsRun:
             self._play("run.yml", self._run_variables())
             when_over()
         except PlayCancelledError:
+            self._progress.ending()
             self._progress.say("interrupted: hosts end what they run in order")
         except PlayError as error:
             self._log.error("run failed", error=str(error))
@@ -340,9 +341,13 @@ class Progress:
             case [number, "go", "ready"] if not self._ahead:
                 self._plan_phases(self._plan.variants[int(number)])
             case [_, "go", "drained"]:
-                self._ahead.clear()
-                self._snapshot.phase, self._snapshot.phase_end = "stop", None
+                self.ending()
         self.look()
+
+    def ending(self) -> None:
+        """The variant is over, as planned or before."""
+        self._ahead.clear()
+        self._snapshot.phase, self._snapshot.phase_end = "stop", None
 
     def look(self) -> bool:
         """Takes the time to the display. Never asks for the end."""
