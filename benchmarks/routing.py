@@ -62,7 +62,7 @@ def measure_decisions() -> dict[str, Decisions]:
     """Simulates the four routings and reads their logs."""
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
         plan = make_plan(load(SCENARIO, AS_FAST_AS_CAN_BE))
-        run = simulate(plan, Path(temporary), calibration=Calibration.free(), stopwatch=time.perf_counter_ns).directory
+        run = simulate(plan, Path(temporary), calibration=Calibration.free(), stopwatch=time.thread_time_ns).directory
         found = {variant.name: Decisions() for variant in plan.variants}
         decoder = msgspec.json.Decoder(TraceRecord)
         for broker in plan.variants[0].overlay.brokers:

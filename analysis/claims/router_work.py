@@ -2,9 +2,9 @@
 
 Brokers log how long the router worked on a publication, and how long of that it compared content. *Matching delay* is
 the time of one comparison at one broker, *path-selection time* the rest of the router's work on a publication at one
-broker: reading the header and choosing next hops. Both are real time of the process that ran the broker's code, in
-simulated runs too, and so no two runs measure the same. The slowest `SLOWEST_LEFT_OUT` of each variant do not count:
-they tell of what else the host did.
+broker: reading the header and choosing next hops. Both are of the process that ran the broker's code: processor time
+where `brokerlab reproduce` simulates, real time of real brokers. So no two runs measure the same. The slowest
+`SLOWEST_LEFT_OUT` of each variant do not count: they tell of what else the host did.
 """
 
 from __future__ import annotations

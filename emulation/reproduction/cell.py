@@ -52,11 +52,11 @@ def simulate_cell(work: CellWork) -> None:
     """Runs a cell on the simulator, in a worker process: its exit code tells of a user's mistake, said on its stderr.
 
     A broker's work is the service time that the scenario gives it, and nothing else: what this project's own brokers
-    cost on some host has no part in reproducing a paper. What routers take is logged nevertheless, for the claims that
-    are about just that; it moves nothing.
+    cost on some host has no part in reproducing a paper. The processor time that routers take is logged nevertheless,
+    for the claims that are about just that; it moves nothing.
     """
     try:
-        measure_cell(work, partial(simulate, calibration=Calibration.free(), stopwatch=time.perf_counter_ns))
+        measure_cell(work, partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns))
     except (UserError, AnalysisError) as error:
         sys.stderr.write(f"{work}: {error}\n")
         sys.exit(error.exit_code)
