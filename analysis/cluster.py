@@ -31,7 +31,7 @@ TASK_FAILURES = 4
 """How often a task may fail, an executor of its having been lost for instance, before the job does."""
 
 _MASTER_PATIENCE = 5.0
-_EXECUTOR_PATIENCE = 60.0
+_EXECUTOR_PATIENCE = 120.0
 """Seconds until a master answers, and until it has given an executor."""
 _LOOK_SECONDS = 0.2
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -55,7 +55,7 @@ _TROUBLES = (
     ),
     (
         "Python worker exited unexpectedly",
-        f"{{master}}: the Python process of a task ended {TASK_FAILURES} times at the same task; was memory short?",
+        f"{{master}}: the Python process of a task ended at every try; was memory short?",
     ),
 )
 """What Spark's error says, and what it means."""

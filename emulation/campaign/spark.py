@@ -120,12 +120,19 @@ class _OneCell:
 def _try(versions: tuple[tuple[str, str], ...], order: Order) -> bytes | Failure:
     """In an executor: an attempt, encoded."""
     _refuse_other(versions)
-    with tempfile.TemporaryDirectory(prefix="brokerlab-cell-") as directory:
+    with tempfile.TemporaryDirectory(prefix="brokerlab-cell-", dir=_place()) as directory:
         try:
             attempt = try_cell(order, Path(directory, "runs"), Console(file=io.StringIO()))
         except (UserError, AnalysisError) as error:
             return Failure(str(error), error.exit_code)
     return msgspec.json.encode(attempt)
+
+
+def _place() -> str | None:
+    """Where an executor keeps its files: Spark removes them, also those of a process that was killed."""
+    from pyspark import SparkFiles, TaskContext  # noqa: PLC0415
+
+    return None if TaskContext.get() is None else str(SparkFiles.getRootDirectory())
 
 
 @functools.cache
