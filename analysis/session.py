@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 from analysis import cluster
 from analysis.errors import AnalysisHostError
 
-LOCAL_MASTER = "local[2]"
+LOCAL_MASTER = "local[*]"
 OLDEST_JAVA = 17
 LARGEST_HEAP_MB = 4096
 """Of the Java process; never more than half of the host's memory."""
