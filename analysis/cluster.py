@@ -55,7 +55,7 @@ _TROUBLES = (
     ),
     (
         "Python worker exited unexpectedly",
-        f"{{master}}: the Python process of a task ended at every try; was memory short?",
+        "{master}: the Python process of a task ended at every try; was memory short?",
     ),
 )
 """What Spark's error says, and what it means."""
