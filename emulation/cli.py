@@ -313,7 +313,7 @@ _CAMPAIGN_EXAMPLES = """
   brokerlab campaign campaigns/kill-one.yaml\n
   brokerlab campaign campaigns/kill-random.yaml --inventory hosts.ini --keep-runs all\n
   brokerlab campaign campaigns/flaky-links.yaml --runtime simulated --shrink\n
-  brokerlab campaign campaigns/kill-one.yaml --cell dynamic+kill-2 --fresh --out /tmp/one
+  brokerlab campaign campaigns/kill-one.yaml --cell 3+edge-2 --out /tmp/one
 
 The same command goes on where an earlier one was ended. Exit codes: 0 every cell delivered correctly; 1 some did not;
 3 some run was INVALID, also when it was tried again.
