@@ -11,12 +11,13 @@ treats it as though it had come from B(x, y), so it enters the same part of the 
 *Round a dead broker.* B(x', k) may find that its own link to B(x', y) is down. If the aLink was down as well, two
 neighbours do not reach B(x', y), and it counts as dead. B(x', k) then stands in for it: it sends a detour on to every
 other region x'' next to x', from x' to x'', and so the parts of the tree behind the dead broker are entered, each once.
-What the dead broker would have left out, for there is no subscriber behind it, is left out one broker later. Where the
-aLink was merely overloaded, the iLink alone proves nothing, and the copy is handed on as below.
+What the dead broker would have left out, for there is no subscriber behind it, is left out one broker later. It may not
+be dead but frozen, or cut off; so a copy for its own clients waits in the queue to it until it is back. Where the aLink
+was merely overloaded, the iLink alone proves nothing, and the copy is handed on as below.
 
 *Where a link on the detour is down, too,* the copy is handed on within the region to the next cluster that has not been
 tried. When none is left in region x and the aLink was merely overloaded, the copy goes back to B(x, y) and takes the
-aLink; when none is left in region x', it waits for the iLink to B(x', y).
+aLink; in all other cases it waits for a broken link, as publications do in static routing.
 
 *Back from a dead end.* Whoever is left with a cluster may find the iLink to it down, and no primary neighbour to leave
 it to but the one that the publication came from. That one has looked at the publication and must not do so again; so
@@ -39,7 +40,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.congestion import LinkCondition
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.octopia_forwarding import Copy
-from broker_service.routing.octopia_messages import Crossing, Detour, Passage
+from broker_service.routing.octopia_messages import Alone, Crossing, Detour, Passage
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
 from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, decode_vector, encode_vector
 
@@ -69,7 +70,7 @@ class CongestionDetours:
         free = [each for each in self._neighbourhood.secondary.values() if not condition.is_overloaded(each)]
         if not free:
             return None
-        return Copy(min(free, key=condition.load), passage=_first(self._neighbourhood, neighbour, False))
+        return Copy(min(free, key=condition.load), role=_first(self._neighbourhood, neighbour, False))
 
     def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
         return None
@@ -91,12 +92,12 @@ class FailureDetours:
         working = [each for each in self._neighbourhood.secondary.values() if self._link_status[each].up]
         if not working:
             return None
-        return Copy(min(working, key=self._condition.load), passage=_first(self._neighbourhood, neighbour, True))
+        return Copy(min(working, key=self._condition.load), role=_first(self._neighbourhood, neighbour, True))
 
     def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
         if source is None or not self._neighbourhood.is_primary(source) or not self._link_status[source].up:
             return None
-        return Copy(source, passage=Crossing(encode_vector(left), self._neighbourhood.place.region))
+        return Copy(source, role=Crossing(encode_vector(left), self._neighbourhood.place.region))
 
 
 class EitherDetours:
@@ -154,7 +155,7 @@ class PassageRelay:
         onward = Crossing(encode_vector(left), self._neighbourhood.place.region)
         for region, neighbour in sorted(self._neighbourhood.primary.items()):
             if region != crossing.origin and self._link_status[neighbour].up:
-                return [*copies, Copy(neighbour, passage=onward)]
+                return [*copies, Copy(neighbour, role=onward)]
         return [*copies, *broken]
 
     def _go_round(self, detour: Detour) -> list[Copy]:
@@ -172,11 +173,10 @@ class PassageRelay:
         if self._neighbourhood.place.cluster == detour.cluster:
             return [Copy(neighbour)]  # it has come back
         if self._link_status[neighbour].up:
-            return [Copy(neighbour, passage=msgspec.structs.replace(detour, tried=b""))]
-        handed_on = self._hand_on(detour)
-        if handed_on or detour.failed:
+            return [Copy(neighbour, role=msgspec.structs.replace(detour, tried=b""))]
+        if handed_on := self._hand_on(detour):
             return handed_on
-        return self._copies_to(detour.cluster, detour)
+        return [Copy(neighbour, role=detour)] if detour.failed else self._copies_to(detour.cluster, detour)
 
     def _enter(self, detour: Detour) -> list[Copy]:
         """In the region where it ends."""
@@ -187,20 +187,21 @@ class PassageRelay:
             return self._hand_on(detour) or back
         here = self._neighbourhood.place.region
         behind = [region for region in self._neighbourhood.primary if region != detour.origin]
-        return [copy for region in behind for copy in self._leave(Detour(detour.cluster, here, region, failed=True))]
+        copies = [copy for region in behind for copy in self._leave(Detour(detour.cluster, here, region, failed=True))]
+        return [*self._copies_to(detour.cluster, Alone()), *copies]
 
     def _hand_on(self, detour: Detour) -> list[Copy]:
         """To the next cluster that has not been tried in this region."""
         tried = decode_vector(detour.tried) | bit(self._neighbourhood.place.cluster)
         for cluster, secondary in sorted(self._neighbourhood.secondary.items()):
             if cluster != detour.cluster and not tried & bit(cluster) and self._link_status[secondary].up:
-                return [Copy(secondary, passage=msgspec.structs.replace(detour, tried=encode_vector(tried)))]
+                return [Copy(secondary, role=msgspec.structs.replace(detour, tried=encode_vector(tried)))]
         return []
 
-    def _copies_to(self, cluster: int, detour: Detour) -> list[Copy]:
+    def _copies_to(self, cluster: int, role: Detour | Alone) -> list[Copy]:
         """Across the region; none where the overlay lacks the link."""
         neighbour = self._neighbourhood.secondary.get(cluster)
-        return [] if neighbour is None else [Copy(neighbour, passage=detour)]
+        return [] if neighbour is None else [Copy(neighbour, role=role)]
 
     def _primary(self, region: str) -> BrokerId:
         neighbour = self._neighbourhood.primary.get(region)

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing.octopia_messages import Passage, Remaining, encode
+from broker_service.routing.octopia_messages import Alone, Passage, Remaining, encode
 from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
@@ -29,14 +29,14 @@ class Copy(msgspec.Struct, frozen=True):
     neighbour: BrokerId
     civ: ClusterIndexVector = 0
     """CIV_p: the clusters that are left to whoever receives this copy; none in static routing."""
-    passage: Passage | None = None
-    """Set where the receiver is only to pass the copy on."""
+    role: Passage | Alone | None = None
+    """Set where the receiver is not to route the copy as any other."""
 
     @property
     def header(self) -> bytes:
         """What the copy has in its header: nothing, as long as routing is static."""
-        if self.passage is not None:
-            return encode(self.passage)
+        if self.role is not None:
+            return encode(self.role)
         return encode(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 

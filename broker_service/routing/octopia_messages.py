@@ -64,10 +64,14 @@ class Crossing(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The region it comes from."""
 
 
+class Alone(msgspec.Struct, frozen=True, array_like=True, tag=4):
+    """In a publication's header: this copy is for the receiver's own clients; all others have been seen to."""
+
+
 Passage = Detour | Crossing
 """What brokers pass on without looking at the publication."""
 
-PublicationHeader = Remaining | Detour | Crossing
+PublicationHeader = Remaining | Passage | Alone
 
 encode = msgspec.msgpack.Encoder().encode
 decode_publication_header = msgspec.msgpack.Decoder(PublicationHeader).decode

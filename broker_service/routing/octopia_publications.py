@@ -17,7 +17,7 @@ from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.octopia_detours import PassageRelay
 from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward
-from broker_service.routing.octopia_messages import Passage, Remaining, decode_publication_header
+from broker_service.routing.octopia_messages import Alone, Passage, Remaining, decode_publication_header
 from broker_service.routing.octopia_neighbourhood import Neighbourhood
 from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
 from broker_service.routing.octopia_vector import (
@@ -60,6 +60,8 @@ class Publications:
             header = decode_publication_header(message.header)
             if isinstance(header, Remaining):
                 civ = decode_vector(header.civ)
+            elif isinstance(header, Alone):
+                return _deliveries(message, self._match(message, decode_publication(message.body)))
             else:
                 origin = self._relay.arrived_from(header)
                 if origin is None:
@@ -70,21 +72,16 @@ class Publications:
     def _pass_on(self, message: Message, passage: Passage) -> Actions:
         copies = self._relay.pass_on(passage)
         if not copies:
-            self._trace.dropped_message(message, "no way left round links that are down")
+            self._trace.dropped_message(message, "the overlay has no link that leads further")
         return _sends(message, copies)
 
     def _route(
         self, message: Message, publication: Publication, civ: ClusterIndexVector, source: BrokerId | None
     ) -> Actions:
         """Delivers a publication to its subscribers here, and forwards it to those behind other brokers."""
-        started = self._clock()
-        matches = self._subscriptions.match(publication.attributes)
-        self._trace.matched(message.id, len(matches), self._clock() - started)
-        actions: list[Action] = []
+        matches = self._match(message, publication)
         hops = set(map(_last_hop, matches))
-        if None in hops:
-            clients = dict.fromkeys([row.client for row in matches if row.last_hop is None])
-            actions.append(Deliver(tuple(clients), message))
+        actions = _deliveries(message, matches) if None in hops else []
         # Sorted, for a set has no order that a run could repeat.
         a_links = sorted([hop for hop in hops if hop is not None and hop != source])
         route = self._forwarding.route(Onward(tuple(a_links), civ & ~self._own_bit, source))
@@ -92,6 +89,18 @@ class Publications:
             listed = ", ".join(map(str, clusters_of(route.unreachable)))
             self._trace.dropped_message(message, f"no link towards cluster {listed}")
         return actions + _sends(message, route.copies)
+
+    def _match(self, message: Message, publication: Publication) -> list[SubscriptionRow]:
+        started = self._clock()
+        matches = self._subscriptions.match(publication.attributes)
+        self._trace.matched(message.id, len(matches), self._clock() - started)
+        return matches
+
+
+def _deliveries(message: Message, matches: list[SubscriptionRow]) -> list[Action]:
+    """To this broker's own clients, each once."""
+    clients = dict.fromkeys([row.client for row in matches if row.last_hop is None])
+    return [Deliver(tuple(clients), message)] if clients else []
 
 
 def _sends(message: Message, copies: list[Copy]) -> list[Action]:

@@ -122,14 +122,70 @@ def test_a_publication_comes_back_from_a_dead_end() -> None:
     assert ways_of_one(overlay) == [("a1", "b1"), ("b0", "c0"), ("b1", "a1"), ("b1", "b0")]
 
 
-def test_where_no_way_is_left_the_log_says_so() -> None:
+def test_where_no_way_is_left_a_publication_waits() -> None:
     overlay = one_publisher(FIGURE_7_TREE, 2, "a1", {"S": "c1"}, "round_dead_brokers")
     overlay.cut("a1", "b1")
     overlay.cut("a0", "b0")
     overlay.publish("P", "P:1", quote(5))
     overlay.settle()
-    (dropped,) = overlay.records(Event.DROPPED)
-    assert (dropped.node, dropped.text) == ("a0", "no way left round links that are down")
+    assert overlay.notified == {}
+    overlay.join("a0", "b0")
+    overlay.settle()
+    assert overlay.notified == {"S": ["P:1"]}
+    assert overlay.records(Event.DROPPED) == []
+
+
+def test_a_broker_that_was_only_cut_off_gets_what_went_round_it() -> None:
+    """B(b, 1) is taken for dead. What waits for it is for its own clients, the others having got it."""
+    overlay = one_publisher(FIGURE_7_TREE, 2, "a1", {"S": "b1", "S1": "c1"}, "round_dead_brokers")
+    for neighbour in ("a1", "b0", "c1"):
+        overlay.cut(neighbour, "b1")
+    overlay.publish("P", "P:1", quote(5))
+    overlay.settle()
+    assert overlay.notified == {"S1": ["P:1"]}
+    for neighbour in ("a1", "b0", "c1"):
+        overlay.join(neighbour, "b1")
+    overlay.settle()
+    assert overlay.notified == {"S": ["P:1"], "S1": ["P:1"]}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tree=trees(),
+    clusters=st.integers(1, 4),
+    seed=st.integers(0, 2**32),
+    share=st.floats(0, 1),
+    extensions=st.sets(st.sampled_from(EXTENSIONS)),
+)
+def test_links_that_come_back_have_lost_nothing(
+    tree: list[str], clusters: int, seed: int, share: float, extensions: set[str]
+) -> None:
+    """Whichever are cut, and with any of the variants: everybody gets everything once."""
+    rng = random.Random(seed)
+    overlay = scot(tree, clusters, {**DYNAMIC, **dict.fromkeys(extensions, True)}, seed)
+    overlay.attach("P", rng.choice(overlay.names))
+    overlay.advertise("P", "a", above(0))
+    for number in range(rng.randrange(6)):
+        overlay.attach(f"S{number}", rng.choice(overlay.names))
+        overlay.subscribe(f"S{number}", "s", above(0))
+    overlay.settle()
+    for a, b in overlay.links:
+        if rng.random() < share:
+            overlay.cut(a, b)
+    for number in range(15):
+        overlay.publish("P", f"P:{number}", quote(5))
+        for _ in range(rng.randrange(30)):
+            overlay.step()
+        if overlay.cuts and rng.random() < 0.2:
+            overlay.join(*sorted(rng.choice(overlay.cuts)))
+    for cut in list(overlay.cuts):
+        overlay.join(*sorted(cut))
+    overlay.settle()
+    subscribers = [client for client in overlay.sessions if client != "P"]
+    assert {client: sorted(overlay.notified[client]) for client in subscribers} == {
+        client: sorted(f"P:{number}" for number in range(15)) for client in subscribers
+    }
+    assert overlay.records(Event.DROPPED) == []
 
 
 @settings(max_examples=40, deadline=None)
