@@ -17,8 +17,8 @@ from emulation.scenario.section import suggestion
 from emulation.scenario.workload import OperationItem, Placement
 from topology import Overlay, OverlayError, scot_of
 
-_STRUCTURES = {("region", "cluster"): "scot", ("node", "level", "replica"): "redundant-tree"}
-"""The kinds of topology that have certain attributes."""
+_STRUCTURES = {("region", "cluster"): "scot"}
+"""The kinds of topology whose brokers have certain attributes."""
 
 
 def problems(scenario: Scenario) -> Iterator[Problem]:
