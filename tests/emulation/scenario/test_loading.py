@@ -94,7 +94,7 @@ REPLACEMENTS = {
     "bad option": (("publications: fixed", "publications: fixes"), "s.yaml:6: routing.publications: "
                    "invalid enum value 'fixes'"),
     "bad time": (("publications: fixed", "status_interval: 0.0"), "s.yaml:6: routing: "
-                 "status_interval must be more than 0 seconds"),
+                 "status_interval must be more than 0"),
     "placement": (("selectivity: 2%", "placement: [B1, B9]"), "s.yaml:13: workload.subscriptions.placement[1]: "
                   "the overlay has no broker 'B9'; there are B1, B2, B3, B4"),
     "no rate": (("rate: 60/min", "rate: 0"), "s.yaml:8: workload.publications: rate must be more than 0"),
