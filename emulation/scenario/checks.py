@@ -17,7 +17,7 @@ from emulation.scenario.section import suggestion
 from emulation.scenario.workload import OperationItem, Placement
 from topology import Overlay, OverlayError, scot_of
 
-_STRUCTURES = {("region", "cluster"): "scot"}
+_STRUCTURES: Mapping[tuple[str, ...], str] = {("region", "cluster"): "scot"}
 """The kinds of topology whose brokers have certain attributes."""
 
 
