@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_service.messages import BrokerId
+from broker_service.routing.octopia_vector import MOST_CLUSTERS
 
 REGION, CLUSTER = "region", "cluster"
 
@@ -32,10 +33,10 @@ class Place:
             if name not in attributes:
                 raise ValueError(f"octopia routes on SCOT overlays only: broker {broker} has no {name}; {_REMEDY}")
         cluster = attributes[CLUSTER]
-        if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 0:
+        if not isinstance(cluster, int) or isinstance(cluster, bool) or not 0 <= cluster < MOST_CLUSTERS:
             raise ValueError(
                 f"octopia routes on SCOT overlays only: the cluster of broker {broker} is {cluster!r}; clusters have "
-                "the indexes 0, 1, 2, ..."
+                f"the indexes 0, 1, 2, ..., at most {MOST_CLUSTERS} of them"
             )
         return cls(str(attributes[REGION]), cluster)
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 ClusterIndexVector = int
 
-LARGEST_HEADER = 1 << 12
-"""Bytes of a vector in a header: 32,768 clusters."""
+MOST_CLUSTERS = 1 << 15
+"""So that no mistake in a file or in a message makes a vector that fills the memory."""
 
 
 def bit(cluster: int) -> ClusterIndexVector:
@@ -38,7 +38,7 @@ def encode_vector(vector: ClusterIndexVector) -> bytes:
 
 def decode_vector(header: bytes) -> ClusterIndexVector:
     """The vector in a header. Raises `ValueError` when it is longer than any overlay makes it."""
-    if len(header) > LARGEST_HEADER:
+    if len(header) * 8 > MOST_CLUSTERS:
         raise ValueError(f"a cluster index vector of {len(header)} bytes")
     return int.from_bytes(header, "big")
 

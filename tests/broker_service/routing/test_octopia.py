@@ -181,3 +181,9 @@ def test_an_overlay_that_is_no_scot_is_refused_in_words() -> None:
     odd["B"]["cluster"] = "one"
     with pytest.raises(ValueError, match="the cluster of broker B is 'one'"):
         CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
+    odd["B"] = {"region": "a", "cluster": 1 << 40}
+    with pytest.raises(ValueError, match="at most 32768"):
+        CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
+    odd |= {"B": {"region": "a", "cluster": 1}, "C": {"region": "a", "cluster": 1}}
+    with pytest.raises(ValueError, match=r"B and C are both \(a, 1\)"):
+        CoreOverlay([("A", "B"), ("A", "C")], protocol="octopia", attributes=odd)
