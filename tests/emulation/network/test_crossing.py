@@ -200,5 +200,5 @@ def test_a_way_of_small_frames_is_refused(hosts: tuple[int, int]) -> None:
     with pytest.raises(NetworkError, match=r"there is no route to 198\.51\.100\.1"):
         in_namespace(hosts[0], lambda: require_way("198.51.100.1"))
     run_in_namespace(hosts[0], ["ip", "link", "set", "eth0", "mtu", "1400"])
-    with pytest.raises(NetworkError, match=r"eth0, which leads to .* has an MTU of 1400; links between hosts need 1478"):
+    with pytest.raises(NetworkError, match=r"eth0, which leads to .* has an MTU of 1400; .* need 1478"):
         in_namespace(hosts[0], lambda: require_way(ADDRESSES[1]))
