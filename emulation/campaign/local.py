@@ -18,8 +18,8 @@ from emulation.campaign.cell import Cell
 from emulation.campaign.directory import RUNS, CampaignDirectory
 from emulation.campaign.trial import try_cell
 from emulation.errors import UserError
-from emulation.reproduction.processes import WorkerProcesses
 from emulation.runtimes.ladder import SIMULATED
+from emulation.worker_processes import WorkerProcesses
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from analysis.claims import Claim, Judgement, Measurement, judge
 from emulation.errors import BadInputError
 from emulation.reproduction.cell import CellWork, measure_cell, simulate_cell
 from emulation.reproduction.plan import Cell, Experiment
-from emulation.reproduction.processes import WorkerProcesses
 from emulation.reproduction.results import CellResult, Store
 from emulation.run import emulate
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Rungs, choose
+from emulation.worker_processes import WorkerProcesses
 
 RunCells = Callable[[Sequence[CellWork]], Generator[CellWork, None, None]]
 """Runs cells and yields each as it is done."""

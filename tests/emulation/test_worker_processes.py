@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.reproduction.processes import WorkerProcesses, WorkFailedError
+from emulation.worker_processes import WorkerProcesses, WorkFailedError
 
 
 def test_every_piece_is_done(tmp_path: Path) -> None:
