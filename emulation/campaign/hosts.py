@@ -9,7 +9,6 @@ import queue
 import secrets
 import shutil
 import sys
-import tarfile
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -20,6 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, play
+from emulation.archives import unpack_archive
 from emulation.campaign.attempt import Attempt, Attempted, Keep, Order
 from emulation.campaign.cell import Cell
 from emulation.campaign.directory import RUNS, CampaignDirectory
@@ -259,8 +259,7 @@ def _unpack(here: Path) -> Path:
     packed = here / "run.tar.gz"
     if packed.exists():
         runs.mkdir()
-        with tarfile.open(packed) as archive:
-            archive.extractall(runs, filter="data")
+        unpack_archive(packed, runs)
     return runs
 
 

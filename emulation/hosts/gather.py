@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from emulation import fidelity, manifest
+from emulation.archives import unpack_archive
 from emulation.errors import HostError
 from emulation.fidelity import Check, Fidelity, Sample, VariantFidelity, Verdict, worst
 from emulation.hosts.model import Member, part_id
@@ -32,8 +32,7 @@ def unpack(place: RunPlace, members: Sequence[Member]) -> dict[str, Path]:
         packed = directory / PACKED
         if not packed.exists():
             continue
-        with tarfile.open(packed) as archive:
-            archive.extractall(directory, filter="data")
+        unpack_archive(packed, directory)
         packed.unlink()
         own = directory / "run" / part_id(place.run_id, number)
         if own.is_dir():

@@ -27,7 +27,7 @@ from emulation.network.relay_messages import (
 )
 from emulation.processes import RUN_VARIABLE
 
-REPLY_TIMEOUT = 20.0
+REPLY_TIMEOUT = 60.0
 """Seconds; a relay that has not answered by then is taken for dead."""
 _END_TIMEOUT = 5.0
 _ROOT = Path(__file__).resolve().parents[2]

@@ -136,6 +136,7 @@ def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
         analysed = subprocess.run(
             [ROOT / ".venv/bin/brokerlab", "analyze", run, "--master", f"spark://localhost:{port}"],
             capture_output=True, text=True, timeout=240, check=False,
+            env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},  # left by local Spark
         )  # fmt: skip
         assert analysed.returncode == 0, analysed.stdout + analysed.stderr
         assert (run / "summary.json").read_bytes() == expected

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import closing
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from pyspark import SparkContext
 
 from analysis.errors import AnalysisHostError
 from analysis.session import check_java
@@ -25,10 +23,10 @@ from emulation.campaign.spark import (
     _OneCell,
     _refuse_other,
     _with_retries,
-    spark_cells,
 )
 from emulation.errors import BadInputError
 from tests.emulation.campaign.made_up import write_campaign
+from tests.emulation.campaign.sweeping import sweep_that_loses_its_workers
 
 
 @pytest.fixture
@@ -49,34 +47,13 @@ def java() -> None:
 def test_cells_have_the_same_bytes_and_survive_their_executor(
     planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the first result every Python process of Spark's is killed, whatever it has under way."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    found: dict[str, bytes] = {}
-    with closing(spark_cells("local[2]")(planned)) as tries:
-        for attempted in tries:
-            if not found:
-                assert _kill_python_workers() > 0
-            assert attempted.cell.key not in found
-            found[attempted.cell.key] = encode(attempted.attempt.result)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:  # Spark is once a process
+        found = alone.submit(sweep_that_loses_its_workers, planned).result()
     assert found == {cell.key: encode(run_simulated(cell, tmp_path / cell.key)) for cell in planned}
     assert list(scratch.glob("brokerlab-*")) == []
-
-
-def _kill_python_workers() -> int:
-    """Those that Spark's daemon has forked to run tasks; the daemon makes new ones."""
-    assert SparkContext._gateway is not None
-    java = SparkContext._gateway.proc.pid  # type: ignore[attr-defined]
-    workers = [worker for daemon in _children(java) for worker in _children(daemon)]
-    for worker in workers:
-        os.kill(worker, signal.SIGKILL)
-    return len(workers)
-
-
-def _children(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        yield from map(int, (task / "children").read_text().split())
 
 
 class NoSpark:

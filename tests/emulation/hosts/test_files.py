@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.archives import unpack_archive
 from emulation.hosts.files import take_along
 from emulation.hosts.product import pack
 
@@ -28,8 +29,7 @@ def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
         "name": "/nowhere/at/all",
         "seed": 1,
     }
-    with tarfile.open(tmp_path / "files.tar.gz") as archive:
-        archive.extractall(tmp_path / "there", filter="data")
+    unpack_archive(tmp_path / "files.tar.gz", tmp_path / "there")
     assert (tmp_path / "there/files/1/quotes/A.csv").read_text() == "1\n"
 
 
@@ -54,7 +54,7 @@ def test_the_product_is_the_same_wherever_it_is_packed(tree: Path, tmp_path: Pat
     (tmp_path / "product.tar.gz").write_bytes(product.content)
     with tarfile.open(tmp_path / "product.tar.gz") as archive:
         assert archive.getnames() == ["emulation/__init__.py", "pyproject.toml", "setup/system.sh"]
-        archive.extractall(tmp_path / "there", filter="data")
+    unpack_archive(tmp_path / "product.tar.gz", tmp_path / "there")
     assert pack(tmp_path / "there").version == product.version
     assert (tmp_path / "there/setup/system.sh").stat().st_mode & 0o111
     (tree / "emulation/__init__.py").write_text("another")

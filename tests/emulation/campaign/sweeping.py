@@ -1,0 +1,42 @@
+"""A sweep on Spark that is hurt on the way, for a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from pyspark import SparkContext
+
+from emulation.campaign import Cell
+from emulation.campaign.result import encode
+from emulation.campaign.spark import spark_cells
+
+
+def sweep_that_loses_its_workers(planned: tuple[Cell, ...]) -> dict[str, bytes]:
+    """After the first result every Python process of Spark's is killed, whatever it has under way."""
+    found: dict[str, bytes] = {}
+    with closing(spark_cells("local[2]")(planned)) as tries:
+        for attempted in tries:
+            if not found:
+                assert _kill_python_workers() > 0
+            assert attempted.cell.key not in found
+            found[attempted.cell.key] = encode(attempted.attempt.result)
+    return found
+
+
+def _kill_python_workers() -> int:
+    """Those that Spark's daemon has forked to run tasks; the daemon makes new ones."""
+    assert SparkContext._gateway is not None
+    java = SparkContext._gateway.proc.pid  # type: ignore[attr-defined]
+    workers = [worker for daemon in _children(java) for worker in _children(daemon)]
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    return len(workers)
+
+
+def _children(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        yield from map(int, (task / "children").read_text().split())
