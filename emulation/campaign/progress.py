@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -45,13 +46,21 @@ class Expectation:
 class CampaignBoard:
     """Shows a campaign. Hosts tell it from their own threads."""
 
-    def __init__(self, console: Console, planned: int, done: int, expectation: Expectation) -> None:
+    def __init__(
+        self,
+        console: Console,
+        planned: int,
+        done: int,
+        expectation: Expectation,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._console = console
+        self._clock = clock
         self._planned = planned
         self._done = done
         self._expectation = expectation
-        self._now: dict[str, tuple[str, float]] = {}
-        """By host: the cell it tries, and since when."""
+        self._now: dict[tuple[str, str], float] = {}
+        """Since when which host tries which cell; a host may begin one before the end of its last one is told."""
         self._lock = threading.Lock()
         self._live = Live(console=console, refresh_per_second=2, transient=True, get_renderable=self._render)
 
@@ -67,13 +76,14 @@ class CampaignBoard:
 
     def begin(self, cell: Cell, host: str) -> None:
         with self._lock:
-            self._now[host] = (cell.key, time.monotonic())
+            self._now[host, cell.key] = self._clock()
 
     def end(self, attempted: Attempted, *, final: bool) -> None:
         attempt = attempted.attempt
         with self._lock:
-            _, since = self._now.pop(attempt.host, ("", time.monotonic() - attempt.seconds))
-            seconds = time.monotonic() - since  # with the way there and back, which the attempt itself does not know
+            now = self._clock()
+            since = self._now.pop((attempt.host, attempted.cell.key), now - attempt.seconds)
+            seconds = now - since  # with the way there and back, which the attempt itself does not know
             self._expectation.note(seconds)
             self._done += final
             left = self._expectation.left(self._planned - self._done)
@@ -96,5 +106,5 @@ class CampaignBoard:
         bar.add_row(
             ProgressBar(total=self._planned, completed=done, width=40), f"{done} of {self._planned} cells", left
         )
-        clock = time.monotonic()
-        return Group(bar, *(Text(f"  {host}: {key}, {duration(clock - since)}") for host, (key, since) in now.items()))
+        clock = self._clock()
+        return Group(bar, *(Text(f"  {host}: {key}, {duration(clock - since)}") for (host, key), since in now.items()))

@@ -1,0 +1,23 @@
+"""What a campaign's board tells of time."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from emulation.campaign.attempt import Attempted
+from emulation.campaign.progress import CampaignBoard, Expectation
+from tests.emulation.campaign.made_up import attempt, cell
+
+
+def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> None:
+    clock = iter([0.0, 40.0, 41.0])
+    said = io.StringIO()
+    board = CampaignBoard(
+        Console(file=said), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: next(clock)
+    )
+    board.begin(cell(1), "here")
+    board.begin(cell(2), "here")
+    board.end(Attempted(cell(1), attempt(cell(1))), final=True)
+    assert "(41 s, about 1 min 22 s left)" in said.getvalue()
