@@ -12,12 +12,13 @@ from tests.emulation.campaign.made_up import attempt, cell
 
 
 def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> None:
-    clock = iter([0.0, 40.0, 41.0])
-    said = io.StringIO()
+    now, said = [0.0], io.StringIO()
     board = CampaignBoard(
-        Console(file=said), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: next(clock)
+        Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
     )
     board.begin(cell(1), "here")
+    now[0] = 40.0
     board.begin(cell(2), "here")
+    now[0] = 41.0
     board.end(Attempted(cell(1), attempt(cell(1))), final=True)
     assert "(41 s, about 1 min 22 s left)" in said.getvalue()
