@@ -30,12 +30,14 @@ _OF_A_BUSY_HOST = frozenset(
 """Checks that a neighbour can fail, and that may come out well another time. A quota is no such thing: it stays."""
 
 
+_HELD_BEST_FIRST = (Verdict.VALID, Verdict.DEGRADED, Verdict.INVALID)
+
+
 def host_was_busy(fidelity: Fidelity) -> bool:
-    """Whether a run is INVALID and something of it waited for the host."""
+    """Whether a run is not VALID and something of it waited for the host."""
     return any(
         check.name in _OF_A_BUSY_HOST and check.verdict is not Verdict.VALID
         for variant in fidelity.variants
-        if variant.verdict is Verdict.INVALID
         for check in variant.checks
     )
 
@@ -83,7 +85,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Wall-clock, from the start of the brokers' host to the verdicts."""
     result: CellResult
     busy: bool = False
-    """INVALID, and something waited for the host."""
+    """Not VALID, and something waited for the host."""
     run: str | None = None
     """The run's id, if its directory was kept."""
     versions: dict[str, str] = {}
@@ -97,7 +99,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """`cells/<key>/manifest.json`: what was run, and every attempt at it. The last one counts."""
+    """`cells/<key>/manifest.json`: what was run, and every attempt at it."""
 
     key: str
     factors: dict[str, Any]
@@ -105,6 +107,17 @@ class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     fingerprint: str
     attempts: list[Attempt] = []
+
+    @property
+    def counted(self) -> Attempt:
+        """The attempt that the cell's result is of: a violated delivery, for a finding is a finding; else the one whose
+        emulation held best, of equal ones the last."""
+        last = self.attempts[-1]
+        if not last.result.correct:
+            return last
+        return min(
+            reversed(self.attempts), key=lambda attempt: _HELD_BEST_FIRST.index(Verdict(attempt.result.fidelity))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ class CampaignDirectory:
             return []
 
     def record(self, cell: Cell, attempt: Attempt, *, final: bool) -> None:
-        """Adds a try to the cell's manifest; the final one is the cell's result."""
+        """Adds a try to the cell's manifest; with the final one the cell has its result."""
         directory = self.cell(cell.key)
         cell.write_scenario(directory)
         manifest = CellManifest(
@@ -171,7 +171,7 @@ class CampaignDirectory:
         )
         replace(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         if final:
-            write_result(attempt.result, self.result_file(cell.key))
+            write_result(manifest.counted.result, self.result_file(cell.key))
 
     def new_work(self, cell: Cell) -> Path:
         """Makes a directory, absolute, for the files of one try."""

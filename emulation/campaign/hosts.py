@@ -54,7 +54,7 @@ class Terms:
     runtime: str
     keep: Keep
     retries: int
-    """Further tries at a cell that is INVALID because its host was busy."""
+    """Further tries at a cell that is not VALID because its host was busy."""
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ class Campaign(Section):
     faults: dict[Name, tuple[FaultItem, ...]] = Field(default_factory=dict)
     """Named fault schedules, each a list as a scenario's `faults`; every one is run. The scenario's own by default."""
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
-    """How often a cell is run again that came out INVALID because its host was busy. Every attempt is recorded."""
+    """How often a cell is run again that is not VALID because its host was busy. Every attempt is recorded."""
 
     @field_validator("set", "factors")
     @classmethod

@@ -51,6 +51,22 @@ def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int,
     assert undone(directory, [mine]) == []
 
 
+@pytest.mark.parametrize(
+    ("tries", "counted"),
+    [
+        ([("correct", "DEGRADED"), ("correct", "INVALID")], 0),
+        ([("correct", "INVALID"), ("correct", "DEGRADED"), ("correct", "DEGRADED")], 2),
+        ([("correct", "DEGRADED"), ("lost", "INVALID")], 1),  # a finding is not tried away
+    ],
+)
+def test_the_try_that_held_best_counts(tmp_path: Path, tries: list[tuple[str, str]], counted: int) -> None:
+    directory, mine = CampaignDirectory(tmp_path), cell()
+    attempts = [attempt(mine, delivery, fidelity, busy=True) for delivery, fidelity in tries]
+    for each in attempts:
+        directory.record(mine, each, final=each is attempts[-1])
+    assert directory.result(mine) == attempts[counted].result
+
+
 def test_tries_before_a_kill_count(tmp_path: Path) -> None:
     directory, mine, heard = CampaignDirectory(tmp_path), cell(), Heard()
     busy: Attempt = attempt(mine, fidelity="INVALID", busy=True)
@@ -69,12 +85,13 @@ def test_tries_before_a_kill_count(tmp_path: Path) -> None:
     [
         ([(thresholds.CPU_BUSY.name, Verdict.INVALID)], True),
         ([(thresholds.LINKS_DURING.name, Verdict.INVALID), (thresholds.CPU_PRESSURE.name, Verdict.DEGRADED)], True),
+        ([(thresholds.RELAY_HELD_UP.name, Verdict.DEGRADED)], True),
         ([(thresholds.LINKS_BEFORE.name, Verdict.INVALID), (thresholds.CPU_PRESSURE.name, Verdict.VALID)], False),
         ([(thresholds.LOG_LOSS.name, Verdict.INVALID)], False),
     ],
 )
-def test_whose_fault_an_invalid_run_is(checks: list[tuple[str, Verdict]], busy: bool) -> None:
-    verdict = Verdict.INVALID
+def test_whose_fault_it_is(checks: list[tuple[str, Verdict]], busy: bool) -> None:
+    verdict = max((each for _, each in checks), key=list(Verdict).index)
     made = [Check(name=name, value=1.0, unit="", limit=None, verdict=each, detail="") for name, each in checks]
     variant = VariantFidelity(name="base", verdict=verdict, checks=made, links=[])
     assert host_was_busy(Fidelity(verdict=verdict, variants=[variant])) is busy

@@ -58,7 +58,7 @@ def test_a_run_that_kept_every_promise_is_valid() -> None:
         ({"links": [link("during", True)] * 3 + [link("during", False)]}, "links during load", Verdict.DEGRADED),
         ({"relay": Relayed(0.002, 1000, 0)}, "relay lateness", Verdict.DEGRADED),
         ({"relay": Relayed(0.02, 1000, 0)}, "relay lateness", Verdict.INVALID),
-        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.005)}, "relay held up", Verdict.DEGRADED),
+        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.007)}, "relay held up", Verdict.DEGRADED),
         ({"relay": Relayed(0.0001, 1000, 0, held_up=0.02)}, "relay held up", Verdict.INVALID),
         ({"host_throttled": 0.05}, "periods in which a CPU quota", Verdict.DEGRADED),
         ({"host_throttled": 0.5}, "periods in which a CPU quota", Verdict.INVALID),
