@@ -83,7 +83,9 @@ class CampaignBoard:
         with self._lock:
             now = self._clock()
             since = self._now.pop((attempt.host, attempted.cell.key), now - attempt.seconds)
-            seconds = now - since  # with the way there and back, which the attempt itself does not know
+            # With the way there and back, which the attempt does not know; when the host tries the same cell again
+            # already, without.
+            seconds = max(now - since, attempt.seconds)
             self._expectation.note(seconds)
             self._done += final
             left = self._expectation.left(self._planned - self._done)
