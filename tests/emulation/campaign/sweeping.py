@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -31,12 +32,16 @@ def _kill_python_workers() -> int:
     """Those that Spark's daemon has forked to run tasks; the daemon makes new ones."""
     assert SparkContext._gateway is not None
     java = SparkContext._gateway.proc.pid  # type: ignore[attr-defined]
-    workers = [worker for daemon in _children(java) for worker in _children(daemon)]
-    for worker in workers:
-        os.kill(worker, signal.SIGKILL)
-    return len(workers)
+    killed = 0
+    for worker in [worker for daemon in _children(java) for worker in _children(daemon)]:
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(worker, signal.SIGKILL)
+            killed += 1
+    return killed
 
 
 def _children(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        yield from map(int, (task / "children").read_text().split())
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        for task in list(Path(f"/proc/{pid}/task").iterdir()):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # as this thread of Java's has
+                yield from map(int, (task / "children").read_text().split())
