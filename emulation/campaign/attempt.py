@@ -30,9 +30,6 @@ _OF_A_BUSY_HOST = frozenset(
 """Checks that a neighbour can fail, and that may come out well another time. A quota is no such thing: it stays."""
 
 
-_HELD_BEST_FIRST = (Verdict.VALID, Verdict.DEGRADED, Verdict.INVALID)
-
-
 def host_was_busy(fidelity: Fidelity) -> bool:
     """Whether a run is not VALID and something of it waited for the host."""
     return any(
@@ -92,10 +89,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     git_revision: str | None = None
     kernel: str = ""
 
-    @property
-    def worth_another(self) -> bool:
-        """A violated delivery is a finding, also on a busy host: it is never tried away."""
-        return self.busy and self.result.correct
+    def is_final(self, tried: int, retries: int) -> bool:
+        """Whether the cell is done with this as its attempt number `tried`, from 1.
+
+        A violated delivery is a finding, also on a busy host: it is never tried away.
+        """
+        return not (self.busy and self.result.correct) or tried > retries
 
 
 class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,9 +114,7 @@ class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
         last = self.attempts[-1]
         if not last.result.correct:
             return last
-        return min(
-            reversed(self.attempts), key=lambda attempt: _HELD_BEST_FIRST.index(Verdict(attempt.result.fidelity))
-        )
+        return min(reversed(self.attempts), key=lambda attempt: Verdict(attempt.result.fidelity).severity)
 
 
 @dataclass(frozen=True, slots=True)

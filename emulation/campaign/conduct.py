@@ -26,13 +26,10 @@ def undone(directory: CampaignDirectory, cells: Sequence[Cell]) -> list[Cell]:
 def conduct(
     directory: CampaignDirectory, cells: Sequence[Cell], retries: int, run: RunCells, audience: Audience
 ) -> None:
-    """Runs cells and records every try at each. To be called while the directory is held.
-
-    A try that is worth another is final only when there have been `retries` more already.
-    """
+    """Runs cells and records every try at each. To be called while the directory is held."""
     with closing(run(cells)) as tries:
         for attempted in tries:
             tried = len(directory.attempts(attempted.cell)) + 1
-            final = not attempted.attempt.worth_another or tried > retries
+            final = attempted.attempt.is_final(tried, retries)
             directory.record(attempted.cell, attempted.attempt, final=final)
             audience.end(attempted, final=final)

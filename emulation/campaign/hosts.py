@@ -177,7 +177,7 @@ class HostCells:
                 return False
             tried += 1
             shared.told.put(Attempted(cell, attempt))
-            if not attempt.worth_another or tried > self._terms.retries:
+            if attempt.is_final(tried, self._terms.retries):
                 return True
             if self._stopping.is_set():
                 return False

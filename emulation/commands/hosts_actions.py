@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from emulation.ansible import PlayCancelledError, TaskResult, play
+from emulation.ansible import PlayCancelledError, Played, TaskResult, play
 from emulation.clean import clean
 from emulation.commands.exit_codes import ExitCode
 from emulation.hosts.check import Facts
@@ -37,8 +37,8 @@ class _Stage:
     connection: Mapping[str, object]
     interrupt: Interrupt
 
-    def play(self, playbook: str, variables: Mapping[str, Any]) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-        """What the tasks returned, by name and host; tells each new task on a line. Raises `PlayError`."""
+    def play(self, playbook: str, variables: Mapping[str, Any]) -> Played:
+        """Tells each new task on a line. Raises `PlayError`."""
         told: set[str] = set()
 
         def hear(result: TaskResult) -> None:
@@ -46,7 +46,7 @@ class _Stage:
                 told.add(result.task)
                 self.console.print(f"  {result.task}", markup=False, style="dim")
 
-        played = play(
+        return play(
             playbook,
             self.hosts.inventory,
             self.private / "ansible",
@@ -54,7 +54,6 @@ class _Stage:
             on_result=hear,
             cancelled=lambda: self.interrupt.asked,
         )
-        return {result.task: played.of(result.task) for result in played.results}
 
 
 @contextmanager
@@ -94,10 +93,10 @@ def clean_hosts(inventory: Path) -> ExitCode:
     clean(None)  # what a killed command still plays on hosts
     with _stage(inventory) as stage:
         try:
-            results = stage.play("clean.yml", clean_variables())
+            played = stage.play("clean.yml", clean_variables())
         except PlayCancelledError:
             return _interrupted(stage.console)
-        for host, result in results["clean"].items():
+        for host, result in played.of("clean").items():
             stage.console.print(f"{host}: {result['stdout']}", markup=False, soft_wrap=True)
     return ExitCode.CORRECT
 

@@ -19,13 +19,15 @@ class Verdict(enum.StrEnum):
     DEGRADED = "DEGRADED"
     INVALID = "INVALID"
 
-
-_SEVERITY = {Verdict.VALID: 0, Verdict.DEGRADED: 1, Verdict.INVALID: 2}
+    @property
+    def severity(self) -> int:
+        """0 of VALID; the severer the verdict, the more."""
+        return list(Verdict).index(self)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The severest of several verdicts; VALID of none."""
-    return max(verdicts, key=_SEVERITY.__getitem__, default=Verdict.VALID)
+    return max(verdicts, key=lambda verdict: verdict.severity, default=Verdict.VALID)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +99,7 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     def reasons(self) -> list[str]:
         """Why it is not VALID, worst first."""
         failed = [check for check in self.checks if check.verdict is not Verdict.VALID]
-        failed.sort(key=lambda check: -_SEVERITY[check.verdict])
+        failed.sort(key=lambda check: -check.verdict.severity)
         return [f"{check.name}: {check.detail}" for check in failed]
 
 

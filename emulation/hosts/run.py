@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 
 from emulation import manifest, provenance
-from emulation.ansible import PlayCancelledError, PlayError, TaskResult, play
+from emulation.ansible import PlayCancelledError, Played, PlayError, TaskResult, play
 from emulation.clean import clean
 from emulation.errors import BadInputError, HostError
 from emulation.faults import Count, Schedule
@@ -270,15 +270,15 @@ class HostsRun:
         self._progress.doing("fetching logs")
         self._play("end.yml", {"patience": _ENDS_WITHIN}, cancellable=False)
 
-    def _play(self, playbook: str, variables: Mapping[str, Any], *, cancellable: bool = True) -> Mapping[str, Any]:
-        """Plays on all hosts of the run; returns what the last task of each name returned, by task and host."""
+    def _play(self, playbook: str, variables: Mapping[str, Any], *, cancellable: bool = True) -> Played:
+        """Plays on all hosts of the run."""
         common_variables = {
             "product": self._product.name,
             "archive": str(self._archive),
             "part_ids": {member.name: part_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
             "parts": str(self._place.directory / HOSTS),
         }
-        played = play(
+        return play(
             playbook,
             self._request.hosts.inventory,
             self._place.directory / PRIVATE,
@@ -287,7 +287,6 @@ class HostsRun:
             on_result=self._progress.hear,
             cancelled=self._cancelled if cancellable else self._progress.look,
         )
-        return {result.task: played.of(result.task) for result in played.results}
 
     def _cancelled(self) -> bool:
         self._progress.look()
@@ -309,9 +308,9 @@ def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]
     }
 
 
-def examined(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Facts]:
+def examined(played: Played) -> dict[str, Facts]:
     """What `check.yml` found out, by host."""
-    return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in results["examine"].items()}
+    return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in played.of("examine").items()}
 
 
 class Progress:

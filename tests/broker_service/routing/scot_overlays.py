@@ -67,6 +67,17 @@ def quote(price: float) -> dict[str, str | float]:
     return {"class": "STOCK", "price": price}
 
 
+def with_clients(overlay: CoreOverlay, publisher: str, subscribers: Mapping[str, str]) -> CoreOverlay:
+    """Adds P at a broker, which advertises all stock above 0, and subscribers to the same at theirs."""
+    overlay.attach("P", publisher)
+    overlay.advertise("P", "a", above(0))
+    for client, home in subscribers.items():
+        overlay.attach(client, home)
+        overlay.subscribe(client, "s", above(0))
+    overlay.settle()
+    return overlay
+
+
 def advertised(overlay: CoreOverlay) -> dict[str, dict[str, str]]:
     """The vector that each broker keeps with each advertisement: advertisement to broker to vector."""
     known: dict[str, dict[str, str]] = {}

@@ -24,6 +24,7 @@ from tests.broker_service.routing.scot_overlays import (
     scot,
     sent,
     trees,
+    with_clients,
 )
 
 DYNAMIC = {"publications": "inter-cluster-dynamic"}
@@ -34,13 +35,7 @@ def one_publisher(
     tree: tuple[str, ...], clusters: int, publisher: str, subscribers: Mapping[str, str], *extensions: str
 ) -> CoreOverlay:
     overlay = scot(tree, clusters, {**DYNAMIC, **dict.fromkeys(extensions, True)})
-    overlay.attach("P", publisher)
-    overlay.advertise("P", "a", above(0))
-    for client, home in subscribers.items():
-        overlay.attach(client, home)
-        overlay.subscribe(client, "s", above(0))
-    overlay.settle()
-    return overlay
+    return with_clients(overlay, publisher, subscribers)
 
 
 def ways_of_one(overlay: CoreOverlay) -> list[tuple[str, str]]:

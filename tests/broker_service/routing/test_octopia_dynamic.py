@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from broker_service.routing.octopia_dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia_forwarding import Copy, Onward, Route
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import FIGURE_7_TREE, above, congest, quote, scot, sent, trees
+from tests.broker_service.routing.scot_overlays import (
+    FIGURE_7_TREE,
+    above,
+    congest,
+    quote,
+    scot,
+    sent,
+    trees,
+    with_clients,
+)
 
 STATIC = {"publications": "static"}
 DYNAMIC = {"publications": "inter-cluster-dynamic"}
@@ -86,14 +95,7 @@ def test_a_cluster_without_an_i_link_is_left_to_others_and_given_up_where_there_
 
 def figure_7(subscribers: Mapping[str, str], options: Mapping[str, str] = DYNAMIC) -> CoreOverlay:
     """P at B(b, 3) will publish; the figure's own subscribers differ from one part to the next."""
-    overlay = scot(FIGURE_7_TREE, 4, options)
-    overlay.attach("P", "b3")
-    overlay.advertise("P", "a", above(0))
-    for client, home in subscribers.items():
-        overlay.attach(client, home)
-        overlay.subscribe(client, "s", above(0))
-    overlay.settle()
-    return overlay
+    return with_clients(scot(FIGURE_7_TREE, 4, options), "b3", subscribers)
 
 
 def ways_of_one(overlay: CoreOverlay) -> list[tuple[str, str]]:

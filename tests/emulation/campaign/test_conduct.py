@@ -11,7 +11,7 @@ from emulation.campaign.attempt import Attempt, Attempted, host_was_busy
 from emulation.campaign.cell import Cell
 from emulation.campaign.conduct import conduct, undone
 from emulation.campaign.directory import CampaignDirectory
-from emulation.fidelity import Check, Fidelity, VariantFidelity, Verdict, thresholds
+from emulation.fidelity import Check, Fidelity, VariantFidelity, Verdict, thresholds, worst
 from tests.emulation.campaign.made_up import attempt, cell
 
 
@@ -91,7 +91,7 @@ def test_tries_before_a_kill_count(tmp_path: Path) -> None:
     ],
 )
 def test_whose_fault_it_is(checks: list[tuple[str, Verdict]], busy: bool) -> None:
-    verdict = max((each for _, each in checks), key=list(Verdict).index)
+    verdict = worst(each for _, each in checks)
     made = [Check(name=name, value=1.0, unit="", limit=None, verdict=each, detail="") for name, each in checks]
     variant = VariantFidelity(name="base", verdict=verdict, checks=made, links=[])
     assert host_was_busy(Fidelity(verdict=verdict, variants=[variant])) is busy
