@@ -71,6 +71,8 @@ def _scenario(scenario: Scenario, factor: float) -> Scenario:
 
 def _timeline(timeline: Timeline, factor: float) -> Timeline:
     update = {name: getattr(timeline, name) * factor for name in ("join", "run", "drain")}
+    if timeline.advertise is not None:
+        update["advertise"] = timeline.advertise * factor
     return timeline.model_copy(update=update)
 
 

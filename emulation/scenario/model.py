@@ -52,12 +52,20 @@ class Timeline(Section):
     """Nothing new is published; what is under way arrives."""
     join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
     """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
+    advertise: Duration | None = None
+    """With `advertisements-first`: what of `join` is for advertising; two fifths of it, if nothing is said. Few
+    publishers and many subscribers need less, which leaves subscriptions more time to spread."""
 
     @model_validator(mode="after")
     def _lasts(self) -> Timeline:
         for name in ("join", "run"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
+        if self.advertise is not None:
+            if self.join_order == "mixed":
+                raise ValueError("advertise is for join_order: advertisements-first; remove it")
+            if self.advertise > self.join / 2:
+                raise ValueError(f"advertise must be half of join ({self.join / 2:g} s) at most")
         return self
 
     @property

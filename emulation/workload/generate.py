@@ -22,9 +22,10 @@ from emulation.workload.subscribers import QuoteDistribution, Subscriber, follow
 from topology import Overlay
 
 _ADVERTISE_UNTIL = 0.4
-_SUBSCRIBE_FROM = 0.5
 _SUBSCRIBE_UNTIL = 0.9
-"""Shares of the join phase; what is left is for the last ones to spread before the first publication."""
+_SPREADING = 0.1
+"""Shares of the join phase. What is left is for advertisements to spread before the first subscription, and for
+subscriptions to spread before the first publication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +90,32 @@ class Workload:
 
     def _joining(self) -> list[Operation]:
         """Advertisements and subscriptions of those there from the beginning, each at its random time in `join`."""
-        join = self.scenario.timeline.join * NANOSECONDS
-        mixed = self.scenario.timeline.join_order == "mixed"
-        until = _SUBSCRIBE_UNTIL if mixed else _ADVERTISE_UNTIL
-        since = 0.0 if mixed else _SUBSCRIBE_FROM
+        join, advertise_until, subscribe_from = self._joining_times()
         seed = self.scenario.seed
         advertising, subscribing = stream(seed, "advertise"), stream(seed, "subscribe")
         joining = [
             *(
-                _at(_moment(advertising, 0.0, until * join), operation)
+                _at(_moment(advertising, 0.0, advertise_until), operation)
                 for one in self.publishers
                 if one.joins is None
                 for operation in one.advertisements()
             ),
             *(
-                _at(_moment(subscribing, since * join, _SUBSCRIBE_UNTIL * join), operation)
+                _at(_moment(subscribing, subscribe_from, _SUBSCRIBE_UNTIL * join), operation)
                 for one in self.subscribers
                 for operation in one.subscriptions()
             ),
         ]
         return sorted(joining, key=lambda operation: operation.at)
+
+    def _joining_times(self) -> tuple[float, float, float]:
+        """Nanoseconds: how long `join` lasts, when the last publisher advertises, and when the first subscribes."""
+        timeline = self.scenario.timeline
+        join = timeline.join * NANOSECONDS
+        if timeline.join_order == "mixed":
+            return join, _SUBSCRIBE_UNTIL * join, 0.0
+        advertise = _ADVERTISE_UNTIL * join if timeline.advertise is None else timeline.advertise * NANOSECONDS
+        return join, advertise, advertise + _SPREADING * join
 
 
 def generate(scenario: Scenario, overlay: Overlay) -> Workload:

@@ -97,6 +97,10 @@ REPLACEMENTS = {
                  "status_interval must be more than 0"),
     "placement": (("selectivity: 2%", "placement: [B1, B9]"), "s.yaml:13: workload.subscriptions.placement[1]: "
                   "the overlay has no broker 'B9'; there are B1, B2, B3, B4"),
+    "advertising too long": (("timeline: {join: 2s, run: 10s}", "timeline: {join: 2s, run: 10s, advertise: 1h}"), "s.yaml:14: "
+                             "timeline: advertise must be half of join (1 s) at most"),
+    "advertising in a mix": (("timeline: {join: 2s, run: 10s}", "timeline: {join: 2s, run: 10s, join_order: mixed, advertise: 1s}"), "s.yaml:14: "
+                             "timeline: advertise is for join_order: advertisements-first; remove it"),
     "no rate": (("rate: 60/min", "rate: 0"), "s.yaml:8: workload.publications: rate must be more than 0"),
     "no such publisher": (("rate: 60/min", "rate: 60/min\n    individually: {P3: {joins: 1s}}"), "s.yaml:8: "
                           "workload.publications: individually: P3 is none of the publishers P1 to P2"),

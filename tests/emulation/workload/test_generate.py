@@ -67,6 +67,15 @@ def test_phases_and_order(make_scenario: MakeScenario) -> None:
     assert 10 * SECOND <= min(published) < max(published) < 40 * SECOND
 
 
+def test_a_shorter_time_for_advertising_leaves_more_for_subscriptions(make_scenario: MakeScenario) -> None:
+    timeline = {"join": "10s", "run": "1s", "advertise": "0.5s"}
+    workload = made(make_scenario({"publishers": 40}, {"subscribers": 200}, timeline=timeline))
+    advertised = [o.at for o in of_kind(workload, OperationKind.ADVERTISE)]
+    subscribed = [o.at for o in of_kind(workload, OperationKind.SUBSCRIBE)]
+    assert max(advertised) < 0.5 * SECOND
+    assert 1.5 * SECOND <= min(subscribed) < 3 * SECOND < 8 * SECOND < max(subscribed) < 9 * SECOND
+
+
 def test_mixed_joining(make_scenario: MakeScenario) -> None:
     timeline = {"join": "10s", "run": "1s", "join_order": "mixed"}
     workload = made(make_scenario({"publishers": 40}, {"subscribers": 40}, timeline=timeline))
