@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import time
@@ -16,7 +17,7 @@ import msgspec
 import pytest
 
 from broker_service.trace import Event, PredicateRecord, TraceRecord
-from emulation.driver import DriverConfig, main
+from emulation.driver import NICE, DriverConfig, main
 from emulation.driver_operations import Schedule
 from emulation.workload.operations import Operation, OperationKind, write_operations
 from tests.broker_service.loopback import WITHIN, Loopback
@@ -103,6 +104,14 @@ async def driver(overlay: Loopback, operations: Iterable[Operation]) -> AsyncIte
 def log(overlay: Loopback, *events: Event) -> list[TraceRecord]:
     records = [msgspec.json.decode(line, type=TraceRecord) for line in overlay.log("driver").read_bytes().splitlines()]
     return [record for record in records if record.event in events]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may put a process before others")
+async def test_clients_get_the_processor_before_brokers(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with driver(overlay, joining()) as running:
+            assert os.getpriority(os.PRIO_PROCESS, running.process.pid) == NICE
 
 
 async def test_operations_are_executed_logged_and_counted(tmp_path: Path) -> None:
