@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulation.journal import Remains, Resource, remains
+from emulation.occupancy import forget_dead_occupant
 from emulation.processes import ProcessIdentity, await_end, boot_id, processes_of_run
 from emulation.registry import ROOT, Owner, live_runs, runs, unregister
 
@@ -35,9 +36,18 @@ class Cleaned:
     containers: list[str] = field(default_factory=list)
     processes: list[int] = field(default_factory=list)
     interfaces: list[str] = field(default_factory=list)
+    occupant: str | None = None
+    """The killed cell of a campaign whose note of having this host to itself was there."""
     failures: list[str] = field(default_factory=list)
 
+    @property
+    def anything(self) -> bool:
+        """Whether there was something to remove."""
+        return bool(self.runs or self.containers or self.processes or self.interfaces or self.occupant)
+
     def __str__(self) -> str:
+        if not self.anything:
+            return "nothing was left by earlier runs"
         parts = [
             f"{len(found)} {singular if len(found) == 1 else plural}"
             for singular, plural, found in (
@@ -47,10 +57,13 @@ class Cleaned:
             )
             if found
         ]
-        if not self.runs and not parts:
-            return "nothing was left by earlier runs"
-        left = ", ".join(parts) or "only their directories"
-        return f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}"
+        told: list[str] = []
+        if self.runs or parts:
+            left = ", ".join(parts) or "only their directories"
+            told.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
+        if self.occupant is not None:
+            told.append(f"removed the note that {self.occupant}, which was killed, had this host to itself")
+        return "; ".join(told)
 
 
 def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
@@ -70,6 +83,7 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
         _remove_rest(run_id, owner, cleaned)
         unregister(run_id, root)
     cleaned.runs = sorted(found)
+    cleaned.occupant = forget_dead_occupant(root)
     return cleaned
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from broker_service.config import BrokerConfig, LinkConfig
+from emulation.errors import HostError
 from emulation.faults import Demand, Schedule, require_possible
 from emulation.faults import plan as plan_faults
 from emulation.network.model import LinkEnd, name_links
@@ -103,8 +104,13 @@ class Plan:
     variants: tuple[VariantPlan, ...]
 
     def require_possible(self, runtime: str) -> None:
-        """Raises `HostError` when this runtime cannot inject a fault of some variant."""
+        """Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults."""
         for variant in self.variants:
+            if variant.scenario.brokers.cpu is not None and runtime != "container":
+                raise HostError(
+                    f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
+                    "`brokers.service_time`; `brokerlab doctor` tells what containers take"
+                )
             require_possible(variant.schedule(), runtime)
 
 

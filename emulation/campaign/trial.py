@@ -15,7 +15,6 @@ from emulation import provenance
 from emulation.campaign.attempt import Attempt, Order, host_was_busy
 from emulation.campaign.cell import judge_cell
 from emulation.clean import clean
-from emulation.errors import HostError
 from emulation.plan import Plan
 from emulation.run import Outcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
@@ -55,8 +54,6 @@ def try_cell(order: Order, directory: Path, console: Console) -> Attempt:
 def _run(plan: Plan, rungs: Rungs | Simulated, directory: Path, console: Console) -> Outcome:
     if isinstance(rungs, Simulated):
         return simulate(plan, directory)
-    if rungs.runtime.name != "container" and any(variant.scenario.brokers.cpu for variant in plan.variants):
-        raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
     clean(None if rungs.docker is None else rungs.docker.client)
     return emulate(plan, rungs, directory, console, _nothing)
 

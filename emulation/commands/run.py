@@ -16,7 +16,7 @@ from emulation.clean import clean
 from emulation.commands.engines import RunEngine
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling, write_verdicts
-from emulation.errors import BadInputError, HostError
+from emulation.errors import BadInputError
 from emulation.junit import require_writable
 from emulation.manifest import MODELLED, Choice
 from emulation.plan import Plan, make_plan
@@ -24,7 +24,7 @@ from emulation.progress import display
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
-from emulation.scenario import Scenario, load
+from emulation.scenario import load
 from emulation.simulation.calibration import load_calibration
 from emulation.simulation.run import simulate
 
@@ -56,7 +56,7 @@ def run_scenario(request: Request) -> ExitCode:
     console = Console(highlight=False)
     require_writable(request.junit)
     scenario = load(request.scenario, request.overrides)
-    run = _way(request, scenario, console)
+    run = _way(request, console)
     with request.engine as engine:
         engine.check()
         plan = make_plan(scenario)
@@ -79,13 +79,11 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _way(request: Request, scenario: Scenario, console: Console) -> Callable[[Plan], Outcome]:
+def _way(request: Request, console: Console) -> Callable[[Plan], Outcome]:
     """How the plan is to be run. Raises `UserError`s where it cannot be."""
     if request.hosts is not None:
         return _way_on_hosts(request.hosts, request, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
-    if rungs.runtime.name != "container" and any(variant.scenario.brokers.cpu for variant in scenario.variants()):
-        raise HostError("brokers.cpu: a CPU quota needs the container runtime; leave it out, or see `brokerlab doctor`")
     if isinstance(rungs, Simulated):
         return partial(_simulate, rungs, request, console)
     if request.calibration is not None:
@@ -112,13 +110,14 @@ def _way_on_hosts(inventory: Path, request: Request, console: Console) -> Callab
 
 def _emulate(rungs: Rungs, request: Request, console: Console, plan: Plan) -> Outcome:
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
-    if cleaned.runs:
+    if cleaned.anything:
         console.print(str(cleaned), markup=False)
     _announce(console, plan, rungs.runtime, rungs.links)
     return emulate(plan, rungs, request.out, console, request.engine.begin)
 
 
 def _simulate(rungs: Simulated, request: Request, console: Console, plan: Plan) -> Outcome:
+    plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
     calibration = load_calibration(request.calibration)
     _announce(console, plan, rungs.runtime, MODELLED)
     request.engine.begin()

@@ -201,8 +201,6 @@ class HostsRun:
             raise HostError("\n".join(bad))
         runtime, links = common(facts, self._request.runtime, self._request.links)
         self._plan.require_possible(runtime)
-        if runtime != "container" and any(variant.scenario.brokers.cpu for variant in self._plan.variants):
-            raise HostError("brokers.cpu: a CPU quota needs the container runtime on all hosts; leave it out")
         return (
             Choice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
             Choice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),

@@ -9,6 +9,7 @@ import pytest
 
 from broker_service.config import BrokerConfig
 from broker_service.service_time import ServiceTime
+from emulation.errors import HostError
 from emulation.plan import (
     PUBLISHERS,
     SUBSCRIBERS,
@@ -123,3 +124,10 @@ def test_a_run_id_sorts_by_time_and_can_be_a_path_and_a_containers_name() -> Non
     moment = datetime(2026, 1, 31, 23, 59, 58, tzinfo=UTC)
     assert make_run_id("Cyclic / 30 brokers!", moment, "1a2b") == "20260131T235958Z-cyclic-30-brokers-1a2b"
     assert make_run_id("…", moment, "1a2b") == "20260131T235958Z-run-1a2b"
+
+
+@pytest.mark.parametrize("runtime", ["process", "simulated"])
+def test_a_cpu_quota_takes_containers(plan: Plan, runtime: str) -> None:
+    plan.require_possible("container")
+    with pytest.raises(HostError, match=f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}"):
+        plan.require_possible(runtime)

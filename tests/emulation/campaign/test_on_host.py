@@ -1,14 +1,10 @@
-"""What runs on a host: one cell at a time, and none whose campaign is gone."""
+"""What runs on a host: a cell, as long as its campaign is there."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,88 +12,12 @@ import pytest
 
 from emulation.campaign import cells, load_campaign
 from emulation.campaign.attempt import Attempt, Keep, Order
-from emulation.campaign.on_host import STOP, host_to_itself
-from emulation.errors import HostError
+from emulation.campaign.on_host import STOP
 from emulation.processes import identify
-from tests.emulation.campaign.made_up import cell, write_campaign
+from tests.emulation.campaign.made_up import write_campaign
 
 ROOT = Path(__file__).resolve().parents[3]
 _WITHIN = 60
-
-HOLD = """
-import signal, sys
-from pathlib import Path
-from emulation.campaign.attempt import Order
-from emulation.campaign.on_host import host_to_itself
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-order = Order.decode(sys.stdin.buffer.read())
-with host_to_itself(order, Path(sys.argv[1])):
-    print("mine", flush=True)
-    signal.sigwait({signal.SIGTERM})
-"""
-
-
-def order(campaign: str = "c", command: str = "1") -> Order:
-    return Order(campaign=campaign, command=command, cell=cell(), runtime="process", keep=Keep.NONE)
-
-
-@contextmanager
-def held(root: Path, by: Order) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process has the host until it gets SIGTERM."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
-    )
-    try:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(by.encode())
-        process.stdin.close()
-        assert process.stdout.readline() == b"mine\n"
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_another_campaigns_cell_is_left_alone(tmp_path: Path) -> None:
-    refused = pytest.raises(HostError, match=r"this host runs the cell kill-1 of the campaign other \(process \d+\)")
-    with held(tmp_path, order("other")) as process:
-        with refused, host_to_itself(order("mine"), tmp_path):
-            pytest.fail("two at once")
-        assert process.poll() is None
-
-
-def test_a_cell_that_was_left_behind_is_ended(tmp_path: Path) -> None:
-    """Of the same campaign, whose command was killed: the one that goes on with it does not wait for the orphan."""
-    with held(tmp_path, order(command="1")) as process:
-        with host_to_itself(order(command="2"), tmp_path):
-            assert process.wait(_WITHIN) == 0
-        assert not list(tmp_path.iterdir())
-
-
-def test_a_host_that_an_inventory_has_twice_runs_one_cell_after_another(tmp_path: Path) -> None:
-    mine = threading.Event()
-
-    def take() -> None:
-        with host_to_itself(order(), tmp_path):
-            mine.set()
-
-    with held(tmp_path, order()) as process:
-        thread = threading.Thread(target=take)
-        thread.start()
-        assert not mine.wait(1.0)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert mine.wait(_WITHIN)
-        thread.join()
-
-
-def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
-    with held(tmp_path, order("other")) as process:
-        process.kill()
-        process.wait()
-        with host_to_itself(order("mine"), tmp_path):
-            pass
 
 
 def on_host(order: Order, directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
