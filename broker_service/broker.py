@@ -158,7 +158,10 @@ class Broker:
             perform(actions)
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
-        """The stream to a neighbour is open; it has handled that many messages of this incarnation of ours before."""
+        """The stream to a neighbour is open; it has handled that many messages of this incarnation of ours before.
+
+        Raises `ValueError` when it cannot have; the link stays down then.
+        """
         self.links[neighbour].connect(incarnation, handled)
         self._record_link(Event.LINK_UP, neighbour)
         self._perform(self._router.link_up(neighbour, incarnation))

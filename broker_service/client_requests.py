@@ -12,7 +12,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from broker_service.language.model import shortened
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome
+from broker_service.wire import LONGEST_NAME
 
 _REQUEST_OVERHEAD = 64
 """Bytes that a request's frame adds to body and names at most."""
@@ -81,6 +83,11 @@ class ClientRequests:
 
         Raises `TooLargeError`, and for a publication `SessionFullError`; the operation is not sent then.
         """
+        if len(client) > LONGEST_NAME or len(id) > LONGEST_NAME:
+            raise TooLargeError(
+                f"{operation.name.lower()} {shortened(id)} of client {shortened(client)}: a name has more than the"
+                f" {LONGEST_NAME} characters that brokers take"
+            )
         names = _CHARACTER_BYTES * (len(client) + len(id))
         if len(body) + names + _REQUEST_OVERHEAD > self._limits.message_bytes:
             raise TooLargeError(

@@ -48,13 +48,22 @@ class LinkPort:
         self._stream: LinkStream | None = None
         self._free = asyncio.Lock()
         """Held while a stream is served."""
+        self._accepted = 0
+        """Streams that the neighbour opened so far."""
         self._said = ""
 
     async def accept(self, stream: rpc.Stream, hello: pb.Hello) -> None:
-        """Serves a stream that the neighbour opened with this hello. Raises `RefusedError`."""
+        """Serves a stream that the neighbour opened with this hello. Raises `RefusedError`.
+
+        Of several that come while a former one ends, only the latest is served: the neighbour gave up the others.
+        """
         self._check(hello)
-        self.close(f"{self.neighbour} opened another stream")
+        self._accepted += 1
+        place, given_up = self._accepted, f"{self.neighbour} opened another stream"
+        self.close(given_up)
         async with self._free:
+            if place != self._accepted:
+                raise StreamClosedError(given_up)
             await stream.write(self._hello())
             await self._serve(stream, hello)
 
@@ -125,7 +134,10 @@ class LinkPort:
     async def _serve(self, stream: rpc.Stream, hello: pb.Hello) -> None:
         """Serves an open stream until it ends, and tells the broker both times."""
         known = hello.neighbour_incarnation == self._config.incarnation
-        self._broker.link_up(self.neighbour, hello.incarnation, hello.handled if known else 0)
+        try:
+            self._broker.link_up(self.neighbour, hello.incarnation, hello.handled if known else 0)
+        except ValueError as error:
+            raise RefusedError(f"link to {self.neighbour}: {error}") from None
         link = self._broker.links[self.neighbour]
         served = self._stream = LinkStream(stream, link, self._broker, self._service, self._config.limits)
         self._said = ""
@@ -155,6 +167,11 @@ class LinkPort:
         if hello.protocol != self._config.protocol:
             raise RefusedError(
                 f"link to {self.neighbour}: it routes by {hello.protocol!r}, this broker by {self._config.protocol!r}"
+            )
+        present = self._broker.links[self.neighbour].neighbour_incarnation
+        if hello.incarnation < present:
+            raise RefusedError(
+                f"link to {self.neighbour}: its incarnation {hello.incarnation} has ended, {present} came after it"
             )
 
     def _say(self, reason: str) -> None:

@@ -145,7 +145,15 @@ class OverlayLink:
         self._acknowledged = total
 
     def connect(self, incarnation: int, handled: int) -> None:
-        """The stream is open: the neighbour is `incarnation` and has handled `handled` messages of ours before."""
+        """The stream is open: the neighbour is `incarnation` and has handled `handled` messages of ours before.
+
+        Raises `ValueError` when it cannot have; nothing is changed then.
+        """
+        sent = 0
+        if incarnation == self.neighbour_incarnation:
+            sent = self._acknowledged + len(self._in_flight) + len(self._repeat)
+        if handled > sent:
+            raise ValueError(f"{self.neighbour} says it has handled {handled} messages, {sent} were sent")
         if incarnation != self.neighbour_incarnation:
             self._forget(incarnation)
         self._repeat.extendleft(reversed(self._in_flight))

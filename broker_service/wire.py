@@ -1,12 +1,12 @@
 """Between the plain values of `messages` and the frames of proto/broker.proto.
 
-Decoding trusts nobody: a frame that is no frame, or names a kind or an operation that does not exist, raises
-`MalformedFrameError`. Encoding splits what would exceed the largest frame its receiver takes.
+Decoding trusts nobody: a frame that is no frame, names a kind or an operation that does not exist, or breaks a bound
+below raises `MalformedFrameError`. Encoding splits what would exceed the largest frame its receiver takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
@@ -16,6 +16,16 @@ from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, O
 
 FRAME_OVERHEAD = 1 << 16
 """Bytes that routing headers may add to a client's message on its way."""
+
+MOST_IN_FRAME = 1 << 16
+"""Messages, requests or events in one frame: an item takes few bytes there and hundreds in memory."""
+
+MOST_HOPS = 1 << 20
+"""Overlay links that a message may have travelled: no overlay is so large, and what is added to it fits its field."""
+
+LONGEST_NAME = 256
+"""Code points of a client's name, and of its name for an advertisement, a subscription or a publication. Names stand in
+tables, log records and answers, so one frame full of long ones would come back many times its size."""
 
 _KINDS = {int(kind): kind for kind in Kind}
 _OPERATIONS = {int(operation): operation for operation in Operation}
@@ -32,10 +42,16 @@ def decode_link_frame(data: bytes) -> tuple[list[Message], int]:
     """The messages of a frame, and how many of the receiver's own the sender has handled."""
     try:
         frame = pb.LinkFrame.FromString(data)
+        _check_count(frame.messages)
         kinds = _KINDS
         messages = [Message(kinds[each.kind], each.id, each.body, each.header, each.hops) for each in frame.messages]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
+    if frame.HasField("hello"):
+        raise MalformedFrameError("a hello amid a stream")
+    for message in messages:
+        if message.hops > MOST_HOPS:
+            raise MalformedFrameError(f"a message that travelled {message.hops} links")
     return messages, frame.acknowledged
 
 
@@ -47,6 +63,10 @@ def decode_hello(data: bytes) -> pb.Hello:
         raise MalformedFrameError(_describe(error)) from None
     if not frame.HasField("hello") or not frame.hello.broker:
         raise MalformedFrameError("the first frame of a link says no hello")
+    if not frame.hello.incarnation:
+        raise MalformedFrameError("a hello without the broker's incarnation, which counts from 1")
+    if frame.messages or frame.acknowledged:
+        raise MalformedFrameError("the first frame of a link says more than hello")
     return frame.hello
 
 
@@ -61,13 +81,19 @@ def encode_link_frames(messages: Sequence[Message], acknowledged: int, largest: 
 
 def decode_client_frame(data: bytes) -> list[ClientRequest]:
     try:
+        frame = pb.ClientFrame.FromString(data)
+        _check_count(frame.requests)
         operations = _OPERATIONS
-        return [
+        requests = [
             ClientRequest(each.client, each.number, operations[each.operation], each.id, each.body)
-            for each in pb.ClientFrame.FromString(data).requests
+            for each in frame.requests
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
+    for request in requests:
+        if len(request.client) > LONGEST_NAME or len(request.id) > LONGEST_NAME:
+            raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
+    return requests
 
 
 def encode_client_frames(requests: Sequence[ClientRequest], largest: int) -> list[bytes]:
@@ -76,12 +102,14 @@ def encode_client_frames(requests: Sequence[ClientRequest], largest: int) -> lis
 
 def decode_broker_frame(data: bytes) -> list[ClientEvent]:
     try:
+        frame = pb.BrokerFrame.FromString(data)
+        _check_count(frame.events)
         outcomes = _OUTCOMES
         return [
             ClientEvent(
                 outcomes[each.outcome], tuple(each.clients), each.number, each.id, each.body, each.hops, each.reason
             )
-            for each in pb.BrokerFrame.FromString(data).events
+            for each in frame.events
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
@@ -130,6 +158,11 @@ def _split(items: Sequence[_Item], largest: int, encode: Callable[[Sequence[_Ite
         return [data]
     middle = len(items) // 2
     return _split(items[:middle], largest, encode) + _split(items[middle:], largest, encode)
+
+
+def _check_count(items: Sized) -> None:
+    if len(items) > MOST_IN_FRAME:
+        raise MalformedFrameError(f"{len(items)} items in one frame, which takes at most {MOST_IN_FRAME}")
 
 
 def _describe(error: DecodeError | KeyError) -> str:

@@ -63,6 +63,8 @@ async def test_a_publication_too_large_is_refused_before_it_travels(tmp_path: Pa
                 TooLargeError, match=r"'P:1' of client 'P' has 100\d+ bytes; brokers take at most 1048576"
             ):
                 client.publish("P:1", quote(1, "x" * 100_000_000))
+            with pytest.raises(TooLargeError, match="a name has more than the 256 characters"):
+                client.publish("P" * 257, quote(1))
             client.publish("P:2", quote(1, "x" * 1_000_000))
             async with asyncio.timeout(WITHIN):
                 assert (await anext(client)).id == "P:2"

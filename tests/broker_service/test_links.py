@@ -100,6 +100,22 @@ def test_a_restarted_neighbour_gets_nothing_meant_for_its_former_self(clock: Clo
     out.acknowledge(1)
 
 
+@pytest.mark.parametrize(("incarnation", "handled"), [(1, 4), (1, 2**64 - 1), (2, 1)])
+def test_a_neighbour_that_handled_what_was_never_sent_is_refused(
+    clock: Clock, trace: ListTrace, incarnation: int, handled: int
+) -> None:
+    out = link(clock, trace, batch=3)
+    for message in messages(4):
+        out.put(message)
+    out.take()
+    out.disconnect()
+    with pytest.raises(ValueError, match="were sent"):
+        out.connect(incarnation, handled)
+    assert not out.up
+    out.connect(1, 3)
+    assert ids(out.take()) == ["P:3"]
+
+
 def test_what_waited_for_the_first_contact_is_kept(clock: Clock, trace: ListTrace) -> None:
     out = OverlayLink("B2", Limits(), clock, Recorder(trace, clock))
     out.put(Message(Kind.PUBLISH, "P:0"))

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import grpc
@@ -22,7 +23,7 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.language.wire import encode_predicates
 from broker_service.listening import CannotListenError
-from broker_service.messages import ClientRequest, Operation
+from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.server import BrokerServer, main
 from broker_service.service_time import ServiceTime
 from broker_service.wire import decode_hello, encode_client_frames, encode_hello, encode_link_frames
@@ -219,6 +220,12 @@ async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_
         (pb.Hello(broker="B9", incarnation=1, protocol="tid"), grpc.StatusCode.FAILED_PRECONDITION, "no neighbour"),
         (pb.Hello(broker="B1", incarnation=1, protocol="x"), grpc.StatusCode.FAILED_PRECONDITION, "routes by 'x'"),
         (pb.Hello(), grpc.StatusCode.INVALID_ARGUMENT, "no hello"),
+        (pb.Hello(broker="B1", protocol="tid"), grpc.StatusCode.INVALID_ARGUMENT, "counts from 1"),
+        (
+            pb.Hello(broker="B1", incarnation=1, protocol="tid", neighbour_incarnation=1, handled=2**64 - 1),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "0 were sent",
+        ),
     ],
 )
 async def test_a_stranger_gets_no_link(tmp_path: Path, hello: pb.Hello, code: grpc.StatusCode, reason: str) -> None:
@@ -231,9 +238,62 @@ async def test_a_stranger_gets_no_link(tmp_path: Path, hello: pb.Hello, code: gr
             await call.write(encode_hello(hello))
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await call.read()
+                await call.read()  # whose hello is in order gets one back
         assert refused.value.code() is code
         assert reason in (refused.value.details() or "")
         assert ups.empty()
+        assert not server.broker.links["B1"].up
+
+
+async def greet(channel: grpc.aio.Channel, incarnation: int) -> grpc.aio.StreamStreamCall[bytes, bytes]:
+    """A stream of B1 to B2, on which both have said hello."""
+    call = rpc.dial(channel, rpc.LINK)
+    await call.write(encode_hello(pb.Hello(broker="B1", incarnation=incarnation, protocol="tid")))
+    async with asyncio.timeout(WITHIN):
+        assert decode_hello(await call.read()).broker == "B2"
+    return call
+
+
+async def test_a_neighbour_that_has_ended_does_not_displace_the_one_that_came_after(tmp_path: Path) -> None:
+    """A replayed hello of a former incarnation would have the link forget what waits, and start counting anew."""
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            call = await greet(channel, incarnation=2)
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await greet(channel, incarnation=1)
+            assert "its incarnation 1 has ended, 2 came after it" in (refused.value.details() or "")
+            assert server.broker.links["B1"].up
+            call.cancel()
+
+
+async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Path) -> None:
+    """All but the latest are given up by the neighbour; had each its turn, it would last until found dead."""
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        ups, downs = calls_of(server.broker, "link_up"), calls_of(server.broker, "link_down")
+        received = calls_of(server.broker, "receive")
+        async with AsyncExitStack() as stack:
+            channels = [await stack.enter_async_context(rpc.channel(f"127.0.0.1:{port}", MB)) for _ in range(40)]
+            accepted = calls_of(server._ports["B1"], "accept")
+            async with server._ports["B1"]._free:  # as if a former stream was about to end
+                hello = encode_hello(pb.Hello(broker="B1", incarnation=1, protocol="tid"))
+                calls = [rpc.dial(channel, rpc.LINK) for channel in channels]
+                await asyncio.gather(*(call.write(hello) for call in calls))
+                for _ in calls:
+                    await until(accepted, lambda *_: True)
+                last = rpc.dial(channels[0], rpc.LINK)
+                await last.write(hello)
+                await until(accepted, lambda *_: True)
+            async with asyncio.timeout(WITHIN):
+                assert decode_hello(await last.read()).broker == "B2"
+                assert [await call.read() for call in calls] == [rpc.EOF] * len(calls)
+            await last.write(encode_link_frames([Message(Kind.CONTROL, "unreadable")], 0, MB)[0])
+            await until(received, lambda *_: True)
+            assert (ups.qsize(), downs.qsize()) == (1, 0)
+            last.cancel()
 
 
 async def test_a_neighbour_that_acknowledges_what_was_never_sent_is_refused(tmp_path: Path) -> None:
