@@ -17,6 +17,7 @@ from emulation.campaign.hosts import HostCells, Terms, Watch
 from emulation.campaign.local import simulated_cells
 from emulation.errors import BadInputError
 from emulation.runtimes.ladder import SIMULATED
+from emulation.signals import heeded
 
 
 class Board(Audience, Watch, Protocol):
@@ -35,12 +36,7 @@ class Stop:
     @contextmanager
     def heeded(self) -> Iterator[None]:
         """Takes over Ctrl-C, SIGTERM and a closed terminal. Raises `KeyboardInterrupt` in what it is around."""
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        previous = {
-            number: signal.signal(number, self._handle)
-            for number in numbers
-            if signal.getsignal(number) is not signal.SIG_IGN  # as under `nohup`
-        }
+        previous = {number: signal.signal(number, self._handle) for number in heeded()}
         try:
             yield
         finally:

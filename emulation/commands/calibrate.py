@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ def calibrate_host(out: Path, brokers: int, runtime: str) -> ExitCode:
     """Measures, prints and saves. Raises `UserError`s."""
     console = Console(highlight=False)
     console.print("measuring a real broker on this host; about a minute, best with nothing else running")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         measured = calibrate(brokers, runtime, console, lambda what: console.print(f"  {what}", markup=False))
     except (KeyboardInterrupt, Interrupted, QuickStop):

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import enum
+from typing import Self
 
 
 class ExitCode(enum.IntEnum):
-    CORRECT = 0
-    """Delivered correctly, and the emulation kept its promises well enough."""
-    VIOLATED = 1
-    """Some publication was lost, duplicated, reordered, or delivered to somebody who should not get it."""
-    BAD_INPUT = 2
-    INVALID = 3
-    """The emulation broke its promises, so the measurements describe this host."""
-    HOST = 4
-    """This host cannot run it."""
-    INTERRUPTED = 130
-    """The user ended it, and nothing was found wrong until then."""
+    """What a script is told. A violated delivery comes before all else: it is a finding, however the rest went."""
+
+    meaning: str
+
+    CORRECT = 0, "delivered correctly, and the emulation held (VALID or DEGRADED); or: done"
+    VIOLATED = 1, "a delivery was violated: lost, duplicated, reordered, or to somebody who should not get it"
+    BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
+    INVALID = 3, "the emulation did not keep its promises, so that the measurements describe this host"
+    HOST = 4, "this host cannot do it; the message names what is missing"
+    FAULT = 70, "a fault of brokerlab's own, with a stack trace: please report it"
+    INTERRUPTED = 130, "ended by the user (Ctrl-C, SIGTERM, a closed terminal), and nothing was found wrong until then"
+    UNHEARD = 141, "ended because whoever read its output had closed it"
+
+    def __new__(cls, value: int, meaning: str) -> Self:
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     run = simulated_cells(request.jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)
     work = [CellWork(cell, store, request.keep_runs) for cell in needed]
     try:
-        with _asked_to_end(), analysis_errors_translated(), closing(run(work)) as done:
+        with analysis_errors_translated(), closing(run(work)) as done:
             _follow(needed, done, console)
     except KeyboardInterrupt:
         told = "interrupted; what was measured is kept: the same command with --resume goes on from there"
@@ -139,17 +138,6 @@ def _listing(claims: Claims) -> Table:
         scenario = Text("-", style="dim") if claim.measured_by is None else Text(claim.measured_by.scenario)
         listing.add_row(claim.id, claim.kind.value, claim.what, scenario)
     return listing
-
-
-@contextmanager
-def _asked_to_end() -> Iterator[None]:
-    """Takes SIGTERM and a closed terminal for Ctrl-C."""
-    previous = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _announce(console: Console, request: Request, claims: int, planned: Sequence[Cell], needed: Sequence[Cell]) -> None:

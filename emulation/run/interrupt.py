@@ -8,6 +8,8 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from emulation.signals import heeded
+
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
     """The user wants the run to end in order."""
@@ -27,9 +29,7 @@ class Interrupt:
         """Set while what the run made is being removed: nothing may stop that half-way."""
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under `nohup`
-                self._previous[number] = signal.signal(number, self._handle)
+        self._previous = {number: signal.signal(number, self._handle) for number in heeded()}
         return self
 
     def __exit__(

@@ -32,7 +32,7 @@ def clone(tmp_path: Path) -> Path:
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     program = programs / "brokerlab"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m emulation.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m emulation "$@"\n')
     program.chmod(0o755)
     (tmp_path / "Makefile").write_text("setup:\n")
     return tmp_path

@@ -1,0 +1,42 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulation.errors import BadInputError
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
+
+SparkOption = Annotated[
+    bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python: it needs no Java.")
+]
+
+JunitOption = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML too.", show_default=False),
+]
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Changes one field of every scenario; may be repeated.", show_default=False
+    ),
+]
+
+JobsOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=256, help="Simulations side by side; as many as CPUs by default.", show_default=False),
+]
+
+
+def overrides(settings: list[str] | None) -> dict[str, str]:
+    """`KEY=VALUE` pairs, of one key the last. Raises `BadInputError`."""
+    pairs = [setting.partition("=") for setting in settings or ()]
+    for key, equals, value in pairs:
+        if not (key.strip() and equals):
+            raise BadInputError(f"--set {key}{equals}{value}: write KEY=VALUE, such as --set timeline.run=20s")
+    return {key.strip(): value for key, _, value in pairs}
