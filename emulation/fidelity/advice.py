@@ -1,4 +1,7 @@
-"""What would help a run whose host was too slow: an estimate of the time dilation under which it would keep up.
+"""What would help a run that is not VALID.
+
+Where the host was too slow, that is an estimate of the time dilation under which it would keep up; for all else, the
+remedies that stand beside the limits.
 
 The work of a run is spread over more time as it is slowed down, so a run that takes the share u of the host's CPUs
 under dilation d takes u * d / d' of them under d'. CPUs that were busy all the time hide how much more there was to do;
@@ -10,7 +13,7 @@ down by dilation, and is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from emulation.fidelity import thresholds
 from emulation.fidelity.host import HostUse
@@ -30,17 +33,36 @@ SHORTAGES: tuple[Threshold, ...] = (
     *WAITS, thresholds.CPU_BUSY, thresholds.CPU_PRESSURE, thresholds.RELAY_HELD_UP, thresholds.RELAY_MISSED,
 )  # fmt: skip
 """Checks that fail for lack of CPU."""
+REMEDIES: Mapping[str, str] = {
+    limit.name: limit.remedy
+    for limit in vars(thresholds).values()
+    if isinstance(limit, Threshold) and limit not in SHORTAGES
+}
+"""By the check's name."""
 
 
 def advice(checks: Iterable[Check], host: HostUse | None, own: float | None, dilation: float) -> str:
-    """What would do, in a sentence or two, when a run is INVALID for lack of CPU; nothing otherwise."""
-    invalid = {check.name: check for check in checks if check.verdict is Verdict.INVALID}
-    if not any(shortage.name in invalid for shortage in SHORTAGES):
+    """What would do for a run in real time, in a sentence or a few; nothing for one that is VALID."""
+    failed = [check for check in checks if check.verdict is not Verdict.VALID]
+    short = {check.name: check for check in failed if check.name not in REMEDIES}
+    return ". ".join(filter(None, (_slower(short, host, own, dilation), remedies(failed))))
+
+
+def remedies(checks: Iterable[Check]) -> str:
+    """What would help against all but lack of CPU, severest first."""
+    failed = [check for check in checks if check.verdict is not Verdict.VALID and check.name in REMEDIES]
+    failed.sort(key=lambda check: -check.verdict.severity)
+    return ". ".join(f"{check.name}: {REMEDIES[check.name]}" for check in failed)
+
+
+def _slower(short: Mapping[str, Check], host: HostUse | None, own: float | None, dilation: float) -> str:
+    if not short:
         return ""
     busy = 0.0 if host is None else 1 - host.idle
     used = busy if own is None else min(own, busy)
-    waits = [_excess(invalid[wait.name], wait) for wait in WAITS if wait.name in invalid]
-    return f"{_others(busy - used)}{_dilation(used, busy, max(waits, default=1.0), dilation)}"
+    waits = [_excess(short[wait.name], wait) for wait in WAITS if wait.name in short]
+    worst = "too slow" if any(check.verdict is Verdict.INVALID for check in short.values()) else "nearly too slow"
+    return f"{_others(busy - used)}{_dilation(worst, used, busy, max(waits, default=1.0), dilation)}"
 
 
 def _others(used: float) -> str:
@@ -49,13 +71,13 @@ def _others(used: float) -> str:
     return f"Other programs took {used:.0%} of this host's CPUs: end those first, for dilation does not slow them. "
 
 
-def _dilation(used: float, busy: float, wait: float, dilation: float) -> str:
+def _dilation(slow: str, used: float, busy: float, wait: float, dilation: float) -> str:
     if used <= AIM and busy - used > OTHERS:
         return f"The run itself took {used:.0%}, which leaves room enough at a dilation of {dilation:g}"
     wanted = max(math.ceil(dilation * (used / AIM if used > AIM else wait)), math.floor(dilation) + 1)
     least = " or more" if busy > SATURATED else ""
     return (
-        f"This host was too slow: an estimated `time_dilation: {wanted}`{least} would let it keep up (the run took "
+        f"This host was {slow}: an estimated `--set time_dilation={wanted}`{least} would let it keep up (the run took "
         f"{used:.0%} of the CPUs at a dilation of {dilation:g}; {AIM:.0%} leaves room for bursts)"
     )
 

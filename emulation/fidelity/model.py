@@ -93,7 +93,7 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     samples: list[Sample] = []
     """The run phase from its begin to its end."""
     advice: str = ""
-    """What would help, where the host was too slow."""
+    """What would help, where it is not VALID."""
 
     @property
     def reasons(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulation.fidelity.advice import remedies
 from emulation.fidelity.checks import Measurements, clocks, lateness, losses, settling, torn, unended
 from emulation.fidelity.model import Check, VariantFidelity, Verdict, worst
 
@@ -24,5 +25,9 @@ def judge_modelled(measured: Measurements) -> VariantFidelity:
         settling(measured.unsettled),
     ]
     return VariantFidelity(
-        name=measured.variant, verdict=worst(check.verdict for check in checks), checks=checks, links=[]
+        name=measured.variant,
+        verdict=worst(check.verdict for check in checks),
+        checks=checks,
+        links=[],
+        advice=remedies(checks),
     )

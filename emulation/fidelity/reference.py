@@ -20,10 +20,14 @@ def reference() -> str:
     """A row for each check, in the order of `thresholds`."""
     rows = [
         f"| {limit.name} | {limit.unit} | {limit.degraded:g} | {_shown(limit.invalid)} | {limit.meaning} |"
+        f" {limit.remedy} |"
         for limit in vars(thresholds).values()
         if isinstance(limit, Threshold)
     ]
-    heading = ["| check | unit | DEGRADED beyond | INVALID beyond | what it means |", "|---|---|---|---|---|"]
+    heading = [
+        "| check | unit | DEGRADED beyond | INVALID beyond | what it means | what helps |",
+        "|---|---|---|---|---|---|",
+    ]
     return "\n".join([*heading, *rows])
 
 

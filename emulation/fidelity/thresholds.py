@@ -20,6 +20,8 @@ class Threshold:
     invalid: float
     meaning: str
     """What a value beyond the limit does to the measurements."""
+    remedy: str
+    """What helps, as a sentence of its own."""
 
     def verdict(self, value: float) -> Verdict:
         if value > self.invalid:
@@ -27,19 +29,26 @@ class Threshold:
         return Verdict.DEGRADED if value > self.degraded else Verdict.VALID
 
 
+_SLOWER = "run slower (`time_dilation`, by as much as the verdict estimates), with nothing else on this host"
+
 LINKS_BEFORE = Threshold(
     "links before load", "share out of tolerance", 0.0, 0.05,
     "these links do not have the delay, rate or loss that was asked for",
+    "see which links in the report; end what else uses this host or shapes its traffic, or take the other link driver "
+    "(`--links`)",
 )  # fmt: skip
 LINKS_DURING = Threshold(
     # Probes share the links with the traffic they disturb and with a busy CPU, so a few may miss.
     "links during load", "share out of tolerance", 0.10, 0.50,
     "under load these links are not what was asked for",
+    "see in the report which links, and when; a host that is too busy delays them: run slower (`time_dilation`), or "
+    "with fewer messages",
 )  # fmt: skip
 RELAY_LATENESS = Threshold(
     # The relay's promise is a delay within 0.3 ms; frames that leave later than that break it.
     "relay lateness, 99th percentile", "ms", 1.0, 5.0,
     "the relay gets the CPU too late, so links are slower than asked",
+    _SLOWER,
 )  # fmt: skip
 RELAY_HELD_UP = Threshold(
     # Frames that came in the meantime are read late, which their own lateness does not tell; so long as these are
@@ -47,67 +56,82 @@ RELAY_HELD_UP = Threshold(
     # 99.5th would be. A virtual machine that stands still for 50 ms twice a minute is at 0.2.
     "relay held up", "% of the run phase", 0.5, 1.0,
     "the relay did not get the CPU, or was stopped; frames that came meanwhile were carried on late",
+    _SLOWER,
 )  # fmt: skip
 RELAY_MISSED = Threshold(
     # Loss that nobody asked for; brokers' streams repair it, but late.
     "frames the relay missed", "%", 0.0, 0.1,
     "the relay did not get the CPU in time, and the kernel dropped what waited for it",
+    _SLOWER,
 )  # fmt: skip
 BROKER_LAG = Threshold(
     # A broker of its own machine would not wait for the CPU; what it waits here is added to every delay.
     "broker event loop lag, 95th percentile of the worst in each second", "ms", 20.0, 100.0,
     "brokers wait for the CPU, which adds to every hop's delay",
+    _SLOWER,
 )  # fmt: skip
 WORKLOAD_LATENESS = Threshold(
     "publications handed over late, 99th percentile", "ms", 20.0, 200.0,
     "the workload came later than planned; delays count from the planned time",
+    _SLOWER,
 )  # fmt: skip
 CPU_BUSY = Threshold(
     "CPU busy", "%", 85.0, 97.0,
     "the CPUs had next to no time left, so brokers slow each other down in ways separate machines would not",
+    _SLOWER,
 )  # fmt: skip
 CPU_STEAL = Threshold(
     "CPU stolen by the hypervisor", "%", 2.0, 10.0,
     "the host's own CPUs were taken away for part of the run",
+    "this host is a virtual machine with busy neighbours: run it again later, or on a host of its own",
 )  # fmt: skip
 CPU_PRESSURE = Threshold(
     # With few CPUs something nearly always waits for an instant; only near-constant waiting means saturation.
     "CPU pressure", "%", 70.0, 95.0,
     "for this share of the time something that could have run had to wait for a CPU",
+    _SLOWER,
 )  # fmt: skip
 MEMORY_PRESSURE = Threshold(
     "memory pressure", "%", 1.0, 10.0,
     "for this share of the time something waited for memory, mostly to be read back from disk",
+    "take fewer brokers or subscribers, or a host with more memory",
 )  # fmt: skip
 HOST_THROTTLED = Threshold(
     # A quota on the whole emulation makes everybody wait at once, as no overlay of separate machines does.
     "periods in which a CPU quota held the emulation back", "%", 1.0, 10.0,
-    "this host, or the container that it is, may not use its CPUs all the time; lift the quota",
+    "this host, or the container that it is, may not use its CPUs all the time",
+    "lift the CPU quota of the machine or the container that brokerlab runs in",
 )  # fmt: skip
 CLOCK_DOMAIN = Threshold(
     # A delay is the difference of two clocks; it means something only where they are one.
     "nodes with another clock", "nodes", 0.0, 0.0,
     "times of different nodes cannot be compared, so no delay is right",
+    "have all nodes log by one clock; `brokerlab emulate --hosts` compares those of several hosts",
 )  # fmt: skip
 LOG_LOSS = Threshold(
     # The delivery verdict rests on complete logs.
     "log records lost", "records", 0.0, 0.0,
     "the logs are incomplete, so losses and duplicates cannot be told from missing records",
+    "let runs be made on a faster disk with more room (`--out`), or publish less",
 )  # fmt: skip
 UNENDED_LOGS = Threshold(
     # A node that ends in order says so in its log, unless it cannot write.
     "logs without an end", "nodes", 0.0, 0.0,
-    "these nodes could not write to the end, so records are missing; is there room on the disk?",
+    "these nodes could not write to the end, so records are missing",
+    "see whether there is room on the disk; `--out` puts runs on another",
 )  # fmt: skip
 TORN_LOGS = Threshold(
     "unreadable log lines", "lines", 0.0, 100.0,
     "a node was ended while it wrote; what it wrote last is missing",
+    "see whether there is room on the disk, and whether somebody ended processes of the run",
 )  # fmt: skip
 UNEXPECTED_ENDS = Threshold(
     "brokers that ended by themselves", "brokers", 0.0, 0.0,
     "the overlay that ran is not the one that was asked for",
+    "each reason stands with the broker's name; one that was killed may need more memory (`brokers.memory`)",
 )  # fmt: skip
 SETTLING = Threshold(
     "join traffic under way when the run phase began", "brokers", 0.0, float("inf"),
-    "subscriptions and advertisements were still spreading; lengthen `timeline.join`",
+    "subscriptions and advertisements were still spreading, and the first publications met an overlay in motion",
+    "lengthen `timeline.join`",
 )  # fmt: skip

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.fidelity import LinkCheck, Measurements, Relayed, Stretch, Throttling, Verdict, judge, worst
+from emulation.fidelity import (
+    LinkCheck,
+    Measurements,
+    Relayed,
+    Stretch,
+    Throttling,
+    Verdict,
+    judge,
+    judge_modelled,
+    worst,
+)
 from emulation.fidelity.checks import percentile
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
@@ -164,7 +174,7 @@ def test_the_series_is_in_the_scenarios_time() -> None:
 
 @pytest.mark.parametrize(
     ("idle", "dilation", "advised"),
-    [(0.02, 1.0, "`time_dilation: 2` or more"), (0.0, 4.0, "`time_dilation: 7` or more")],
+    [(0.02, 1.0, "`--set time_dilation=2` or more"), (0.0, 4.0, "`--set time_dilation=7` or more")],
 )
 def test_busy_processors_ask_for_dilation(idle: float, dilation: float, advised: str) -> None:
     """98% at 1 is 60% at 1.63, rounded up; 100% at 4 is 60% at 6.7."""
@@ -179,16 +189,36 @@ def test_other_programs_are_told_apart_from_the_run() -> None:
     assert "time_dilation" not in light
     heavy = judge(dataclasses.replace(good(), host=host, own_cpu=0.7)).advice
     assert "Other programs took 30%" in heavy
-    assert "`time_dilation: 2` or more" in heavy
+    assert "`--set time_dilation=2` or more" in heavy
 
 
 def test_a_wait_on_idle_processors_asks_for_as_much_as_it_was_too_long() -> None:
     """130 ms where 20 ms are VALID: 6.5 times slower, rounded up; the processors had time, so not `or more`."""
     judged = judge(dataclasses.replace(good(), logs=LogFindings(lag={"B1": [0.13] * 20})))
     assert judged.verdict is Verdict.INVALID
-    assert "`time_dilation: 7` would" in judged.advice
+    assert "`--set time_dilation=7` would" in judged.advice
 
 
-def test_what_is_not_for_lack_of_cpu_is_not_helped_by_dilation() -> None:
-    assert judge(dataclasses.replace(good(), links=[link("before", False)])).advice == ""
-    assert judge(dataclasses.replace(good(), host=dataclasses.replace(IDLE_HOST, idle=0.1))).advice == ""
+def test_a_host_that_was_nearly_too_slow_is_told_so() -> None:
+    """90% of the CPUs at 1 are 60% at 1.5, rounded up."""
+    judged = judge(dataclasses.replace(good(), host=dataclasses.replace(IDLE_HOST, idle=0.1)))
+    assert judged.verdict is Verdict.DEGRADED
+    assert judged.advice.startswith("This host was nearly too slow: an estimated `--set time_dilation=2` would")
+
+
+def test_what_is_not_for_lack_of_cpu_is_helped_otherwise() -> None:
+    assert judge(good()).advice == ""
+    links = judge(dataclasses.replace(good(), links=[link("before", False)])).advice
+    assert "`--links`" in links
+    assert "too slow" not in links
+    both = dataclasses.replace(good(), unsettled=["B4"], logs=LogFindings(lost={"B7": 1}))
+    lost, settling = judge(both).advice.split(". ")
+    assert (lost.partition(":")[0], settling) == (
+        "log records lost",
+        "join traffic under way when the run phase began: lengthen `timeline.join`",
+    )
+
+
+def test_a_simulated_run_is_helped_too() -> None:
+    judged = judge_modelled(dataclasses.replace(good(), unsettled=["B4"]))
+    assert judged.advice.endswith("lengthen `timeline.join`")

@@ -14,6 +14,11 @@ def test_the_table_of_checks_is_up_to_date() -> None:
     assert updated(text) == text, "run: python -m emulation.fidelity.reference docs/fidelity.md"
 
 
+def test_every_check_says_what_helps() -> None:
+    for row in reference().splitlines()[2:]:
+        assert all(cell.strip() for cell in row.strip("|").split("|")), row
+
+
 def test_no_check_is_left_out() -> None:
     assert "| CPU busy | % | 85 | 97 |" in reference()
     assert "| never |" in reference()
