@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 
 import docker
 import docker.errors
@@ -20,6 +21,9 @@ from emulation.images import ImageReference, Packages, Recipe, Say
 
 REPOSITORY = "brokerlab-broker"
 LATEST = f"{REPOSITORY}:latest"
+
+_SOCKET = "unix:///var/run/docker.sock"
+"""Where a daemon is, unless `DOCKER_HOST` says otherwise."""
 
 _REQUEST_PATIENCE = 120
 """Seconds that one request to the daemon may take."""
@@ -33,10 +37,26 @@ def docker_client() -> docker.DockerClient:
         client = docker.from_env(timeout=_REQUEST_PATIENCE)
         client.ping()
     except (docker.errors.DockerException, requests.RequestException) as error:
-        raise HostError(
-            f"Docker does not answer ({images.reason(error)}); start it with `make setup`, or use the process runtime"
-        ) from error
+        raise _unreachable(error) from error
     return client
+
+
+def _unreachable(error: Exception) -> HostError:
+    """The system's own words, which libraries wrap several times, with the remedy."""
+    refusal = next((cause for cause in _causes(error) if isinstance(cause, OSError) and cause.strerror), None)
+    if refusal is None:
+        reason = images.reason(error)
+    else:
+        reason = f"{os.environ.get('DOCKER_HOST', _SOCKET).removeprefix('unix://')}: {refusal.strerror}"
+    remedy = "run this as root, or with sudo" if isinstance(refusal, PermissionError) else "start it with `make setup`"
+    return HostError(f"Docker does not answer ({reason}); {remedy}, or use the process runtime")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and what it was made from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def image_reference() -> ImageReference:

@@ -40,6 +40,8 @@ class Standing(enum.Enum):
     """Runs do without it, at a cost."""
     MISSING = ("missing", "red")
     """The rung that needs it cannot be taken."""
+    UNKNOWN = ("unknown", "yellow")
+    """It cannot be told for lack of another piece, which has the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def report(console: Console) -> int:
     examination = examine()
     console.print(_table(examination.findings))
     for finding in examination.findings:
-        if finding.standing is not Standing.GOOD:
+        if finding.standing not in (Standing.GOOD, Standing.UNKNOWN):
             _advise(console, finding)
     console.print()
     for rung, choice in (("runtime", examination.runtime), ("links", examination.links)):
@@ -82,7 +84,7 @@ def examine() -> Examination:
     docker, image = _docker()
     findings = (
         privileges,
-        *(_kernel_feature(feature) for feature in KERNEL_FEATURES),
+        *(_kernel_feature(feature, privileges) for feature in KERNEL_FEATURES),
         _control_groups(),
         docker,
         image,
@@ -154,7 +156,9 @@ KERNEL_FEATURES = (
 )
 
 
-def _kernel_feature(feature: KernelFeature) -> Finding:
+def _kernel_feature(feature: KernelFeature, privileges: Finding) -> Finding:
+    if privileges.standing is Standing.MISSING:
+        return Finding(feature.name, Standing.UNKNOWN, "cannot be tried without privileges")
     obstacle = _obstacle(["unshare", "-n", *feature.trial])
     if obstacle is None:
         return Finding(feature.name, Standing.GOOD, "works")
@@ -186,10 +190,10 @@ def _docker() -> tuple[Finding, Finding]:
     try:
         client = docker_client()
     except HostError as error:
-        remedy = f"{SETUP} installs and starts it"
+        remedy = f"{SETUP}, as root, installs and starts it"
         return (
             Finding("Docker", Standing.LIMITED, str(error).partition(";")[0], cost, remedy),
-            Finding("broker image", Standing.LIMITED, "unknown without Docker", cost, remedy),
+            Finding("broker image", Standing.UNKNOWN, "cannot be told without Docker"),
         )
     daemon = Finding("Docker", Standing.GOOD, str(client.version().get("Version", "")))
     try:

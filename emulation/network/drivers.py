@@ -52,7 +52,7 @@ def _try_netem() -> str:
             raise NetworkError("the programs ip and tc are missing: install the package iproute2") from error
         if done.returncode:
             said = " ".join(done.stderr.split())
-            raise NetworkError(f"`{command}` failed ({said}): {remedy}")
+            raise NetworkError(f"{remedy} (`{command}` said: {said})")
     return "the kernel shapes veth pairs with HTB and netem"
 
 
