@@ -16,9 +16,10 @@ Nothing is sent to anybody twice, so there are no duplicates to detect.
 
 How what the paper leaves open is settled:
 
-*When a bit changes.* A secondary broker keeps with each advertisement one subscription that intersects it, the
+*When a bit changes.* A secondary broker keeps with each advertisement the oldest subscription that intersects it, the
 witness. A new subscription is compared only with advertisements that have none, as in Algorithm 2; when a witness
-leaves, another is sought, and CIV_UNSET is sent when there is none.
+leaves, the next one is sought among those younger than it, and CIV_UNSET is sent when there is none. So an
+advertisement and a subscription are compared once at most, whatever comes and goes.
 
 *Which advertisements a CIV_SET means.* Algorithm 2 sends the subscription, from which the host broker finds all of its
 advertisements that intersect it. One that is still on its way to the sender must not be among them, for the sender may
@@ -143,7 +144,7 @@ class OctopiaRouter:
         civ = decode_vector(message.header) & self._own_bit | host_bit
         advertisement = Advertisement(decode_predicates(message.body))
         row = AdvertisementRow(message.id, message.body, advertisement, civ, neighbour)
-        row.witness = self._subscriptions.first_matching(advertisement)
+        row.witness = self._subscriptions.oldest_intersecting(advertisement)
         self._advertisements.add(row)
         self._newest[neighbour] = message.id
         if row.witness is None:
@@ -247,7 +248,7 @@ class OctopiaRouter:
         orphaned = []
         for advertised in self._advertisements:
             if advertised.witness is row:
-                advertised.witness = self._subscriptions.first_matching(advertised.advertisement)
+                advertised.witness = self._subscriptions.oldest_intersecting(advertised.advertisement, row.place)
                 if advertised.witness is None:
                     orphaned.append(advertised)
         onward = Message(Kind.UNSUBSCRIBE, row.id, hops=hops + 1)

@@ -6,8 +6,11 @@ withdrawal; they detect no duplicates, for there are none (OctopiA, sections 6 a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
+from operator import attrgetter
 
 from broker_service.language import Advertisement, Subscription, Value
 from broker_service.language.relations import intersects
@@ -28,6 +31,8 @@ class SubscriptionRow:
     """The primary neighbour it came from; None when the subscriber is a client of this broker."""
     client: ClientId = ""
     """The subscriber, when it is a client of this broker."""
+    place: int = -1
+    """Grows with every subscription that comes to this broker."""
 
     @property
     def home(self) -> Home:
@@ -35,11 +40,16 @@ class SubscriptionRow:
         return split_id(self.id)[0]
 
 
+_place: Callable[[SubscriptionRow], int] = attrgetter("place")
+
+
 class PublicationRoutingTable:
     """The PRT: all subscriptions of the own cluster, and the index by which publications find them."""
 
     def __init__(self) -> None:
         self._rows: dict[str, SubscriptionRow] = {}
+        self._oldest_first: list[SubscriptionRow] = []
+        self._places = count()
         self._matching: MatchIndex[SubscriptionRow] = MatchIndex()
 
     def __iter__(self) -> Iterator[SubscriptionRow]:
@@ -49,20 +59,26 @@ class PublicationRoutingTable:
         return self._rows.get(id)
 
     def add(self, row: SubscriptionRow) -> None:
+        row.place = next(self._places)
         self._rows[row.id] = row
+        self._oldest_first.append(row)
         self._matching.add(row, row.subscription)
 
     def remove(self, row: SubscriptionRow) -> None:
         del self._rows[row.id]
+        del self._oldest_first[bisect_left(self._oldest_first, row.place, key=_place)]
         self._matching.remove(row)
 
     def match(self, attributes: Mapping[str, Value]) -> list[SubscriptionRow]:
         """The subscriptions that a publication with these attributes matches."""
         return self._matching.match(attributes)
 
-    def first_matching(self, advertisement: Advertisement) -> SubscriptionRow | None:
-        """Some subscription that intersects an advertisement."""
-        return next((row for row in self if intersects(advertisement, row.subscription)), None)
+    def oldest_intersecting(self, advertisement: Advertisement, since: int = 0) -> SubscriptionRow | None:
+        """The oldest subscription that intersects an advertisement, of those at this place or later."""
+        rows = self._oldest_first
+        begin = bisect_left(rows, since, key=_place)
+        later = (rows[index] for index in range(begin, len(rows)))
+        return next((row for row in later if intersects(advertisement, row.subscription)), None)
 
 
 @dataclass(slots=True, eq=False)
@@ -77,8 +93,8 @@ class AdvertisementRow:
     last_hop: BrokerId | None
     """The host broker; None when the publisher is a client of this very broker."""
     witness: SubscriptionRow | None = None
-    """At a secondary broker: a subscription of the own cluster that intersects the advertisement, if there is any.
-    While this one stands, the own bit stays, and nothing else has to be compared."""
+    """At a secondary broker: the oldest subscription of the own cluster that intersects the advertisement, if there is
+    any. While it stands, the own bit stays, and nothing else has to be compared; when it leaves, only younger ones."""
 
     @property
     def number(self) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from broker_service.language import Advertisement, Subscription
+from broker_service.language.relations import intersects
 from broker_service.messages import Operation
+from broker_service.routing import octopia, octopia_tables
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
@@ -108,6 +112,30 @@ def test_one_message_serves_all_advertisements_of_a_host_broker() -> None:
     overlay.settle()
     assert len(sent(overlay, "control")) == 4
     assert not any(civ[-1] == "1" for civs in advertised(overlay).values() for civ in civs.values())
+
+
+def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
+    """Also when all unsubscribe, those first that count for the advertisement."""
+    compared: list[tuple[Advertisement, Subscription]] = []
+
+    def counting(advertisement: Advertisement, subscription: Subscription) -> bool:
+        compared.append((advertisement, subscription))
+        return intersects(advertisement, subscription)
+
+    with mock.patch.object(octopia, "intersects", counting), mock.patch.object(octopia_tables, "intersects", counting):
+        overlay = scot([], 2)
+        overlay.attach("P", "a0")
+        overlay.advertise("P", "a", between(0, 10))
+        overlay.settle()
+        overlay.attach("S", "a1")
+        for number in range(30):
+            low = 20 * (number % 3)
+            overlay.subscribe("S", f"s{number}", between(low, low + 15))
+        for number in sorted(range(30), key=lambda number: number % 3):
+            overlay.request("S", Operation.UNSUBSCRIBE, f"s{number}")
+        overlay.settle()
+    assert set(advertised(overlay)["a0.1.1"].values()) == {"01"}
+    assert len({(id(one), id(other)) for one, other in compared}) == len(compared) > 20
 
 
 @pytest.mark.parametrize("seed", range(20))
