@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from broker_service.config import BrokerConfig
 from broker_service.language import Advertisement, Predicate, Publication, Subscription
@@ -66,6 +66,19 @@ class _Declaring(Generic[Content]):
     """The router's part."""
 
 
+class _Comparison(NamedTuple):
+    """What a router tells of content that it compared; see `RouterTrace.matched`."""
+
+    publication: str
+    matches: int
+    duration: int
+    reading: int
+
+
+def _reading(comparisons: Sequence[_Comparison]) -> int:
+    return sum([each.reading for each in comparisons])
+
+
 class Broker:
     """One broker of the overlay.
 
@@ -99,9 +112,13 @@ class Broker:
             for link in config.links
         }
         self._clients: dict[ClientId, Client] = {}
-        self._session_limit = config.limits.session_queue
+        self._declared_bytes = 0
+        """What the clients' advertisements and subscriptions take."""
+        self._limits = config.limits
         self._schedule = schedule
         self._named = 0
+        self._comparisons: list[_Comparison] = []
+        """Which the router told of and which are yet to be recorded."""
         self._router = router = make_router(
             config.protocol,
             RouterContext(
@@ -144,17 +161,21 @@ class Broker:
         """
         link = self.links[neighbour]
         record, route, perform = self._recorder.message, self._router.receive, self._perform
-        clock, stopwatch = self._clock, self._stopwatch
+        clock, stopwatch, comparisons = self._clock, self._stopwatch, self._comparisons
         for message in messages:
             link.received += 1
             came, began = clock(), stopwatch()
             try:
                 actions = route(neighbour, message)
             except ValueError as error:
+                comparisons.clear()
                 record(_RECEIVED, message, peer=neighbour, time=came)
                 self.dropped_message(message, f"malformed: {error}")
                 continue
-            record(_RECEIVED, message, peer=neighbour, time=came, duration=stopwatch() - began)
+            took = stopwatch() - began
+            if comparisons:
+                took -= _reading(comparisons)
+            record(_RECEIVED, message, peer=neighbour, time=came, duration=took)
             perform(actions)
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
@@ -178,7 +199,7 @@ class Broker:
     # Clients
 
     def open_session(self) -> Session:
-        return Session(self._session_limit)
+        return Session(self._limits.session_queue, self._limits.queue_bytes)
 
     def close_session(self, session: Session) -> None:
         """The session is gone, and with it its clients: all they advertised and subscribed to is withdrawn."""
@@ -215,6 +236,8 @@ class Broker:
         former = self._clients.get(request.client)
         if former is not None:
             self._withdraw(former)
+        elif len(self._clients) >= self._limits.clients:
+            raise RejectedError(f"the broker has {len(self._clients)} clients already (limits.clients)")
         client = Client(request.client, session)
         self._clients[client.id] = client
         session.clients[client.id] = client
@@ -228,6 +251,8 @@ class Broker:
             self._perform(self._router.unsubscribe(client.id, subscribed.id))
         for advertised in client.advertisements.values():
             self._perform(self._router.unadvertise(client.id, advertised.id))
+        self._declared_bytes -= sum(subscribed.size for subscribed in client.subscriptions.values())
+        self._declared_bytes -= sum(advertised.size for advertised in client.advertisements.values())
         client.session.clients.pop(client.id, None)
         self._clients.pop(client.id, None)
 
@@ -236,17 +261,24 @@ class Broker:
         content = declaring.read(decode_predicates(request.body))
         declared = declaring.of(client)
         present = declared.get(request.id)
+        if present is not None and present.body == request.body:
+            return
+        made = Declared(self._new_id(), content, request.body)
+        occupied = self._declared_bytes + made.size - (present.size if present is not None else 0)
+        if occupied > self._limits.declared_bytes:
+            raise RejectedError("the broker has no room for further advertisements and subscriptions")
         if present is not None:
-            if present.body == request.body:
-                return
             self._retract(declaring, client, request)
-        made = declared[request.id] = Declared(self._new_id(), content, request.body)
-        self._perform(declaring.declare(client.id, made.id, content))
+        actions = declaring.declare(client.id, made.id, content)
+        declared[request.id] = made
+        self._declared_bytes = occupied
+        self._perform(actions)
 
     def _retract(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
         made = declaring.of(client).pop(request.id, None)
         if made is None:
             raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
+        self._declared_bytes -= made.size
         self._perform(declaring.withdraw(client.id, made.id))
 
     def _publish(self, client: Client, request: ClientRequest) -> None:
@@ -262,7 +294,7 @@ class Broker:
         self.published += 1
         began = self._stopwatch()
         actions = self._router.publish(client.id, message, publication, advertisement)
-        took = self._stopwatch() - began
+        took = self._stopwatch() - began - _reading(self._comparisons)
         self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
         self._perform(actions)
 
@@ -293,6 +325,9 @@ class Broker:
     # Actions
 
     def _perform(self, actions: Actions) -> None:
+        """Also records what the router has compared, which it is not to spend its own time on."""
+        if self._comparisons:
+            self._record_comparisons()
         for action in actions:
             if isinstance(action, Send):
                 self.links[action.neighbour].put(action.message)
@@ -319,12 +354,19 @@ class Broker:
 
     # Log; `matched` and `dropped_message` are the router's view of it (RouterTrace)
 
-    def matched(self, publication: str, matches: int, duration: int) -> None:
-        self._recorder.note(_MATCHED, kind=_PUBLISH_WORD, id=publication, count=matches, duration=duration)
+    def matched(self, publication: str, matches: int, duration: int, reading: int = 0) -> None:
+        self._comparisons.append(_Comparison(publication, matches, duration, reading))
 
     def dropped_message(self, message: Message, reason: str) -> None:
         self.dropped += 1
         self._recorder.message(Event.DROPPED, message, text=reason, count=1)
+
+    def _record_comparisons(self) -> None:
+        for each in self._comparisons:
+            self._recorder.note(
+                _MATCHED, kind=_PUBLISH_WORD, id=each.publication, count=each.matches, duration=each.duration
+            )
+        self._comparisons.clear()
 
     def _record_link(self, event: Event, neighbour: BrokerId) -> None:
         self._recorder.note(event, peer=neighbour, count=self.links[neighbour].neighbour_incarnation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,12 @@ from broker_service.service_time import ServiceTime
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The bounds a broker keeps. What overflows is dropped, counted and logged."""
+    """The bounds a broker keeps, all above 0. What overflows is dropped or refused, counted and logged."""
 
     window: int = 128
     """Messages in flight on a link before its peer must acknowledge some; more wait in the output queue."""
+    window_bytes: int = 4 << 20
+    """Bytes of them, though a single message of any size may be in flight."""
     batch: int = 64
     """Messages in one frame at most."""
     link_queue: int = 100_000
@@ -24,7 +27,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     control_queue: int = 100_000
     """Other messages that may wait for a link. Neighbours that live on never say again what overflows here."""
     session_queue: int = 20_000
-    """Events that may wait for a client session that does not read."""
+    """Notifications that may wait for a client session that does not read, and as many answers besides."""
+    queue_bytes: int = 64 << 20
+    """Bytes of publications that may wait for a link, of other messages that may, and of events for a session."""
+    sessions: int = 1_000
+    """Client sessions that may be open at a time; each may serve many clients."""
+    clients: int = 100_000
+    """Logical clients that may be attached at a time."""
+    declared_bytes: int = 1 << 30
+    """Memory, about, that the advertisements and subscriptions of all clients may take."""
     heartbeat: float = 1.0
     """Seconds between heartbeats; a peer that is silent for three of them is dead."""
     reconnect_first: float = 0.05
@@ -34,6 +45,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Largest frame taken from a client or a neighbour."""
     utilisation_window: float = 1.0
     """Seconds over which the link status table takes its rates."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for a bound that nothing fits in, and for a time that does not pass."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name}: must be more than 0, not {value}")
 
 
 class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,6 +9,9 @@ again, so that nothing is lost or doubled between two brokers that both live on.
 Publications in the queue have one bound, all other messages another. A publication that finds no room is one loss; a
 (un)subscription or (un)advertisement would be missed for ever, for brokers that live on never say it again. So no flood
 of publications crowds those out.
+
+Window and queue are bounded by number, which is what a run is about, and by size, for the sake of the broker's memory:
+messages of a megabyte are permitted, and a queue's number of those would be a hundred gigabytes.
 """
 
 from __future__ import annotations
@@ -55,14 +58,21 @@ class OverlayLink:
         """Messages of the neighbour's present incarnation that were handled here."""
         self.dropped = 0
         self._window = limits.window
+        self._window_bytes = limits.window_bytes
         self._batch = limits.batch
         self._most_publications = limits.link_queue
         self._most_others = limits.control_queue
+        self._most_bytes = limits.queue_bytes
         self._clock = clock
         self._recorder = recorder
-        self._waiting: deque[tuple[int, Message]] = deque()
+        self._waiting: deque[tuple[int, int, Message]] = deque()
+        """With the time of entering and the size of each."""
+        self._publication_bytes = 0
+        """Bytes of these that are publications."""
         self._others_waiting = 0
         """Of these, messages that are no publications."""
+        self._others_bytes = 0
+        self._in_flight_bytes = 0
         self._in_flight: deque[Message] = deque()
         self._repeat: deque[Message] = deque()
         self._acknowledged = 0
@@ -82,8 +92,10 @@ class OverlayLink:
 
     @property
     def sendable(self) -> int:
-        """How many messages may travel now."""
+        """How many messages may travel now, if they are small."""
         if not (self._waiting or self._repeat) or not self.up:
+            return 0
+        if not self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1]):
             return 0
         return max(0, min(self.queue_length, self._window - len(self._in_flight)))
 
@@ -107,18 +119,23 @@ class OverlayLink:
 
     def put(self, message: Message) -> None:
         """Queues a message; drops it, counted and logged, when the queue is full of its like."""
-        others = self._others_waiting
+        waiting, others = self._waiting, self._others_waiting
+        size = len(message.body) + len(message.header)
         if message.kind is _PUBLISH:
-            if len(self._waiting) - others >= self._most_publications:
+            occupied = self._publication_bytes + size
+            if len(waiting) - others >= self._most_publications or occupied > self._most_bytes:
                 self._drop(message, "output queue full")
                 return
-        elif others >= self._most_others:
-            self._drop(message, "output queue full of control messages")
-            return
+            self._publication_bytes = occupied
         else:
-            self._others_waiting += 1
+            occupied = self._others_bytes + size
+            if others >= self._most_others or occupied > self._most_bytes:
+                self._drop(message, "output queue full of control messages")
+                return
+            self._others_waiting = others + 1
+            self._others_bytes = occupied
         now = self._clock()
-        self._waiting.append((now, message))
+        waiting.append((now, size, message))
         self._flow.enter(now)
         self.on_waiting()
 
@@ -128,10 +145,11 @@ class OverlayLink:
         if not self.up or not (self._waiting or self._repeat):
             return messages
         count = min(self._batch, self._window - len(self._in_flight))
-        while self._repeat and count > 0:
+        while self._repeat and count > 0 and self._fits(size := self._repeat[0].size):
+            self._in_flight_bytes += size
             messages.append(self._repeat.popleft())
             count -= 1
-        if count > 0 and self._waiting:
+        if count > 0 and self._waiting and not self._repeat:
             self._take_waiting(messages, count)
         self._in_flight += messages
         return messages
@@ -141,7 +159,8 @@ class OverlayLink:
         if not self._acknowledged <= total <= self._acknowledged + len(self._in_flight):
             raise ValueError(f"{self.neighbour} acknowledged {total} messages, {self.sent} were sent")
         for _ in range(total - self._acknowledged):
-            self._in_flight.popleft()
+            message = self._in_flight.popleft()
+            self._in_flight_bytes -= len(message.body) + len(message.header)
         self._acknowledged = total
 
     def connect(self, incarnation: int, handled: int) -> None:
@@ -158,6 +177,7 @@ class OverlayLink:
             self._forget(incarnation)
         self._repeat.extendleft(reversed(self._in_flight))
         self._in_flight.clear()
+        self._in_flight_bytes = 0
         for _ in range(max(0, handled - self._acknowledged)):
             if self._repeat:
                 self._repeat.popleft()
@@ -168,19 +188,35 @@ class OverlayLink:
         """The stream broke; what was in flight waits for `connect` to learn its fate."""
         self.up = False
 
+    def _fits(self, size: int) -> bool:
+        """Whether the window has room for so many bytes; for a single message it always has."""
+        return not self._in_flight_bytes or self._in_flight_bytes + size <= self._window_bytes
+
     def _take_waiting(self, messages: list[Message], count: int) -> None:
         now = self._clock()
         waiting = self._waiting
         record = self._recorder.message
-        taken = min(count, len(waiting))
-        self.sent += taken
-        self._flow.leave(now, taken)
-        for _ in range(taken):
-            entered, message = waiting.popleft()
+        in_flight, room = self._in_flight_bytes, self._window_bytes
+        others = others_bytes = 0
+        taken = 0
+        for _ in range(min(count, len(waiting))):
+            entry = entered, size, message = waiting.popleft()
+            if in_flight + size > room and in_flight:
+                waiting.appendleft(entry)
+                break
+            in_flight += size
+            taken += 1
+            if message.kind is not _PUBLISH:
+                others += 1
+                others_bytes += size
             messages.append(message)
             record(_SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered)
-        if self._others_waiting:
-            self._others_waiting -= sum(message.kind is not _PUBLISH for message in messages[-taken:])
+        self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
+        self._others_waiting -= others
+        self._others_bytes -= others_bytes
+        self._in_flight_bytes = in_flight
+        self.sent += taken
+        self._flow.leave(now, taken)
         self._sample(now)
 
     def _sample(self, now: int) -> None:
@@ -205,11 +241,12 @@ class OverlayLink:
     def _forget(self, incarnation: int) -> None:
         """A neighbour that was restarted has no use for what was meant for its former self."""
         if self.neighbour_incarnation:
-            for message in [*self._repeat, *self._in_flight, *(message for _, message in self._waiting)]:
+            for message in [*self._repeat, *self._in_flight, *(message for _, _, message in self._waiting)]:
                 self._drop(message, "neighbour restarted")
             self._waiting.clear()
-            self._others_waiting = 0
+            self._publication_bytes = self._others_waiting = self._others_bytes = 0
         self._in_flight.clear()
+        self._in_flight_bytes = 0
         self._repeat.clear()
         self._acknowledged = 0
         self.received = 0

@@ -63,10 +63,11 @@ def dial(opened: aio.Channel, method: tuple[str, str]) -> aio.StreamStreamCall[b
     return call
 
 
-def server(largest_frame: int) -> aio.Server:
-    """A server that refuses a port somebody else listens on, and frames above a size."""
+def server(largest_frame: int, most_calls: int) -> aio.Server:
+    """A server that refuses a port somebody else listens on, frames above a size and calls above a number."""
     return aio.server(
         options=(*_TUNING, ("grpc.max_receive_message_length", largest_frame), ("grpc.so_reuseport", 0)),
+        maximum_concurrent_rpcs=most_calls,
     )
 
 

@@ -48,6 +48,10 @@ STOP_WITHIN = 2.0
 _LOOK_INTERVAL = 0.005
 """Seconds between two looks, while stopping, whether everything is passed on."""
 
+_BRIEF_CALLS = 64
+"""Calls at a time to control and health, and streams on a link's address before they have said hello; more are refused
+by gRPC itself (RESOURCE_EXHAUSTED)."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -138,7 +142,7 @@ class BrokerServer:
         self._servers.append(server)
 
     def _client_server(self) -> grpc.aio.Server:
-        server = rpc.server(self.config.limits.message_bytes)
+        server = rpc.server(self.config.limits.message_bytes, self.config.limits.sessions + _BRIEF_CALLS)
         rpc.serve(server, rpc.SESSION, self._serve_session)
         control = Control(self.broker, self._count_malformed, lambda: self._trace.lost, self._set_pace)
         broker_pb2_grpc.add_BrokerControlServicer_to_server(control, server)  # type: ignore[no-untyped-call]
@@ -146,11 +150,14 @@ class BrokerServer:
         return server
 
     def _link_server(self, local: str) -> grpc.aio.Server:
-        server = rpc.server(largest_link_frame(self.config.limits))
+        server = rpc.server(largest_link_frame(self.config.limits), len(self.config.links) + _BRIEF_CALLS)
         rpc.serve(server, rpc.LINK, functools.partial(self._serve_link, local))
         return server
 
     async def _serve_session(self, _requests: Any, context: Any) -> None:
+        if len(self._sessions) >= self.config.limits.sessions:
+            reason = f"{self.config.limits.sessions} sessions are open already (limits.sessions)"
+            await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"session of {context.peer()}", reason)
         stream = SessionStream(context, self.broker, self._service, self.config.limits)
         self._sessions.add(stream)
         try:

@@ -95,11 +95,13 @@ class PacedService:
 
     def _finish(self) -> None:
         now = self._clock()
-        while self._queue and self._queue[0][0] <= now:
-            _, handler, message = self._queue.popleft()
-            handler((message,))
-        if self._queue:
-            self._timer.set(self._queue[0][0])
+        try:
+            while self._queue and self._queue[0][0] <= now:
+                _, handler, message = self._queue.popleft()
+                handler((message,))
+        finally:  # a handler that fails is the event loop's to report; whoever waits behind it is served all the same
+            if self._queue:
+                self._timer.set(self._queue[0][0])
 
 
 def make_service(config: BrokerConfig) -> PacedService:

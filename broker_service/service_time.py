@@ -21,6 +21,9 @@ class Distribution(enum.StrEnum):
     LOGNORMAL = "lognormal"
 
 
+SHORTEST, LONGEST = 1e-9, 86_400.0
+"""Seconds: what a clock can tell, and a day. Far beyond, the arithmetic of distributions overflows."""
+
 NEEDS_DEVIATION = frozenset({Distribution.UNIFORM, Distribution.LOGNORMAL})
 """The shapes whose width is free; a constant has none, that of an exponential distribution is its mean."""
 
@@ -38,9 +41,13 @@ class ServiceTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         """Raises `ValueError` for a time that could be negative, and for a deviation missing or without meaning."""
         if not 0.0 <= self.mean < math.inf:
             raise ValueError(f"mean: a service time is 0 or more seconds, not {self.mean:g}")
+        if self.mean and not SHORTEST <= self.mean <= LONGEST:
+            raise ValueError(f"mean: a service time is a nanosecond at least and a day at most, not {self.mean:g} s")
         if self.distribution in NEEDS_DEVIATION:
             if not 0.0 < self.deviation < math.inf:
                 raise ValueError(f"deviation: a {self.distribution} service time needs one above 0")
+            if self.deviation > LONGEST:
+                raise ValueError(f"deviation: a day at most, not {self.deviation:g} s")
             if self.mean <= 0.0:
                 raise ValueError(f"mean: a {self.distribution} service time needs one above 0")
             if self.distribution is Distribution.UNIFORM and self.deviation > self.mean:

@@ -34,7 +34,7 @@ class SessionStream(Duplex):
 
     def next_frames(self) -> Sequence[bytes]:
         frames: list[bytes] = []
-        while len(frames) < FRAMES_AT_ONCE and (events := self.session.take(self._batch)):
+        while len(frames) < FRAMES_AT_ONCE and (events := self.session.take(self._batch, self._largest)):
             frames += encode_broker_frames(events, self._largest)
         return frames
 

@@ -79,6 +79,8 @@ class BrokerLimits(Section):
 
     window: Count = _DEFAULTS.window
     """Messages in flight on a link before its peer must acknowledge some."""
+    window_bytes: Size = _DEFAULTS.window_bytes
+    """Bytes of them, though a single message of any size may be in flight."""
     batch: Count = _DEFAULTS.batch
     """Messages in one frame at most."""
     link_queue: Count = _DEFAULTS.link_queue
@@ -86,7 +88,15 @@ class BrokerLimits(Section):
     control_queue: Count = _DEFAULTS.control_queue
     """Other messages that may wait for a link, besides; neighbours that live on never say again what overflows here."""
     session_queue: Count = _DEFAULTS.session_queue
-    """Events that may wait for a client session that does not read."""
+    """Notifications that may wait for a client session that does not read, and as many answers besides."""
+    queue_bytes: Size = _DEFAULTS.queue_bytes
+    """Bytes of publications that may wait for a link, of other messages that may, and of events for a session."""
+    sessions: Count = _DEFAULTS.sessions
+    """Client sessions that may be open at a time; each may serve many clients."""
+    clients: Count = _DEFAULTS.clients
+    """Logical clients that may be attached at a time."""
+    declared_bytes: Size = _DEFAULTS.declared_bytes
+    """Memory, about, that the advertisements and subscriptions of all clients may take."""
     heartbeat: Duration = _DEFAULTS.heartbeat
     """Time between heartbeats; a neighbour that is silent for three of them is dead."""
     reconnect_first: Duration = _DEFAULTS.reconnect_first

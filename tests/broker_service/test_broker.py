@@ -11,7 +11,7 @@ from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientRequest, Operation, Outcome
-from broker_service.sessions import Session
+from broker_service.sessions import DECLARED_OVERHEAD, Session
 from broker_service.trace import Event
 from tests.broker_service.overlay import ListTrace
 
@@ -152,6 +152,72 @@ def test_a_session_that_does_not_read_loses_events_and_they_are_counted() -> Non
     one.broker.handle(one.session, requests)
     assert (one.session.waiting, one.session.dropped) == (3, 7)
     assert len(one.trace.of(Event.DROPPED)) == 7
+
+
+def test_a_flooded_session_is_still_told_what_became_of_its_operations() -> None:
+    one = OneBroker(Limits(session_queue=3))
+    one.do("P", Operation.ATTACH)
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    one.do("P", Operation.SUBSCRIBE, "s1", WANTED)
+    flood = [ClientRequest("P", 0, Operation.PUBLISH, f"P:{n}", quote(60)) for n in range(10)]
+    asked = [ClientRequest("P", number, Operation.UNSUBSCRIBE, "s1") for number in range(1, 6)]
+    one.broker.handle(one.session, [*flood, *asked])
+    told = one.session.take(100)
+    assert outcomes(told) == [Outcome.NOTIFIED] * 3 + [Outcome.CONFIRMED] + [Outcome.REJECTED] * 2
+    assert one.session.dropped == 9
+    one.broker.handle(one.session, asked)
+    assert len(one.session.take(100)) == 3
+
+
+def test_a_session_that_does_not_read_keeps_so_many_bytes_at_most() -> None:
+    large = encode_publication(Publication({"class": "STOCK", "price": 60, "text": "x" * 1000}))
+    one = OneBroker(Limits(queue_bytes=2500))
+    one.do("P", Operation.ATTACH)
+    one.do(
+        "P",
+        Operation.ADVERTISE,
+        "a1",
+        encode_predicates(
+            (STOCK, *(Predicate(name, Operator.PRESENT, value) for name, value in (("price", 0), ("text", ""))))
+        ),
+    )
+    one.do("P", Operation.SUBSCRIBE, "s1", WANTED)
+    for number in range(4):
+        one.broker.handle(one.session, [ClientRequest("P", 0, Operation.PUBLISH, f"P:{number}", large)])
+    assert (one.session.waiting, one.session.dropped) == (2, 2)
+    assert [event.id for event in one.session.take(9, most_bytes=1)] == ["P:0"]
+    assert [event.id for event in one.session.take(9)] == ["P:1"]
+    assert outcomes(one.do("P", Operation.PUBLISH, "P:9", large)) == [Outcome.NOTIFIED]
+
+
+def test_clients_beyond_the_limit_are_refused_until_others_leave() -> None:
+    one = OneBroker(Limits(clients=2))
+    for client in ("A", "B", "A"):
+        assert outcomes(one.do(client, Operation.ATTACH)) == [Outcome.CONFIRMED]
+    (event,) = one.do("C", Operation.ATTACH)
+    assert (event.outcome, event.reason) == (Outcome.REJECTED, "the broker has 2 clients already (limits.clients)")
+    one.do("A", Operation.DETACH)
+    assert outcomes(one.do("C", Operation.ATTACH)) == [Outcome.CONFIRMED]
+
+
+def test_advertisements_and_subscriptions_have_room_until_it_is_taken_and_when_it_is_free_again() -> None:
+    room = 2 * (DECLARED_OVERHEAD + max(len(WANTED), len(ADVERTISED)))
+    one = OneBroker(Limits(declared_bytes=room))
+
+    def said(operation: Operation, id: str, body: bytes = b"") -> Outcome:
+        (event,) = one.do("P", operation, id, body)
+        return event.outcome
+
+    one.do("P", Operation.ATTACH)
+    assert said(Operation.ADVERTISE, "a1", ADVERTISED) is Outcome.CONFIRMED
+    assert said(Operation.SUBSCRIBE, "s1", WANTED) is Outcome.CONFIRMED
+    assert said(Operation.SUBSCRIBE, "s2", WANTED) is Outcome.REJECTED
+    assert said(Operation.SUBSCRIBE, "s1", ADVERTISED) is Outcome.CONFIRMED, "it takes the place of the former"
+    assert said(Operation.UNADVERTISE, "a1") is Outcome.CONFIRMED
+    assert said(Operation.SUBSCRIBE, "s2", WANTED) is Outcome.CONFIRMED
+    one.do("P", Operation.ATTACH)  # anew: with nothing
+    assert [said(Operation.SUBSCRIBE, id, WANTED) for id in ("s3", "s4")] == [Outcome.CONFIRMED] * 2
+    assert said(Operation.SUBSCRIBE, "s5", WANTED) is Outcome.REJECTED
 
 
 def test_how_long_the_router_works_is_recorded_apart_from_when() -> None:

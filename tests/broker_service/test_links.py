@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_service.config import Limits
 from broker_service.links import OverlayLink
@@ -98,6 +100,84 @@ def test_a_restarted_neighbour_gets_nothing_meant_for_its_former_self(clock: Clo
     out.put(Message(Kind.PUBLISH, "P:9"))
     assert ids(out.take()) == ["P:9"]
     out.acknowledge(1)
+
+
+def sized(bytes: int, kind: Kind = Kind.PUBLISH) -> Message:
+    return Message(kind, "m", bytes // 2 * b"b", (bytes - bytes // 2) * b"h")
+
+
+def test_large_messages_fill_the_window_and_one_of_any_size_travels(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, window_bytes=100)
+    for size in (60, 40, 1, 500, 1):
+        out.put(sized(size))
+    taken = []
+    for acknowledged in (0, 1, 2, 3, 4, 5):
+        out.acknowledge(acknowledged)
+        promised, travelling = out.sendable, out.take()
+        assert bool(promised) is bool(travelling)
+        taken.append([message.size for message in travelling])
+    assert taken == [[60, 40], [1], [], [500], [1], []]
+
+
+def test_large_messages_that_travel_again_keep_to_the_window(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, window_bytes=100)
+    for size in (60, 40, 90):
+        out.put(sized(size))
+    assert len(out.take()) == 2
+    out.disconnect()
+    out.connect(1, 1)
+    assert [message.size for message in out.take()] == [40]
+    assert (out.sendable, out.take()) == (0, [])
+    out.acknowledge(2)
+    assert [message.size for message in out.take()] == [90]
+
+
+def test_a_queue_is_full_at_so_many_bytes_of_its_like(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, queue_bytes=100, window=2)
+    for kind in (Kind.PUBLISH, Kind.SUBSCRIBE):
+        for size in (60, 41, 40, 1):
+            out.put(sized(size, kind))
+    dropped = [(record.kind, record.bytes, record.text) for record in trace.of(Event.DROPPED)]
+    assert dropped == [
+        ("publish", 41, "output queue full"),
+        ("publish", 1, "output queue full"),
+        ("subscribe", 41, "output queue full of control messages"),
+        ("subscribe", 1, "output queue full of control messages"),
+    ]
+    out.take()
+    out.put(sized(100))
+    out.acknowledge(2)
+    out.take()
+    out.put(sized(100, Kind.SUBSCRIBE))
+    assert (out.dropped, out.queue_length) == (4, 2)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["publish", "subscribe", "take", "break", "restart"]), st.integers(0, 40))))
+def test_what_is_counted_is_what_is_there(events: list[tuple[str, int]]) -> None:
+    """An empty queue is as roomy as a new one, whatever went through it before."""
+    clock = Clock()
+    out = link(clock, ListTrace("B1"), window_bytes=50, queue_bytes=100, window=5, batch=3)
+    incarnation, acknowledged = 1, 0
+    for event, size in events:
+        if event == "take":
+            out.take()
+            acknowledged += min(size % 3, out.in_flight)
+            out.acknowledge(acknowledged)
+        elif event in ("break", "restart"):
+            out.disconnect()
+            if event == "restart":
+                incarnation, acknowledged = incarnation + 1, 0
+            out.connect(incarnation, acknowledged)
+        else:
+            out.put(sized(size, Kind[event.upper()]))
+    while out.queue_length or out.in_flight:
+        out.take()
+        acknowledged += out.in_flight
+        out.acknowledge(acknowledged)
+    dropped = out.dropped
+    for kind in (Kind.PUBLISH, Kind.SUBSCRIBE):
+        out.put(sized(100, kind))
+    assert (out.queue_length, out.dropped) == (2, dropped)
 
 
 @pytest.mark.parametrize(("incarnation", "handled"), [(1, 4), (1, 2**64 - 1), (2, 1)])

@@ -211,6 +211,25 @@ async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_
     assert {each["client"] for each in dropped} == {"deaf"}
 
 
+async def test_sessions_beyond_the_limit_are_refused_and_what_watches_the_broker_is_not(tmp_path: Path) -> None:
+    async with Loopback(tmp_path, Limits(heartbeat=30, sessions=2)) as overlay:
+        server = await overlay.start("B1")
+        address = overlay.address("B1")
+        async with Session(address) as first:
+            await first.client("A")
+            async with Session(address) as second, rpc.channel(address, MB) as channel:
+                await second.client("B")
+                for _ in range(100):
+                    with pytest.raises(grpc.aio.AioRpcError) as refused:
+                        await rpc.dial(channel, rpc.SESSION).read()
+                    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+                    assert "2 sessions are open already (limits.sessions)" in (refused.value.details() or "")
+                assert (await status(address)).clients == 2
+                assert len(server._sessions) == 2
+            async with Session(address) as third:
+                await deliver(first, third)
+
+
 # Who may open a link
 
 
@@ -252,6 +271,18 @@ async def greet(channel: grpc.aio.Channel, incarnation: int) -> grpc.aio.StreamS
     async with asyncio.timeout(WITHIN):
         assert decode_hello(await call.read()).broker == "B2"
     return call
+
+
+async def test_strangers_who_say_nothing_do_not_keep_a_neighbour_out(tmp_path: Path) -> None:
+    """Half-open streams are refused beyond a number, and end when no hello comes."""
+    async with Loopback(tmp_path, Limits(heartbeat=0.1)) as overlay:
+        port = overlay.link("B1", "B2")
+        await overlay.start("B2")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            codes = {await call.code() for call in [rpc.dial(channel, rpc.LINK) for _ in range(200)]}
+            assert codes == {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
+            call = await greet(channel, incarnation=1)
+            call.cancel()
 
 
 async def test_a_neighbour_that_has_ended_does_not_displace_the_one_that_came_after(tmp_path: Path) -> None:
@@ -330,6 +361,8 @@ def run_main(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
         ({"incarnation": "first"}, "$.incarnation"),
         ({"colour": "red"}, "colour"),
         ({"limits": {"window": 1.5}}, "$.limits.window"),
+        ({"limits": {"heartbeat": 0}}, "heartbeat: must be more than 0, not 0"),
+        ({"limits": {"window": -1}}, "window: must be more than 0, not -1"),
         ({"protocol": "nosuch"}, "nosuch"),
         ({"options": {"publications": "sideways"}}, "publications"),
         ({"log": "/nosuch/directory/log"}, "/nosuch/directory/log"),

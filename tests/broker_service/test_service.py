@@ -99,6 +99,27 @@ async def test_a_change_of_pace_holds_for_what_comes_and_nothing_overtakes() -> 
         service.close()
 
 
+async def test_a_handler_that_fails_keeps_nobody_waiting() -> None:
+    clock = Clock()
+    done: asyncio.Queue[object] = asyncio.Queue()
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context.get("exception")))
+    service = PacedService(lambda: MILLISECOND, clock)
+
+    def handle(messages: Sequence[object]) -> None:
+        if "bad" in messages:
+            raise LookupError("bad")
+        done.put_nowait(messages)
+
+    try:
+        service.submit(handle, ["bad", "good"])
+        clock.now = 2 * MILLISECOND
+        assert await served(done) == ("good",)
+        assert [str(error) for error in reported] == ["bad"]
+    finally:
+        service.close()
+
+
 async def test_a_timer_fires_once_for_the_latest_wish() -> None:
     loop = asyncio.get_running_loop()
     fired: asyncio.Queue[object] = asyncio.Queue()

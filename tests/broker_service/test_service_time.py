@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from broker_service.config import BrokerConfig
-from broker_service.service_time import Distribution, ServiceTime
+from broker_service.service_time import LONGEST, NEEDS_DEVIATION, SHORTEST, Distribution, ServiceTime
 
 DRAWS = 20_000
 EXPONENTIAL = ServiceTime(mean=0.002, distribution=Distribution.EXPONENTIAL)
@@ -86,6 +86,12 @@ def test_only_a_time_above_zero_is_one() -> None:
     [
         ({"mean": -1.0}, "mean: a service time is 0 or more seconds, not -1"),
         ({"mean": math.inf}, "mean: a service time is 0 or more seconds, not inf"),
+        ({"mean": 1e300}, "mean: a service time is a nanosecond at least and a day at most, not 1e+300 s"),
+        ({"mean": 1e-300}, "mean: a service time is a nanosecond at least and a day at most, not 1e-300 s"),
+        (
+            {"mean": 1.0, "distribution": Distribution.LOGNORMAL, "deviation": 1e300},
+            "deviation: a day at most, not 1e+300 s",
+        ),
         ({"mean": 1.0, "deviation": 0.1}, "deviation: constant service times have none of their own"),
         ({"mean": 1.0, "distribution": Distribution.UNIFORM}, "deviation: a uniform service time needs one above 0"),
         (
@@ -102,6 +108,15 @@ def test_impossible_times(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError) as raised:
         ServiceTime(**fields)  # type: ignore[arg-type]
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("distribution", Distribution)
+@pytest.mark.parametrize("mean", [SHORTEST, LONGEST])
+def test_the_shortest_and_the_longest_times_can_be_drawn(distribution: Distribution, mean: float) -> None:
+    width = mean if distribution is Distribution.UNIFORM else LONGEST
+    deviation = width if distribution in NEEDS_DEVIATION else 0.0
+    draw = ServiceTime(mean=mean, distribution=distribution, deviation=deviation).sampler(Random(1))
+    assert all(draw() >= 0 for _ in range(1000))
 
 
 def test_a_config_with_an_impossible_time_names_the_field() -> None:
