@@ -52,8 +52,9 @@ proto: base ## Generate the protobuf code again, where proto/ changed
 emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print both verdicts
 	@$(PYTHON_BIN)/brokerlab emulate $(SCENARIO) $(ARGS)
 
+# On several workers; tests/placement.py says which tests may run beside which. ARGS="-n0" is one process, for -s.
 test: setup lint ## Lint, type-check and test; ARGS goes to pytest
-	$(PYTHON_BIN)/python -m pytest $(ARGS)
+	$(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
 
 lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff check

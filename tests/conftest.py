@@ -1,4 +1,7 @@
-"""Tests whose marker asks for more than a user has are skipped where the host lacks it. In CI they fail instead."""
+"""Tests whose marker asks for more than a user has are skipped where the host lacks it. In CI they fail instead.
+
+How tests are spread over workers, and which of them run alone, is said in `tests/placement.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,21 @@ import pytest
 
 from emulation.docker_host import docker_client
 from emulation.errors import HostError
+from tests import placement
 
 # How long an example takes says more of the machine than of the code. In CI the same examples come each time, so that a
 # failure is the change's own; elsewhere new ones do.
 hypothesis.settings.register_profile("brokerlab", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("brokerlab")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    placement.install(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    return placement.workers()
 
 
 @functools.cache

@@ -82,6 +82,7 @@ print([*scratch.iterdir()])
 """
 
 
+@pytest.mark.spark
 def test_a_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _ONE_SESSION, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240

@@ -41,6 +41,7 @@ from tests.tries import one_of_three
 
 pytestmark = [
     pytest.mark.container,
+    pytest.mark.alone,
     pytest.mark.timeout(180),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]

@@ -18,7 +18,7 @@ from tests.emulation.network.conftest import Ports, await_true, overlay_of
 from tests.tries import one_of_three
 from topology.model import JitterDistribution, Link, LinkProperties
 
-pytestmark = pytest.mark.container
+pytestmark = [pytest.mark.container, pytest.mark.alone]
 
 LINKS = (
     Link("A", "B", LinkProperties(delay=0.005), LinkProperties(delay=0.020, jitter=0.001)),

@@ -116,6 +116,7 @@ def valid_run(out: Path) -> tuple[Path, str]:
     raise AssertionError(f"not one of three runs is VALID; the last said: {said}")
 
 
+@pytest.mark.alone
 def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path) -> None:
     run, said = valid_run(tmp_path)
     assert "Traceback" not in said
