@@ -15,7 +15,7 @@ from enum import IntEnum
 import msgspec
 import numpy as np
 
-from analysis.delay_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
+from analysis.duration_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.engines.interface import Bucket, Output
 from analysis.judging import Judged, Receipt
 from analysis.phases import MILLISECOND, second_of

@@ -90,7 +90,7 @@ def _blocks() -> Iterator[str]:
     for name, row in tables.TABLES.items():
         divided = ", a directory" if row in tables.PARTITIONED else ""
         yield from _struct(row, tables, f"### {name}{divided}")
-    for values in (tables.Right, tables.Defect, tables.Cause):
+    for values in (tables.Right, tables.Defect, tables.Cause, tables.Work):
         yield f"### {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"
         yield from _members(values, tables)
@@ -121,6 +121,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.Delay,
         summary.KindMessages,
         summary.Matching,
+        summary.WorkFigures,
         Comparison,
     ]
 

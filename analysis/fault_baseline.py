@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from analysis.delay_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
+from analysis.duration_classes import DurationClasses
 from analysis.faults import FaultTimes
 from analysis.journeys import Journey
 from analysis.phases import MILLISECOND
@@ -42,24 +41,16 @@ class MeanDelay:
 class Baseline:
     """Of one fault."""
 
-    before: MeanDelay = field(default_factory=MeanDelay)
-    classes: dict[int, int] = field(default_factory=dict)
-    """Notifications before the fault, by the number of their delay class."""
+    before: DurationClasses = field(default_factory=DurationClasses)
+    """Delays of notifications before the fault."""
     drops: dict[str, int] = field(default_factory=dict)
     """Copies of publications that ended at a broker while the fault was watched, by reason."""
-
-    def add_delay(self, delay: int) -> None:
-        self.before.add(delay)
-        number = math.floor(math.log10(max(delay / MILLISECOND, SMALLEST_MS)) * CLASSES_PER_DECADE)
-        self.classes[number] = self.classes.get(number, 0) + 1
 
     def add_drops(self, reason: str, count: int) -> None:
         self.drops[reason] = self.drops.get(reason, 0) + count
 
     def merge(self, other: Baseline) -> None:
         self.before.merge(other.before)
-        for number, count in other.classes.items():
-            self.classes[number] = self.classes.get(number, 0) + count
         for reason, count in other.drops.items():
             self.add_drops(reason, count)
 
@@ -69,12 +60,12 @@ class Baseline:
 
         The percentile is the upper end of its class, so it is at most an eighth too large.
         """
-        so_far = 0
-        for number, count in sorted(self.classes.items()):
-            so_far += count
-            if so_far >= 0.95 * self.before.count:
-                return round(LATE_FACTOR * lower_ms(number + 1) * MILLISECOND)
-        return None
+        return round(LATE_FACTOR * self.before.quantile(0.95)) if self.before.count else None
+
+    @property
+    def mean_ms(self) -> float | None:
+        """Delay before the fault; null where nothing came then."""
+        return self.before.mean / MILLISECOND if self.before.count else None
 
 
 _NOTHING = Baseline()
@@ -99,7 +90,7 @@ class Baselines:
             first = {one.client: one.time for one in reversed(journey.notified)}
             for number in soon:
                 for time in first.values():
-                    self._of(variant, number).add_delay(time - published.intended)
+                    self._of(variant, number).before.add(time - published.intended)
 
     def merge(self, other: Baselines) -> None:
         for key, baseline in other.of.items():

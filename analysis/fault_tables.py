@@ -69,7 +69,7 @@ def _row(
         dropped=sum(count for _, count in drops),
         drop_reasons=[reason for reason, _ in drops],
         drop_counts=[count for _, count in drops],
-        delay_before_ms=baseline.before.milliseconds,
+        delay_before_ms=baseline.mean_ms,
         delay_during_ms=counts.during.milliseconds,
         delay_after_ms=counts.after.milliseconds,
     )

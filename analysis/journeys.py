@@ -37,14 +37,12 @@ class Journey:
     published: Published | None = None
     """By the client that was first to do so."""
     rejected: bool = False
-    comparing_brokers: set[str] = field(default_factory=set)
+    compared: list[Compared] = field(default_factory=list)
     arrivals: list[Arrived] = field(default_factory=list)
     """By links travelled, then by time."""
     notified: list[Notified] = field(default_factory=list)
     """By client, then by time."""
     dropped: list[Dropped] = field(default_factory=list)
-    compared_last: int = 0
-    """When its content was last compared with subscriptions; 0: never."""
     seen_last: int = 0
     """When anything was last logged of it."""
     departures: dict[tuple[str, str | None], list[Left]] = field(default_factory=dict)
@@ -67,8 +65,7 @@ class Journey:
         elif isinstance(one, Notified):
             self.notified.append(one)
         elif isinstance(one, Compared):
-            self.comparing_brokers.add(one.broker)
-            self.compared_last = max(self.compared_last, one.time)
+            self.compared.append(one)
         elif isinstance(one, Published):
             if self.published is None or (one.time, one.client or "") < (
                 self.published.time,
@@ -82,6 +79,11 @@ class Journey:
             self.dropped.append(one)
         if one.time > self.seen_last:  # noqa: PLR1730 - for every message of every hop
             self.seen_last = one.time
+
+    @property
+    def compared_last(self) -> int:
+        """When its content was last compared with subscriptions; 0: never."""
+        return max((one.time for one in self.compared), default=0)
 
     @property
     def reached(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from analysis.faults import FaultTimes
 from analysis.journeys import Journey, Way, way_of
 from analysis.oracle import History, Judgement, Oracle, Verdict
 from analysis.phases import second_of
+from analysis.router_work import WorkSamples, WorkTally
 from analysis.sightings import Notified, bucket_of, by_publication
 from analysis.tables import Cause, Right
 
@@ -83,7 +84,7 @@ class PublicationCounts:
     most_brokers: int = 0
 
     def add(self, journey: Journey) -> None:
-        brokers = len(journey.comparing_brokers)
+        brokers = len({one.broker for one in journey.compared})
         self.published += journey.published is not None
         self.rejected += journey.published is not None and journey.rejected
         self.compared += brokers > 0
@@ -107,6 +108,7 @@ class JudgingTally:
     blocks: dict[int | None, Block] = field(default_factory=dict)
     """Delays of the first two variants side by side."""
     baselines: Baselines = field(default_factory=Baselines)
+    work: WorkTally = field(default_factory=WorkTally)
 
     def merge(self, other: JudgingTally) -> None:
         for variant, counts in other.counts.items():
@@ -114,6 +116,7 @@ class JudgingTally:
         for number, block in other.blocks.items():
             self.blocks[number] = self.blocks.get(number, Block()) + block
         self.baselines.merge(other.baselines)
+        self.work.merge(other.work)
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class Judging:
         return [Oracle(history) for history in self.histories]
 
     def __call__(self, bucket: Bucket) -> Output[JudgingTally]:
-        tally = JudgingTally()
+        tally, work = JudgingTally(), WorkSamples()
         judged: list[list[Judged]] = [[] for _ in range(self.buckets)]
         for publication, by_variant in by_publication(bucket.parts).items():
             both: dict[int, Judged] = {}
@@ -140,12 +143,14 @@ class Judging:
                 journey = Journey.of(sightings)
                 tally.counts.setdefault(variant, PublicationCounts()).add(journey)
                 tally.baselines.add(variant, journey, self.faults[variant])
+                work.add(variant, journey)
                 verdict = self._oracles[variant].judge(journey)
                 if verdict.judgements:
                     one = both[variant] = what_became(variant, publication, journey, verdict)
                     judged[bucket_of(one.publisher or "", self.buckets)].append(one)
             if 0 in both and 1 in both:
                 self._pair(both[0], both[1], tally)
+        tally.work = work.tally()
         return Output(tally, {number: encode_judged(part) for number, part in enumerate(judged) if part})
 
     def _pair(self, reference: Judged, variant: Judged, tally: JudgingTally) -> None:

@@ -26,6 +26,7 @@ from analysis.partitions import parts_directory, publish_parts
 from analysis.phases import run_start
 from analysis.progress import Progress, counted
 from analysis.reading import ReadTally
+from analysis.router_work import WorkTables
 from analysis.run_directory import RunDirectory
 from analysis.tables import Expectation, Notification
 from analysis.traffic import TrafficTables
@@ -48,6 +49,7 @@ class Findings:
     traffic: TrafficTables
     delays: DelayTables
     faults: FaultTables
+    work: WorkTables
 
 
 class _Mergeable(Protocol):
@@ -94,6 +96,7 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
         traffic=TrafficTables(read.traffic, names),
         delays=DelayTables(delays, names),
         faults=FaultTables(against, judging.baselines, ordering.faults, read.neighbours),
+        work=WorkTables(judging.work, names),
     )
 
 

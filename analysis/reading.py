@@ -214,13 +214,13 @@ def _sighting(variant: int, id: str, event: Event, record: TraceRecord, place: i
     """What there is most of comes first. Places grow along a file: a block has more bytes than lines."""
     match event:
         case Event.RECEIVED:
-            return Arrived(variant, id, record.time, record.node, record.peer, record.hops)
+            return Arrived(variant, id, record.time, record.node, record.peer, record.hops, record.duration)
         case Event.SENT:
             return Left(variant, id, record.time, record.node, record.peer, record.duration)
         case Event.NOTIFIED if record.client is not None:
             return Notified(variant, id, record.time, record.client, record.peer, record.hops, place)
         case Event.MATCHED:
-            return Compared(variant, id, record.time, record.node)
+            return Compared(variant, id, record.time, record.node, record.duration)
         case _:
             return _rare_sighting(variant, id, event, record, place)
 

@@ -29,6 +29,7 @@ from analysis.tables import (
     MatchingLoad,
     PhaseTimes,
     QueueLength,
+    RouterWork,
 )
 
 _NO_SPACE = "No space left on device"
@@ -60,6 +61,7 @@ def _write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(traffic.messages(), results, BrokerMessages)
     write_table(traffic.links(), results, LinkLoad)
     write_table(traffic.matching(), results, MatchingLoad)
+    write_table(findings.work.by_broker(), results, RouterWork)
     write_table(traffic.drops(run.brokers), results, Drop)
     write_table(findings.faults.faults(), results, Fault)
     write_table(traffic.queues(), results, QueueLength)

@@ -23,6 +23,8 @@ class Arrived(msgspec.Struct, array_like=True, tag=0, gc=False):
     broker: str
     neighbour: str | None
     hops: int | None
+    worked: int | None = None
+    """How long the router did, comparisons included."""
 
 
 class Left(msgspec.Struct, array_like=True, tag=1, gc=False):
@@ -44,6 +46,7 @@ class Compared(msgspec.Struct, array_like=True, tag=2, gc=False):
     publication: str
     time: int
     broker: str
+    took: int | None = None
 
 
 class Notified(msgspec.Struct, array_like=True, tag=3, gc=False):

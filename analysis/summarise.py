@@ -56,6 +56,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
                 messages=_by_kind(moved),
                 broker_messages=moved,
                 matching=_matching(publications, moved, _of(variant.name, matching)),
+                router_work=findings.work.of_variant(number),
                 drops=_of(variant.name, drops),
                 faults=_of(variant.name, faults),
             )

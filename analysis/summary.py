@@ -115,6 +115,20 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
     """Publications compared at more than one broker."""
 
 
+class WorkFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What the routers of all brokers took for publications, as the table `router_work` has it of each broker."""
+
+    work: str
+    """matching or path selection."""
+    count: int
+    mean_us: float
+    """Microseconds, as the next four."""
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+
+
 class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One variant."""
 
@@ -128,6 +142,8 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     messages: list[KindMessages]
     broker_messages: list[BrokerMessages]
     matching: Matching
+    router_work: list[WorkFigures] = []
+    """Nothing of simulated brokers, whose clock stands still while their routers work."""
     drops: list[Drop]
     faults: list[Fault] = []
     """In order of time."""

@@ -56,6 +56,16 @@ class Cause(StrEnum):
     """The client never had a subscription that matches."""
 
 
+class Work(StrEnum):
+    """What a router does with a publication."""
+
+    MATCHING = "matching"
+    """It compares its content with the subscriptions stored there: a comparison counts once."""
+    PATH_SELECTION = "path selection"
+    """All else, from when it gets the publication until it has said where that goes: reading the header and choosing
+    next hops. Counts once for each arrival at a broker."""
+
+
 class Notification(Struct, frozen=True, kw_only=True):
     """One row per notification that a client got."""
 
@@ -213,6 +223,28 @@ class MatchingLoad(Struct, frozen=True, kw_only=True):
     """Time spent comparing, in all, milliseconds."""
 
 
+class RouterWork(Struct, frozen=True, kw_only=True):
+    """One row per variant, broker and kind of work on publications that took time there.
+
+    Times are the broker's: of its clock, so what else the host did meanwhile is in them, and in the scenario's time. A
+    simulated broker's clock stands still while its router works, so it has no row. Percentiles are at most 2.3% too
+    large.
+    """
+
+    variant: str
+    broker: str
+    work: str
+    """matching or path selection: see `Work`."""
+    count: int
+    """How many comparisons, or publications whose paths were selected."""
+    mean_us: float
+    """Microseconds, as the next four."""
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+
+
 class Drop(Struct, frozen=True, kw_only=True):
     """One row per variant, node, event, message kind and reason for which something was dropped or refused."""
 
@@ -307,6 +339,7 @@ TABLES: dict[str, type[Struct]] = {
     "distribution": DelayDistribution,
     "hops": DelayByHops,
     "matching": MatchingLoad,
+    "router_work": RouterWork,
     "drops": Drop,
     "faults": Fault,
     "phases": PhaseTimes,

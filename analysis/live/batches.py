@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from analysis.duration_classes import DurationClasses
 from analysis.engines.interface import Workers
 from analysis.faults import fault_spans
 from analysis.histories import histories_of, reading_of
 from analysis.lifetimes import Lifetime, lifetimes
-from analysis.live.counting import DelayClasses, LiveJudging, LiveTally, Open, Settled
+from analysis.live.counting import LiveJudging, LiveTally, Open, Settled
 from analysis.live.growth import last_line
 from analysis.live.state import Mark, Moved, State, load_state, save_state
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant, write_live_summary
@@ -176,15 +177,15 @@ def _variant_summary(state: State, number: int, variant: Variant, run: RunDirect
     )
 
 
-def _delay(delays: DelayClasses) -> LiveDelay | None:
+def _delay(delays: DurationClasses) -> LiveDelay | None:
     if not delays.count:
         return None
     return LiveDelay(
         notifications=delays.count,
-        mean_ms=delays.total / delays.count / MILLISECOND,
-        p50_ms=delays.quantile_ms(0.5),
-        p95_ms=delays.quantile_ms(0.95),
-        p99_ms=delays.quantile_ms(0.99),
+        mean_ms=delays.mean / MILLISECOND,
+        p50_ms=delays.quantile(0.5) / MILLISECOND,
+        p95_ms=delays.quantile(0.95) / MILLISECOND,
+        p99_ms=delays.quantile(0.99) / MILLISECOND,
         max_ms=delays.largest / MILLISECOND,
     )
 

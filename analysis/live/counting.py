@@ -12,56 +12,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import floor, log10
 from pathlib import Path
 
 import msgspec
 
-from analysis.delay_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
+from analysis.duration_classes import DurationClasses
 from analysis.engines.interface import Bucket, Output
 from analysis.journeys import Journey
 from analysis.judging import Judged, what_became
 from analysis.oracle import History, Oracle
 from analysis.ordering import DeliveryCounts
-from analysis.phases import MILLISECOND, SECOND
+from analysis.phases import SECOND
 from analysis.sightings import Notified, Published, Sighting, by_publication, decode, encode
 from analysis.tables import Right
 
 GRACE_SECONDS = 5.0
 MISSING_SECONDS = 120.0
-
-
-class DelayClasses(msgspec.Struct):
-    """Delays added up; quantiles are known to a class, an eighth of their value."""
-
-    count: int = 0
-    total: int = 0
-    largest: int = 0
-    """Nanoseconds."""
-    classes: dict[int, int] = {}
-
-    def add(self, delay: int) -> None:
-        self.count += 1
-        self.total += delay
-        self.largest = max(self.largest, delay)
-        number = floor(log10(max(delay / MILLISECOND, SMALLEST_MS)) * CLASSES_PER_DECADE)
-        self.classes[number] = self.classes.get(number, 0) + 1
-
-    def merge(self, other: DelayClasses) -> None:
-        self.count += other.count
-        self.total += other.total
-        self.largest = max(self.largest, other.largest)
-        for number, count in other.classes.items():
-            self.classes[number] = self.classes.get(number, 0) + count
-
-    def quantile_ms(self, share: float) -> float:
-        """The upper end of the class that holds it. Of at least one delay."""
-        so_far = 0
-        for number, count in sorted(self.classes.items()):
-            so_far += count
-            if so_far >= share * self.count:
-                return lower_ms(number + 1)
-        raise ValueError("there are no delays")
 
 
 class Settled(msgspec.Struct):
@@ -73,7 +39,7 @@ class Settled(msgspec.Struct):
     judged: int = 0
     rejected: int = 0
     counts: DeliveryCounts = msgspec.field(default_factory=DeliveryCounts)
-    delays: DelayClasses = msgspec.field(default_factory=DelayClasses)
+    delays: DurationClasses = msgspec.field(default_factory=DurationClasses)
 
     def settle(self, journey: Journey, one: Judged) -> None:
         """Takes the verdict on a publication, for good."""
