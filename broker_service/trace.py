@@ -21,11 +21,11 @@ class Event(enum.StrEnum):
     RECEIVED = "received"
     """A message came in. peer: the neighbour or client; bytes: body and header.
 
-    duration: the router's work on it, the comparison that `matched` tells of included (of what clients say, only of
-    publications).
+    duration: the router's work on it, the comparison that `matched` tells of included, decoding a publication's content
+    not: no protocol does that at the publisher's broker (of what clients say, only of publications).
     """
     MATCHED = "matched"
-    """Publication content was compared with subscriptions. count: matches; duration: the comparison."""
+    """Publication content was compared with subscriptions. count: matches; duration: the comparison alone."""
     SENT = "sent"
     """A message left for a neighbour. duration: its wait in the output queue; queue: length left behind."""
     DELIVERED = "delivered"

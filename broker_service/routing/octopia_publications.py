@@ -52,7 +52,7 @@ class Publications:
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
         """A publication of a client of this broker, which is its host broker."""
         row = self._advertisements.get(advertisement)
-        return self._route(message, publication, row.civ if row is not None else 0, None)
+        return self._route(message, self._match(message, publication, 0), row.civ if row is not None else 0, None)
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         civ, source = 0, neighbour
@@ -61,13 +61,13 @@ class Publications:
             if isinstance(header, Remaining):
                 civ = decode_vector(header.civ)
             elif isinstance(header, Alone):
-                return _deliveries(message, self._match(message, decode_publication(message.body)))
+                return _deliveries(message, self._read_and_match(message))
             else:
                 origin = self._relay.arrived_from(header)
                 if origin is None:
                     return self._pass_on(message, header)
                 source = origin
-        return self._route(message, decode_publication(message.body), civ, source)
+        return self._route(message, self._read_and_match(message), civ, source)
 
     def _pass_on(self, message: Message, passage: Passage) -> Actions:
         copies = self._relay.pass_on(passage)
@@ -76,10 +76,9 @@ class Publications:
         return _sends(message, copies)
 
     def _route(
-        self, message: Message, publication: Publication, civ: ClusterIndexVector, source: BrokerId | None
+        self, message: Message, matches: list[SubscriptionRow], civ: ClusterIndexVector, source: BrokerId | None
     ) -> Actions:
         """Delivers a publication to its subscribers here, and forwards it to those behind other brokers."""
-        matches = self._match(message, publication)
         hops = set(map(_last_hop, matches))
         actions = _deliveries(message, matches) if None in hops else []
         # Sorted, for a set has no order that a run could repeat.
@@ -90,10 +89,15 @@ class Publications:
             self._trace.dropped_message(message, f"no link towards cluster {listed}")
         return actions + _sends(message, route.copies)
 
-    def _match(self, message: Message, publication: Publication) -> list[SubscriptionRow]:
-        started = self._clock()
+    def _read_and_match(self, message: Message) -> list[SubscriptionRow]:
+        began = self._clock()
+        publication = decode_publication(message.body)
+        return self._match(message, publication, self._clock() - began)
+
+    def _match(self, message: Message, publication: Publication, reading: int) -> list[SubscriptionRow]:
+        began = self._clock()
         matches = self._subscriptions.match(publication.attributes)
-        self._trace.matched(message.id, len(matches), self._clock() - started)
+        self._trace.matched(message.id, len(matches), self._clock() - began, reading)
         return matches
 
 

@@ -1,0 +1,89 @@
+"""Matching delay and path-selection time: the same under every routing, and undisturbed by how they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from broker_service.language.wire import decode_publication
+from broker_service.matching import MatchIndex
+from broker_service.routing import octopia_publications
+from broker_service.trace import Event
+from tests.broker_service.overlay import CoreOverlay
+from tests.broker_service.routing.scot_overlays import above, quote
+
+LINE = [("a0", "b0"), ("b0", "c0")]
+PLACES = {broker: {"region": broker[0], "cluster": 0} for broker in ("a0", "b0", "c0")}
+LOOK = 1_000
+"""Nanoseconds that a look at the clock of a `CoreOverlay` takes."""
+LOGGING, READING, COMPARING = 5_000_000, 700_000, 30_000
+"""What else takes time here."""
+
+
+ROUTINGS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "SPR": ("octopia", {"publications": "static"}),
+    "IDR": ("octopia", {"publications": "inter-cluster-dynamic"}),
+    "TID-S": ("tid", {"publications": "fixed"}),
+    "TID-D": ("tid", {"publications": "dynamic", "load": "congestion"}),
+}
+
+
+class SlowOverlay(CoreOverlay):
+    """In which it takes a set time to log a record, to decode content and to compare it."""
+
+    slower = 0
+
+    def clock(self) -> int:
+        return super().clock() + self.slower
+
+    def slowly(self, what: Callable[..., Any], takes: int) -> Callable[..., Any]:
+        def done(*arguments: Any) -> Any:
+            self.slower += takes
+            return what(*arguments)
+
+        return done
+
+
+def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
+    """From a publisher at a0 to subscribers at b0 and c0."""
+    overlay = SlowOverlay(LINE, options=options, protocol=protocol, attributes=PLACES)
+    for client, broker in {"P": "a0", "S": "b0", "T": "c0"}.items():
+        overlay.attach(client, broker)
+    overlay.advertise("P", "a", above(0))
+    overlay.settle()
+    for client in "S", "T":
+        overlay.subscribe(client, "s", above(0))
+    overlay.settle()
+    for core in overlay.brokers.values():
+        core._recorder._write = overlay.slowly(core._recorder._write, LOGGING)
+    with (
+        mock.patch.object(MatchIndex, "match", overlay.slowly(MatchIndex.match, COMPARING)),
+        mock.patch.object(octopia_publications, "decode_publication", overlay.slowly(decode_publication, READING)),
+    ):
+        overlay.publish("P", "P:1", quote(5))
+        overlay.settle()
+    assert overlay.notified == {"S": ["P:1"], "T": ["P:1"]}
+    return overlay
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_each_tells_of_comparing_and_of_choosing_paths_and_of_nothing_else(routing: str) -> None:
+    """Only OctopiA compares content at every broker, and it must decode it there; that is neither. So is logging."""
+    overlay = one_publication(*ROUTINGS[routing])
+    worked = {each.node: each.duration or 0 for each in overlay.records(Event.RECEIVED) if each.kind == "publish"}
+    compared = {each.node: each.duration or 0 for each in overlay.records(Event.MATCHED)}
+    assert worked.keys() == {"a0", "b0", "c0"}
+    assert compared.keys() == ({"a0"} if routing.startswith("TID") else worked.keys())
+    assert set(compared.values()) == {COMPARING + LOOK}
+    choosing = {node: took - compared.get(node, 0) for node, took in worked.items()}
+    assert all(0 < took <= 5 * LOOK for took in choosing.values()), choosing
+
+
+def test_what_was_compared_is_logged_right_after_the_publication_it_was_of() -> None:
+    overlay = one_publication(*ROUTINGS["SPR"])
+    for trace in overlay.traces.values():
+        told = [record.event for record in trace.records if record.id == "P:1"]
+        assert told[:2] == [Event.RECEIVED, Event.MATCHED]
