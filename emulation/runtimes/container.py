@@ -151,6 +151,7 @@ class ContainerRuntime:
                 security_opt=["no-new-privileges"],
                 pids_limit=_SANDBOX_PROCESSES,
                 mem_limit=_SANDBOX_MEMORY,
+                memswap_limit=_SANDBOX_MEMORY,
                 log_config=LogConfig(type="none"),
             ),
         )
@@ -166,6 +167,7 @@ class ContainerRuntime:
             security_opt=["no-new-privileges"],
             pids_limit=resources.processes,
             mem_limit=resources.memory,
+            memswap_limit=resources.memory,  # none to swap to, where Docker would give as much again
             cpu_period=_CPU_PERIOD,
             cpu_quota=self._quotas[broker],
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
