@@ -73,7 +73,10 @@ class Process:
 
     @property
     def writable(self) -> set[str]:
-        """Directories where it sees a file system that is not mounted read-only, and which are its user's to write."""
+        """Directories where it sees a file system that is not mounted read-only, and which are its user's to write.
+
+        The root is one if it is not mounted read-only: there is always some /tmp below.
+        """
         found = set()
         for line in (self._directory / "mountinfo").read_text().splitlines():
             before, _, after = line.partition(" - ")
@@ -81,7 +84,7 @@ class Process:
             if "rw" in options.split(",") and "rw" in after.split()[2].split(","):
                 place = (self._directory / "root" / target.lstrip("/")).stat()
                 owned = place.st_uid == BROKER_UID or place.st_gid == BROKER_UID
-                if stat.S_ISDIR(place.st_mode) and (owned or place.st_mode & stat.S_IWOTH):
+                if stat.S_ISDIR(place.st_mode) and (owned or place.st_mode & stat.S_IWOTH or target == "/"):
                     found.add(target)
         return found
 
