@@ -1,6 +1,7 @@
 """Tests whose marker asks for more than a user has are skipped where the host lacks it. In CI they fail instead.
 
-How tests are spread over workers, and which of them run alone, is said in `tests/placement.py`.
+How tests are spread over workers, and which of them run alone, is said in `tests/placement.py`. What runs leave
+that are killed because their tests are interrupted is removed as the product does it: of dead runs, and nobody else's.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+from contextlib import closing
 
 import hypothesis
 import pytest
 
+from emulation.clean import clean
 from emulation.docker_host import docker_client
 from emulation.errors import HostError
 from tests import placement
@@ -29,6 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     return placement.workers()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+    if interrupted and not placement.in_worker(session.config) and _container_obstacle() is None:
+        with closing(docker_client()) as client:
+            clean(client)
 
 
 @functools.cache

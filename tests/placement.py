@@ -17,11 +17,15 @@ Without `-n` there is no placement: all tests run in the order of their files.
 pytest-xdist has groups of its own, known by a suffix to a test's name. That suffix is lost, and the groups with it, in
 the versions that constraints.txt pins; it would also be in the way of whoever copies a name from a report. So workers
 tell the controller in a file.
+
+Ctrl-C reaches the controller alone, which hands it on and waits until the tests under way have put away what they made.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,17 +46,23 @@ LONGEST_FIRST = (HOST, LABORATORY, SPARK, None, ALONE)
 _TOLD_IN = "placement"
 _FEW = 2
 """Tests with which a worker is given more: to run one it has to know the next."""
+_PATIENCE = 60.0
+"""Seconds that a worker has for ending what it was interrupted in."""
 
 
 def install(config: pytest.Config) -> None:
     """Makes a controller and its workers place tests, unless the user chose another `--dist`."""
-    if hasattr(config, "workerinput"):
+    if in_worker(config):
         if _TOLD_IN in config.workerinput:
             config.pluginmanager.register(Teller(Path(config.workerinput[_TOLD_IN])))
     elif config.getoption("dist", "no") == "load":
         directory = tempfile.TemporaryDirectory(prefix="placement-")
         config.add_cleanup(directory.cleanup)
         config.pluginmanager.register(Controller(Path(directory.name)))
+
+
+def in_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
 
 
 def workers() -> int:
@@ -76,24 +86,36 @@ def group(test: pytest.Item) -> str | None:
     return next((name for name, does in belongs.items() if does), None)
 
 
+class Told(msgspec.Struct):
+    """What a worker tells."""
+
+    pid: int
+    groups: dict[str, str]
+    """By test, of those that are in one."""
+
+
 class Teller:
-    """In a worker: writes down which of its tests are in which group."""
+    """In a worker."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        os.setpgid(0, 0)  # a terminal interrupts all of a process group, and twice is once too often
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = {test.nodeid: group(test) for test in items}
         items.sort(key=lambda test: LONGEST_FIRST.index(groups[test.nodeid]))
-        self._file.write_bytes(msgspec.json.encode({name: found for name, found in groups.items() if found}))
+        told = Told(os.getpid(), {name: found for name, found in groups.items() if found})
+        self._file.write_bytes(msgspec.json.encode(told))
 
 
 class Controller:
-    """Where tests are handed out: reads what the workers have written."""
+    """Where tests are handed out."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._groups: dict[str, str] = {}
+        self._workers: dict[WorkerController, int] = {}
+        """Their pids."""
 
     def _file(self, node: WorkerController) -> Path:
         return self._directory / f"{node.gateway.id}.json"
@@ -102,11 +124,25 @@ class Controller:
         node.workerinput[_TOLD_IN] = str(self._file(node))
 
     def pytest_xdist_node_collection_finished(self, node: WorkerController) -> None:
-        self._groups |= msgspec.json.decode(self._file(node).read_bytes(), type=dict[str, str])
+        told = msgspec.json.decode(self._file(node).read_bytes(), type=Told)
+        self._groups |= told.groups
+        self._workers[node] = told.pid
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> Placement:
         config.option.loadscopereorder = False  # the order of the collection
         return Placement(config, log, self._groups)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """xdist gives a worker 10 s to end, and then kills it."""
+        if exitstatus != pytest.ExitCode.INTERRUPTED:
+            return
+        under_way = {node: pid for node, pid in self._workers.items() if not node.channel.isclosed()}
+        for pid in under_way.values():
+            os.kill(pid, signal.SIGINT)
+        for node in under_way:
+            with contextlib.suppress(node.channel.TimeoutError, node.channel.RemoteError):
+                node.channel.waitclose(_PATIENCE)
 
 
 class Placement(LoadScopeScheduling):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from emulation.registry import live_runs
 ROOT = Path(__file__).resolve().parents[3]
 SMOKE = ROOT / "scenarios" / "smoke.yaml"
 LINE = ROOT / "scenarios" / "line-3.yaml"
+SHORT = ("timeline.join=2s", "timeline.run=4s", "timeline.drain=2s")
 
 pytestmark = [
     pytest.mark.container,
@@ -87,16 +89,32 @@ def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: f
     raise AssertionError(f"no {pattern!r}; the run said: {process.communicate(timeout=60)[0]}")
 
 
+@contextmanager
+def short_smoke_run(out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """One under way, in a process group of its own as a shell would start it."""
+    settings = [part for setting in SHORT for part in ("--set", setting)]
+    process = subprocess.Popen(
+        command("emulate", SMOKE, "--runtime", "container", "--no-report", "--out", out, *settings, *options), cwd=ROOT,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A smoke run under way, in a process group of its own as a shell would start it."""
-    process = subprocess.Popen(
-        command("emulate", SMOKE, "--runtime", "container", "--no-report", "--out", tmp_path), cwd=ROOT, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
-    yield process
-    process.kill()
-    process.wait()
+    with short_smoke_run(tmp_path, "--no-spark") as process:
+        yield process
+
+
+@pytest.fixture
+def running_for_spark(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Its Java machine is interrupted with it."""
+    with short_smoke_run(tmp_path) as process:
+        yield process
 
 
 def valid_run(out: Path) -> tuple[Path, str]:
@@ -185,14 +203,14 @@ def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
-    running: subprocess.Popen[str], tmp_path: Path
+    running_for_spark: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    wait_for(tmp_path, "phase begins.*phase=run", running)
+    wait_for(tmp_path, "phase begins.*phase=run", running_for_spark)
     time.sleep(2)  # some publications, to have something to analyse
-    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-    said = running.communicate(timeout=120)[0]
+    os.killpg(running_for_spark.pid, signal.SIGINT)  # as a terminal does
+    said = running_for_spark.communicate(timeout=120)[0]
     run = only_run(tmp_path)
-    assert running.returncode == 130, said
+    assert running_for_spark.returncode == 130, said
     assert "Traceback" not in said
     assert "interrupted" in said
     assert "delivery: correct" in said
