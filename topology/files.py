@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
+from xml.parsers import expat
 
 import msgspec
 import networkx as nx
@@ -19,6 +21,10 @@ SCHEMA = 1
 LARGEST_FILE = 64 << 20
 """Bytes."""
 _DIRECTIONS = ("forward", "backward")
+_LINK_FIELDS = frozenset(field.name for field in dataclasses.fields(Link))
+_PROPERTIES = frozenset(field.name for field in dataclasses.fields(LinkProperties))
+_REFERENCES = {"node": ("id",), "edge": ("source", "target")}
+"""What GraphML's elements cannot do without; NetworkX would take a broker called None for it."""
 
 
 class _BrokerRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,7 +69,8 @@ def to_json(overlay: Overlay) -> bytes:
 def from_json(content: bytes) -> Overlay:
     """The inverse of `to_json`. Raises `OverlayError`."""
     try:
-        version = msgspec.json.decode(content, type=dict[str, Any]).get("schema")
+        written = msgspec.json.decode(content, type=dict[str, Any])
+        version = written.get("schema")
         if version != SCHEMA:
             raise OverlayError(
                 f"overlay schema {version!r} is not known; this version of brokerlab reads schema {SCHEMA}"
@@ -71,6 +78,13 @@ def from_json(content: bytes) -> Overlay:
         record = msgspec.json.decode(content, type=_OverlayRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise OverlayError(f"not an overlay file: {error}") from error
+    except RecursionError:
+        raise OverlayError("not an overlay file: nested too deeply") from None
+    for link in written["links"]:
+        name = f"link {link['a']} - {link['b']}"
+        _check_fields(name, link, _LINK_FIELDS)
+        for direction in _DIRECTIONS:
+            _check_fields(name, link.get(direction, ()), _PROPERTIES)
     brokers = tuple(Broker(b.id, {k: _tupled(v) for k, v in b.attributes.items()}) for b in record.brokers)
     return Overlay(record.name, brokers, tuple(record.links))
 
@@ -94,16 +108,42 @@ def to_graphml(overlay: Overlay) -> bytes:
 
 def from_graphml(content: bytes, name: str, templates: LinkTemplates, seed: int) -> Overlay:
     """Reads GraphML; `name` serves when the graph has none. Raises `OverlayError`."""
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise OverlayError("GraphML with a document type or entities is refused; remove the declaration")
     try:
+        _check_elements(content)
         graph = nx.read_graphml(io.BytesIO(content))
-    except (nx.NetworkXError, ParseError, KeyError, ValueError) as error:
+    except OverlayError:
+        raise
+    except (nx.NetworkXError, ParseError, expat.ExpatError, LookupError, ValueError) as error:
         raise OverlayError(f"not valid GraphML: {error}") from error
     brokers = tuple(Broker(node, {k: _tuple_if_text(v) for k, v in data.items()}) for node, data in graph.nodes.items())
     edges = sorted(graph.edges(data=True), key=lambda edge: _order(edge[2]))
     links = tuple(_graphml_link(a, b, data, templates, seed) for a, b, data in edges)
     return Overlay(str(graph.graph.get("name", name)), brokers, links)
+
+
+def _check_elements(content: bytes) -> None:
+    """What NetworkX does not look at. Raises `OverlayError`, and whatever expat does for text that is no XML."""
+
+    def begin(element: str, attributes: Mapping[str, str]) -> None:
+        for reference in _REFERENCES.get(element.rpartition(":")[2], ()):
+            if reference not in attributes:
+                line = parser.CurrentLineNumber
+                raise OverlayError(f"not valid GraphML: line {line}: an element {element} without {reference}")
+
+    def refuse(*_: object) -> None:
+        raise OverlayError("GraphML with a document type or entities is refused; remove the declaration")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse  # entities can grow to any size, and lead to other files
+    parser.StartElementHandler = begin
+    parser.Parse(content, True)
+
+
+def _check_fields(link: str, names: Iterable[str], known: frozenset[str]) -> None:
+    """A misspelt property would leave a link without it, and nobody would know."""
+    for name in names:
+        if name not in known:
+            raise OverlayError(f"{link}: there is no property {name!r}; use some of {', '.join(sorted(known))}")
 
 
 def _order(data: Mapping[str, Any]) -> int:
@@ -117,6 +157,7 @@ def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: 
     directions = []
     for direction, fallback in zip(_DIRECTIONS, (drawn.forward, drawn.backward), strict=True):
         given = {k.removeprefix(f"{direction}."): v for k, v in data.items() if k.startswith(f"{direction}.")}
+        _check_fields(f"link {a} - {b}", given, _PROPERTIES)
         try:
             directions.append(msgspec.convert(given, LinkProperties) if given else fallback)
         except msgspec.ValidationError as error:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topology.model import Broker, BrokerId, Overlay, OverlayError
+from topology.model import Broker, BrokerId, Overlay, OverlayError, check_broker
 from topology.paths import path_delays
 
 Delays = NDArray[np.float64]
@@ -37,6 +37,8 @@ class Mesh:
         index = {broker.id: number for number, broker in enumerate(self.brokers)}
         if not index or len(index) < len(self.brokers):
             raise OverlayError("a mesh needs at least one broker, and each of them once")
+        for broker in self.brokers:
+            check_broker(broker)
         if self.delays.shape != (len(index), len(index)):
             raise OverlayError(f"a mesh of {len(index)} brokers needs as many rows and columns")
         bad = np.argwhere((self.delays < 0) | np.isinf(self.delays))

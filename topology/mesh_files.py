@@ -12,6 +12,7 @@ import csv
 import enum
 import io
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +96,7 @@ def _unit(said: str, told: Unit | None) -> Unit:
 
 
 def _check_names(names: list[str], rows: list[tuple[int, list[str]]]) -> None:
-    doubled = {name for name in names if names.count(name) > 1}
+    doubled = [name for name, columns in Counter(names).items() if columns > 1]
     if doubled:
         raise OverlayError(f"line 1: {min(doubled)!r} names two columns")
     for (line, row), name in zip(rows, names, strict=False):
@@ -128,4 +129,4 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return cell.strip().lower() in _UNKNOWN
-    return True
+    return "_" not in cell  # Python's own way to group digits

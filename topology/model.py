@@ -20,6 +20,10 @@ AttributeValue = str | int | float | tuple[int, ...] | tuple[float, ...]
 _BROKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}", re.ASCII)
 
 
+LONGEST_DELAY = 86_400.0
+"""Seconds: a day. Beyond, a delay is a mistake, and nanoseconds overflow before long."""
+
+
 class OverlayError(ValueError):
     """An overlay that cannot be: the message names the broker or link and what is wrong with it."""
 
@@ -52,6 +56,8 @@ class LinkProperties:
         for name, value in (("delay", self.delay), ("jitter", self.jitter)):
             if not 0 <= value < math.inf:
                 raise OverlayError(f"a link's {name} must be zero or more seconds, not {value}")
+            if value > LONGEST_DELAY:
+                raise OverlayError(f"a link's {name} must be a day at most, not {value:g} s")
         if not 0 <= self.loss <= 1:
             raise OverlayError(f"a link's loss must be a share from 0 to 1, not {self.loss}")
         if self.rate is not None and not 0 < self.rate < math.inf:
@@ -121,15 +127,24 @@ class Overlay:
         return graph
 
 
+def check_broker(broker: Broker) -> None:
+    """Raises `OverlayError` for an id that cannot name files and containers, or a number that no file format keeps."""
+    if not _BROKER_ID.fullmatch(broker.id):
+        raise OverlayError(
+            f"broker id {broker.id!r}: use letters, digits and any of -_. (32 at most, a letter or digit first)"
+        )
+    for name, value in broker.attributes.items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, float) and not math.isfinite(number):
+                raise OverlayError(f"broker {broker.id}: the attribute {name} is {number}; numbers must be finite")
+
+
 def _adjacency(brokers: Sequence[Broker], links: Sequence[Link]) -> dict[BrokerId, dict[BrokerId, Link]]:
     if not brokers:
         raise OverlayError("an overlay needs at least one broker")
     adjacency: dict[BrokerId, dict[BrokerId, Link]] = {}
     for broker in brokers:
-        if not _BROKER_ID.fullmatch(broker.id):
-            raise OverlayError(
-                f"broker id {broker.id!r}: use letters, digits and any of -_. (32 at most, a letter or digit first)"
-            )
+        check_broker(broker)
         if broker.id in adjacency:
             raise OverlayError(f"broker {broker.id} is listed twice")
         adjacency[broker.id] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,18 @@ def test_graphml_from_elsewhere_gets_its_links_from_the_template() -> None:
         (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}], "links": [{"a": "A"}]}', r"links\[0\]"),
         (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
          b'"links": [{"a": "A", "b": "B", "forward": {"delay": -1}}]}', "delay"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
+         b'"links": [{"a": "A", "b": "B", "forward": {"delay": 1e300}}]}', "a day at most"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
+         b'"links": [{"a": "A", "b": "B", "forward": {"delay": 1e400}}]}', "out of range"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
+         b'"links": [{"a": "A", "b": "B", "forward": {"delya": 1}}]}', "link A - B: there is no property 'delya'"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
+         b'"links": [{"a": "A", "b": "B", "froward": {"delay": 1}}]}', "there is no property 'froward'"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}], "links": [{"a": "A", "b": "A"}]}', "to itself"),
+        (b'{"schema": 1, "name": "x", "brokers": [{"id": "A"}, {"id": "B"}], '
+         b'"links": [{"a": "A", "b": "B"}, {"a": "B", "b": "A"}]}', "listed twice"),
+        (b'{"schema": 1, "links": ' + b"[" * 100_000, "nested too deeply"),
     ],
 )  # fmt: skip
 def test_bad_json(tmp_path: Path, content: bytes, message: str) -> None:
@@ -102,9 +115,54 @@ def test_bad_json(tmp_path: Path, content: bytes, message: str) -> None:
     assert str(path) in str(raised.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"<graphml", b"<html/>", b"<!DOCTYPE x [<!ENTITY a 'a'>]><graphml/>"])
-def test_bad_graphml(tmp_path: Path, content: bytes) -> None:
+def graphml(elements: str) -> bytes:
+    keys = (
+        '<key id="x" for="node" attr.name="x" attr.type="double"/>'
+        '<key id="delay" for="edge" attr.name="forward.delay" attr.type="double"/>'
+        '<key id="delya" for="edge" attr.name="forward.delya" attr.type="double"/>'
+    )
+    return f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{keys}{elements}</graphml>'.encode()
+
+
+def edge(data: str) -> bytes:
+    nodes = '<node id="A"/><node id="B"/>'
+    return graphml(f'<graph edgedefault="undirected">{nodes}<edge source="A" target="B">{data}</edge></graph>')
+
+
+DOCTYPE = "<!DOCTYPE graphml [<!ENTITY a 'a'>]>"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not valid GraphML"),
+        (b"<graphml", "not valid GraphML"),
+        (b"<html/>", "not valid GraphML"),
+        (b'<?xml version="1.0" encoding="nosuch"?><graphml/>', "unknown encoding"),
+        (f"{DOCTYPE}<graphml/>".encode(), "document type"),
+        (f'<?xml version="1.0" encoding="utf-16"?>{DOCTYPE}<graphml/>'.encode("utf-16"), "document type"),
+        (graphml('<graph edgedefault="undirected"><node/></graph>'), "element node without id"),
+        (graphml('<graph edgedefault="undirected"><edge source="A"/></graph>'), "element edge without target"),
+        (graphml('<graph edgedefault="undirected"><node id="A"><data key="x">nan</data></node></graph>'), "finite"),
+        (edge('<data key="delay">inf</data>'), "link A - B|not inf"),
+        (edge('<data key="delya">1</data>'), "there is no property 'delya'"),
+    ],
+)
+def test_bad_graphml(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "bad.graphml"
     path.write_bytes(content)
-    with pytest.raises(OverlayError):
+    with pytest.raises(OverlayError, match=message):
         load(path)
+
+
+@given(overlays(), st.data())
+def test_damaged_files_are_read_or_refused(overlay: Overlay, data: st.DataObject) -> None:
+    """Whatever happens to a file, it is an overlay or an `OverlayError`."""
+    for written, read in (
+        (to_json(overlay), from_json),
+        (to_graphml(overlay), lambda content: from_graphml(content, "x", LinkTemplates(), 0)),
+    ):
+        begin, end = sorted((data.draw(st.integers(0, len(written))), data.draw(st.integers(0, len(written)))))
+        put = data.draw(st.binary(max_size=8) | st.sampled_from([b"null", b"-1", b"1e999", b"[", b"{}", b'"', b"<"]))
+        with contextlib.suppress(OverlayError):
+            read(written[:begin] + put + written[min(end, begin + 12) :])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 
@@ -53,6 +54,10 @@ def test_a_square_of_numbers_names_its_brokers_itself() -> None:
         ("rtt_ms,A,B\nA,0\nB,1,0", "line 2: 1 cells for 2 brokers"),
         ("rtt_ms,A,B\nB,0,1\nA,1,0", "line 2: begins with 'B'; rows follow the columns, so 'A' is due"),
         ("rtt_ms,A,A\nA,0,1\nA,1,0", "line 1: 'A' names two columns"),
+        ("rtt_ms,A b,B\nA b,0,1\nB,1,0", "broker id 'A b'"),
+        ("rtt_ms,A,B\nA,0,1e400\nB,1,0", "line 2, column 'B': '1e400'"),
+        ("rtt_ms,A,B\nA,0,1_0\nB,1,0", "line 2, column 'B': '1_0'"),
+        (f"rtt_ms,{','.join(f'B{number}' for number in range(50_000))}", "50000 columns, 0 rows"),
         ('rtt_ms,"A', "not valid CSV"),
     ],
 )
@@ -74,3 +79,10 @@ def test_text_that_is_none_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(OverlayError, match="not UTF-8"):
         load_mesh(path)
+
+
+@given(st.text("rtt_ms,-\n\"'AB0123456789.e nan", max_size=60))
+def test_any_text_is_a_mesh_or_refused(text: str) -> None:
+    with contextlib.suppress(OverlayError):
+        mesh = from_csv(text, "m", Unit.RTT_S if "rtt_ms" not in text else None)
+        assert len(mesh.brokers) == len(mesh.delays) > 0
