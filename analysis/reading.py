@@ -160,7 +160,8 @@ class Reading:
                 if record.time < stops[variant]:
                     traffic.add(variant, record)
             elif event is Event.QUEUE:
-                self._read_gauge(variant, record, traffic)
+                if record.time < stops[variant]:
+                    self._read_gauge(variant, record, traffic)
                 continue
             id = record.id
             if id is not None and (record.kind is None or record.kind == _PUBLISH):

@@ -50,13 +50,18 @@ def read_table(results: Path, row: type[_Row]) -> list[_Row]:
         raise RunDirectoryError(f"{file}: {error}") from error
 
 
-def read_columns(results: Path, row: type[msgspec.Struct], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """Some columns of a table that is divided by variant: each variant with its rows, in no particular order."""
-    directory = results / table_file(row)
-    for part in sorted(directory.iterdir()):
-        tables = [pq.ParquetFile(file).read(columns=list(columns)) for file in sorted(part.iterdir())]
-        if tables:
-            yield unquote(part.name.removeprefix(f"{PARTITION_KEY}=")), pa.concat_tables(tables)
+def read_columns(
+    results: Path, row: type[msgspec.Struct], columns: Sequence[str]
+) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
+    """Some columns of a table that is divided by variant: each variant with its rows, some at a time, in no order."""
+    for directory in sorted((results / table_file(row)).iterdir()):
+        yield unquote(directory.name.removeprefix(f"{PARTITION_KEY}=")), _batches(directory, columns)
+
+
+def _batches(directory: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for file in sorted(directory.iterdir()):
+        with pq.ParquetFile(file) as opened:
+            yield from opened.iter_batches(columns=list(columns))
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:

@@ -41,13 +41,19 @@ def stretches(came: ArrayLike, delays: ArrayLike, length: int) -> list[Point]:
     return [Point(int(time), float(delay)) for time, delay in zip(times[order][ends], largest, strict=True)]
 
 
+def normal_up_to(points: Sequence[Point], begin: int) -> float | None:
+    """The largest delay that is normal, in milliseconds. None where nothing came before the burst: nobody knows."""
+    before = [point.largest for point in points if point.came < begin]
+    return RETURNED * max(before) if before else None
+
+
 def stable_after(points: Sequence[Point], begin: int) -> int | None:
     """Nanoseconds from the begin of a burst to the last point with a delay that is not normal; 0 where there is none.
 
-    None where nothing came before the burst, so that nobody knows what is normal.
+    None where nobody knows what is normal.
     """
-    before = [point.largest for point in points if point.came < begin]
-    if not before:
+    normal = normal_up_to(points, begin)
+    if normal is None:
         return None
-    late = [point.came for point in points if point.largest > RETURNED * max(before)]
+    late = [point.came for point in points if point.largest > normal]
     return max(0, max(late, default=begin) - begin)

@@ -157,7 +157,7 @@ class LinkLoad(Struct, frozen=True, kw_only=True):
 
 
 class QueueLength(Struct, frozen=True, kw_only=True):
-    """One row per variant, output queue and second: the largest value the gauge showed in it.
+    """One row per variant, output queue and second until clients left: the largest value the gauge showed in it.
 
     A second without a row is like the one before: the gauge is silent while all stays zero.
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -18,15 +19,33 @@ from topology.model import Link, Overlay
 
 VARIANT_COLOURS = ("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491")
 """Told apart by colour-blind readers, and legible on light and on dark ground."""
+VARIANT_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+VARIANT_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star")
+"""And told apart without any colour."""
 LOAD_SCALE = ((0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e"))
 """From an idle link to the busiest one."""
 LINK_CLASSES = 6
 """Links are drawn in so many widths."""
 LABELLED_BROKERS_AT_MOST = 80
+MARKED_POINTS_AT_MOST = 40
+"""Of a line; more would hide it."""
 
 
 def colour(index: int) -> str:
     return VARIANT_COLOURS[index % len(VARIANT_COLOURS)]
+
+
+def dash(index: int) -> str:
+    return VARIANT_DASHES[index % len(VARIANT_DASHES)]
+
+
+def symbol(index: int) -> str:
+    return VARIANT_SYMBOLS[index % len(VARIANT_SYMBOLS)]
+
+
+def log_axis(title: str) -> dict[str, Any]:
+    """Settings of a logarithmic axis that is labelled at 1, 2 and 5: at all digits, labels run into each other."""
+    return {"title": title, "type": "log", "tickformat": "~g", "dtick": "D2"}
 
 
 def overlay_figure(
@@ -168,15 +187,17 @@ def delay_over_time_figure(
     for index, variant in enumerate(variants):
         rows = [row for row in delays if row.variant == variant]
         seconds = [row.second for row in rows]
+        marked = "lines+markers" if len(rows) <= MARKED_POINTS_AT_MOST else "lines"
         count = [row.notifications for row in rows]
-        for column, dash, label in (("p50_ms", "solid", "median"), ("p95_ms", "dot", "95th percentile")):
+        for column, dashed, label in (("p50_ms", "solid", "median"), ("p95_ms", "dot", "95th percentile")):
             figure.add_scatter(
                 x=seconds,
                 y=[getattr(row, column) for row in rows],
-                mode="lines",
+                mode=marked,
+                marker={"symbol": symbol(index), "size": 7},
                 name=f"{variant}, {label}",
                 legendgroup=variant,
-                line={"color": colour(index), "dash": dash, "width": 2 if dash == "solid" else 1.5},
+                line={"color": colour(index), "dash": dashed, "width": 2 if dashed == "solid" else 1.5},
                 customdata=count,
                 hovertemplate="%{y:.2f} ms, %{customdata} notifications",
             )
@@ -184,7 +205,7 @@ def delay_over_time_figure(
     if ends:
         figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
     figure.update_xaxes(title="seconds since the start of the run phase")
-    figure.update_yaxes(title="delay, ms (log)", type="log", tickformat="~g")
+    figure.update_yaxes(**log_axis("delay, ms (log)"))
     figure.update_layout(hovermode="x unified")
     return figure
 
@@ -210,10 +231,10 @@ def distribution_figure(distribution: Sequence[DelayDistribution], variants: Seq
             y=y,
             mode="lines",
             name=variant,
-            line={"color": colour(index), "width": 2},
+            line={"color": colour(index), "width": 2, "dash": dash(index)},
             hovertemplate="%{y:.1f}% within %{x:.2f} ms",
         )
-    figure.update_xaxes(title="delay, ms (log)", type="log", tickformat="~g")
+    figure.update_xaxes(**log_axis("delay, ms (log)"))
     figure.update_yaxes(title="share of notifications, %", range=[0, 101])
     return figure
 
@@ -247,22 +268,26 @@ def _by_kind(rows: Sequence[BrokerMessages], broker: str) -> str:
 
 
 def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.Figure:
-    """The longest output queue of the overlay in each second (line), and all of them together (dotted)."""
+    """The longest output queue of the overlay in each second (line), and all of them together (dotted).
+
+    From the begin of the run phase on: joining, ten thousand clients make queues that would dwarf the experiment's.
+    """
     figure = blank_figure()
     for index, variant in enumerate(variants):
         by_second: dict[int, list[QueueLength]] = defaultdict(list)
         for row in queues:
-            if row.variant == variant:
+            if row.variant == variant and row.second >= 0:
                 by_second[row.second].append(row)
         seconds = list(range(min(by_second), max(by_second) + 1)) if by_second else []
         longest = [max(by_second.get(second, []), key=lambda row: row.queue, default=None) for second in seconds]
         figure.add_scatter(
             x=seconds,
             y=[row.queue if row else 0 for row in longest],
-            mode="lines",
+            mode="lines+markers" if len(seconds) <= MARKED_POINTS_AT_MOST else "lines",
             name=f"{variant}, longest",
             legendgroup=variant,
             line={"color": colour(index), "width": 2},
+            marker={"symbol": symbol(index), "size": 7},
             customdata=[f"{row.broker} → {row.neighbour}" if row and row.queue else "" for row in longest],
             hovertemplate="%{y} waiting %{customdata}",
         )

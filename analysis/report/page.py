@@ -14,9 +14,10 @@ from plotly.offline import get_plotlyjs
 from analysis.report import fidelity_figures, figures, words
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.faults import fault_rows, shade_faults
-from analysis.report.stability import stability_figure
-from analysis.run_directory import VariantFidelity
-from analysis.summary import VariantSummary
+from analysis.report.router_work import HEADINGS, work_figure, work_of
+from analysis.report.stability import ranked, stability_figure, stability_sentence
+from analysis.run_directory import FidelityCheck, VariantFidelity
+from analysis.summary import Summary, VariantSummary
 
 PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
 """Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""
@@ -34,6 +35,18 @@ class VariantView:
     fidelity_sentences: list[str]
     checks: VariantFidelity | None
     overlay: Markup
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One check on the emulation."""
+
+    of: list[FidelityCheck | None]
+    """By variant; none where it was not made."""
+
+    @property
+    def first(self) -> FidelityCheck:
+        return next(one for one in self.of if one is not None)
 
 
 @dataclass(frozen=True)
@@ -77,14 +90,18 @@ def render(data: ReportData) -> str:
         comparison=words.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
         delays=_plot(_delays(data), "delay-over-time"),
-        stability=data.stability,
+        stability=ranked(data.stability),
+        stable_first=stability_sentence(data.stability),
         stable=_plot(stability_figure(data.stability, variants), "stability") if data.stability else "",
+        work=_work_plots(data.summary),
         faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
         ever_waited=any(row.queue for row in data.queues),
+        checks=_check_rows(data),
         faithful=_fidelity_plots(data, variants),
+        link_delays=_plot(fidelity_figures.link_delay_figure(data.fidelity, variants), "link-delays"),
         links=_links(data),
         worst_links=WORST_LINKS_SHOWN,
     )
@@ -116,13 +133,28 @@ def _delays(data: ReportData) -> go.Figure:
     return figure
 
 
+def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
+    """Heading and plot of each kind of routers' work that took time in any variant."""
+    return [
+        (heading, _plot(work_figure(summary.variants, work), f"work-{number}"))
+        for number, (work, heading) in enumerate(HEADINGS.items())
+        if any(work_of(variant, work) for variant in summary.variants)
+    ]
+
+
+def _check_rows(data: ReportData) -> list[CheckRow]:
+    """Every check that any variant was put to."""
+    made = [found.checks if (found := data.fidelity.of(name)) else [] for name in data.variants]
+    names = dict.fromkeys(check.name for checks in made for check in checks)
+    return [CheckRow([next((one for one in checks if one.name == name), None) for checks in made]) for name in names]
+
+
 def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Markup]]:
     """Heading and plot, of what was measured: nothing of a simulated run."""
     found = data.fidelity
     links = any(variant.links for variant in found.variants)
     samples = any(variant.samples for variant in found.variants)
     plots = [
-        ("Delay of each link, asked and measured", fidelity_figures.link_delay_figure, links),
         ("Error of the links' delay under load", fidelity_figures.link_error_figure, links),
         ("The host over time", fidelity_figures.host_figure, samples),
         ("Waits for the CPU over time", fidelity_figures.waits_figure, samples),

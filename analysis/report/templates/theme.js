@@ -18,6 +18,10 @@
       Plotly.relayout(plot, update);
     }
   }
+  // What was drawn while folded away has no width yet.
+  document.addEventListener("toggle", function (event) {
+    if (event.target.open) event.target.querySelectorAll(".plotly-graph-div").forEach(plot => Plotly.Plots.resize(plot));
+  }, true);
   paint();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 })();

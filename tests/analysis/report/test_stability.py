@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from analysis.engines import PlainEngine
+from analysis.phases import SECOND
 from analysis.report.data import read_report_data
 from analysis.report.page import render
-from analysis.report.stability import bursting_publishers, stability_figure
+from analysis.report.stability import (
+    SMALLEST_STRETCH,
+    Stability,
+    burst_sizes,
+    ranked,
+    read_variant,
+    stability_figure,
+    stability_sentence,
+)
 from analysis.results import read_table
 from analysis.run import analyze
 from analysis.tables import Notification
@@ -52,6 +62,7 @@ def test_each_variant_is_stable_when_the_burst_has_drained(run: Path) -> None:
     first = min(row.intended_ns or 0 for row in rows if row.publisher == "P2")
     fixed = data.stability[0]
     assert fixed.begin == pytest.approx(2.0, abs=0.01)
+    assert fixed.end == pytest.approx(2.1, abs=0.01)
     assert fixed.peak_ms == max(row.delay_ms or 0.0 for row in rows)
     assert fixed.stable_after == pytest.approx((last - first) / 1e9, abs=0.5)
     assert fixed.stable_after > 0.9
@@ -63,14 +74,76 @@ def test_the_page_shows_it(run: Path) -> None:
     data = read_report_data(run)
     page = render(data)
     assert "<h2>Stability</h2>" in page
-    assert f"{data.stability[0].stable_after:.1f}</td>" in page
+    first, second = ranked(data.stability)
+    assert first.stable_after is not None
+    assert second.stable_after is not None
+    assert first.stable_after <= second.stable_after
+    assert f"<td>{first.stable_after:.2f}</td>" in page
+    assert f"<td>+{second.stable_after - first.stable_after:.2f}</td>" in page
+    assert stability_sentence(data.stability) in page
     figure = stability_figure(data.stability, data.variants)
-    assert [trace.name for trace in figure.data if trace.mode == "lines"] == ["fixed", "dynamic"]
-    assert sum(trace.mode == "markers" for trace in figure.data) == 2
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert [trace.name for trace in lines] == ["fixed", "dynamic"]
+    assert len({trace.line.dash for trace in lines}) == 2
+    marks = [trace for trace in figure.data if trace.mode == "markers"]
+    assert len({trace.marker.symbol for trace in marks}) == 2
+    assert {(mark.x[0], mark.y[0]) for mark in marks} == {
+        (one.begin + (one.stable_after or 0.0), one.normal_ms) for one in data.stability
+    }
+    (shade,) = figure.layout.shapes
+    assert (shade.x0, shade.x1) == (data.stability[0].begin, data.stability[0].end)
 
 
 def test_a_scenario_without_a_burst_has_no_such_section() -> None:
-    publications = {"publishers": 2, "individually": {"P1": {"rate": "2/s"}, "P2": {"bursts": [{"at": "1s"}]}}}
-    assert bursting_publishers({"workload": {"publications": publications}}) == ["P2"]
-    assert bursting_publishers({"workload": {"operations": []}}) == []
-    assert bursting_publishers({}) == []
+    bursts = [{"at": "1s", "publications": 30}, {"at": "4s", "publications": 20}]
+    publications = {"publishers": 2, "individually": {"P1": {"rate": "2/s"}, "P2": {"bursts": bursts}}}
+    assert burst_sizes({"workload": {"publications": publications}}) == {"P2": 50}
+    assert burst_sizes({"workload": {"operations": []}}) == {}
+    assert burst_sizes({}) == {}
+
+
+def stability(variant: str, largest: list[float], after: float | None) -> Stability:
+    return Stability(
+        variant=variant, notifications=20, seconds=list(range(len(largest))), largest_ms=largest, begin=1.0, end=1.5,
+        normal_ms=8.0, stable_after=after,
+    )  # fmt: skip
+
+
+def test_the_sentence_names_the_first_and_by_how_much() -> None:
+    slow, fast, never = stability("a", [4, 90, 5], 7.5), stability("b", [4, 50, 5], 3.0), stability("c", [4, 9], None)
+    assert stability_sentence([slow, fast, never]) == (
+        "b is stable again first, 3.00 s after the burst began; a 4.50 s later."
+    )
+    assert [one.variant for one in ranked([never, slow, fast])] == ["b", "a", "c"]
+    assert stability_sentence([fast]) == "b is stable again 3.00 s after the burst began."
+    assert stability_sentence([never]) == ""
+
+
+BURST = {"P": 50}
+
+
+def notified(publisher: str, seconds: list[float], delays: list[float]) -> pa.RecordBatch:
+    intended = [round(second * SECOND) for second in seconds]
+    return pa.RecordBatch.from_pydict(
+        {
+            "publisher": [publisher] * len(seconds),
+            "repeat": [0] * len(seconds),
+            "intended_ns": intended,
+            "notified_ns": [at + round(delay * 1e6) for at, delay in zip(intended, delays, strict=True)],
+            "delay_ms": delays,
+        }
+    )
+
+
+def test_what_a_bursting_publisher_publishes_besides_is_no_burst() -> None:
+    """Ten a second, each 1 ms under way; from 10.005 s on fifty more, 10 ms apart and 30 ms under way."""
+    burst = notified("P", [10.005 + place / 100 for place in range(50)], [30.0] * 50)
+    whole = read_variant("base", [notified("P", [place / 10 for place in range(200)], [1.0] * 200), burst], BURST, 0)
+    assert whole is not None
+    assert (whole.begin, whole.end) == (pytest.approx(10.0, abs=0.06), pytest.approx(10.495, abs=0.06))
+    assert whole.normal_ms == 2.0
+    assert whole.stable_after == pytest.approx(0.5, abs=SMALLEST_STRETCH / 10)
+    cut = read_variant("base", [notified("P", [place / 10 for place in range(104)], [1.0] * 104), burst], BURST, 0)
+    assert cut is not None
+    assert (cut.normal_ms, cut.stable_after) == (2.0, None)
+    assert read_variant("base", [notified("Q", [1.0], [1.0])], BURST, 0) is None
