@@ -19,7 +19,7 @@ from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.content import suits
 from tests.properties.octopia_truth import Truth, is_of
 from tests.properties.oracle import violations
-from tests.properties.trial import Outcome
+from tests.properties.trial import Arrival, Outcome
 
 SPR, IDR, BEYOND = "octopia-spr", "octopia-idr", "octopia-beyond"
 BOTH = (SPR, IDR)
@@ -56,7 +56,7 @@ def a_dead_broker_is_gone_round(case: Case, protocol: str) -> None:
 def only_target_clusters_receive(case: Case, protocol: str) -> None:
     """No broker of a cluster without a matching subscription receives a publication. (Sections 8 and 9.1)"""
     outcome, truth = ended(case, protocol), Truth(case)
-    for broker, id, _ in _journeys(outcome):
+    for broker, (id, _, _) in _journeys(outcome):
         published = truth.publications[id]
         cluster = truth.cluster(broker)
         if cluster != truth.cluster(truth.home(published)) and not truth.may_want(published, cluster):
@@ -66,7 +66,7 @@ def only_target_clusters_receive(case: Case, protocol: str) -> None:
 def paths_are_short(case: Case, protocol: str) -> None:
     """At most diam(G_af) links within the host cluster, and one more to another. (Section 9.1)"""
     outcome, truth = ended(case, protocol), Truth(case)
-    for broker, id, hops in _journeys(outcome):
+    for broker, (id, hops, _) in _journeys(outcome):
         elsewhere = truth.cluster(broker) != truth.cluster(truth.home(truth.publications[id]))
         if hops > truth.scot.cluster_diameter + elsewhere:
             raise BrokenError(f"{id} came to {broker} after {hops} hops", outcome, protocol)
@@ -77,7 +77,7 @@ def publications_take_the_papers_paths(case: Case, protocol: str) -> None:
     once each, after exactly as many hops as there are on the path."""
     outcome, truth = ended(case, protocol), Truth(case)
     for id, published in truth.publications.items():
-        received = sorted((broker, hops) for broker, one, hops in _journeys(outcome) if one == id)
+        received = sorted((broker, each.hops) for broker, each in _journeys(outcome) if each.publication == id)
         expected = sorted(truth.static_journeys(published).items())
         if received != expected:
             raise BrokenError(f"{id} came to {received}, and its paths are {expected}", outcome, protocol)
@@ -134,31 +134,61 @@ def clusters_are_entered_once(case: Case, protocol: str) -> None:
     within a cluster it keeps to the tree. So its path has at most diam(G_af) + 1 links for each cluster, less one."""
     outcome, truth = ended(case, protocol), Truth(case)
     longest = (truth.scot.cluster_diameter + 1) * len(truth.scot.clusters) - 1
-    for broker, id, hops in _journeys(outcome):
+    entered = {(id, truth.cluster(truth.home(published))) for id, published in truth.publications.items()}
+    for broker, (id, hops, sender) in _journeys(outcome):
         if hops > longest:
             raise BrokenError(f"{id} came to {broker} after {hops} hops, at most {longest}", outcome, protocol)
+        cluster = truth.cluster(broker)
+        if cluster != truth.cluster(sender):
+            if (id, cluster) in entered:
+                raise BrokenError(f"{id} entered cluster {cluster} again, from {sender} to {broker}", outcome, protocol)
+            entered.add((id, cluster))
+
+
+class Fickle:
+    """Links of which every look finds one congested or not, this share of the times."""
+
+    def __init__(self, congested: float, seed: int) -> None:
+        self._congested = congested
+        self._draws = random.Random(f"{seed}:congestion")
+
+    def __call__(self, link: object) -> bool:
+        return self._draws.random() < self._congested
+
+
+class Steady(Fickle):
+    """Links that are as the first look finds them."""
+
+    def __init__(self, congested: float, seed: int) -> None:
+        super().__init__(congested, seed)
+        self._found: dict[object, bool] = {}
+
+    def __call__(self, link: object) -> bool:
+        if link not in self._found:
+            self._found[link] = super().__call__(link)
+        return self._found[link]
 
 
 @dataclass(frozen=True)
 class UnderCongestion:
-    """A property, when every look at a link finds it congested or not, this share of the times, and with a queue of any
-    length."""
+    """A property, when this share of the links is congested, and queues are of any length."""
 
     holds: Property
     congested: float
+    links: type[Fickle] = Fickle
 
     def __call__(self, case: Case, protocol: str) -> None:
-        with any_congestion(self.congested, case.seed):
+        with any_congestion(self.links(self.congested, case.seed), case.seed):
             self.holds(case, protocol)
 
 
 @contextmanager
-def any_congestion(congested: float, seed: int) -> Iterator[None]:
+def any_congestion(congested: Fickle, seed: int) -> Iterator[None]:
     """As `UnderCongestion` says."""
-    draws = random.Random(f"{seed}:congestion")
+    draws = random.Random(f"{seed}:loads")
 
     def level(self: Congestion, neighbour: BrokerId) -> float:
-        return 1e6 if draws.random() < congested else 0.0
+        return 1e6 if congested((self, neighbour)) else 0.0
 
     def load(self: Congestion, neighbour: BrokerId) -> float:
         return float(draws.randrange(4))
@@ -167,11 +197,11 @@ def any_congestion(congested: float, seed: int) -> Iterator[None]:
         yield
 
 
-def _journeys(outcome: Outcome) -> Iterator[tuple[BrokerId, str, int]]:
-    """Broker, publication and hops of everything that came over a link."""
+def _journeys(outcome: Outcome) -> Iterator[tuple[BrokerId, Arrival]]:
+    """Everything that came over a link, with the broker that it came to."""
     for broker, arrivals in outcome.arrivals.items():
-        for id, hops in arrivals.journeys:
-            yield broker, id, hops
+        for each in arrivals.journeys:
+            yield broker, each
 
 
 def _of_host(table: Mapping[str, Any], host: BrokerId) -> list[Any]:

@@ -135,16 +135,41 @@ def cases_with_a_dead_broker(draw: st.DrawFn) -> Case:
     """Clients have said what they want when a broker dies that is not the publisher's, in an overlay that stays whole
     without it. It stays dead while the publisher publishes."""
     scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
-    brokers, (publisher, other) = scot.brokers, draw(st.permutations(scot.brokers))[:2]
-    clients = Clients(draw, brokers, st.none())
-    for number, broker in enumerate((publisher, *draw(st.lists(st.sampled_from(brokers), min_size=1, max_size=8)))):
+    clients, publisher, other = _prepared(draw, scot)
+    clients.step("kill", broker=other)
+    _publish_some(draw, clients, publisher)
+    return _case(draw, scot, clients)
+
+
+@st.composite
+def cases_with_a_broker_cut_off(draw: st.DrawFn) -> Case:
+    """The same, but for its links, which are cut and then restored."""
+    scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
+    clients, publisher, other = _prepared(draw, scot)
+    pairs = [link["between"] for link in scot.links if other in link["between"]]
+    for pair in pairs:
+        clients.step("link_down", link=pair)
+    _publish_some(draw, clients, publisher)
+    for pair in draw(st.permutations(pairs)):
+        clients.step("link_up", link=pair)
+    return _case(draw, scot, clients)
+
+
+def _prepared(draw: st.DrawFn, scot: Product) -> tuple[Clients, str, str]:
+    """A publisher and some subscribers, the publisher's broker and another one."""
+    publisher, other = draw(st.permutations(scot.brokers))[:2]
+    clients = Clients(draw, scot.brokers, st.none())
+    homes = draw(st.lists(st.sampled_from(scot.brokers), min_size=1, max_size=8))
+    for number, broker in enumerate((publisher, *homes)):
         text = draw(subscriptions) if number else OF_ONE_CLASS
         clients.step("subscribe" if number else "advertise", client=f"C{number}", broker=broker, id="x", text=text)
-    clients.step("kill", broker=other)
+    return clients, publisher, other
+
+
+def _publish_some(draw: st.DrawFn, clients: Clients, publisher: str) -> None:
     for number in range(draw(st.integers(1, 4))):
         text = draw(publications(OF_ONE_CLASS))
         clients.step("publish", client="C0", broker=publisher, id=f"p{number}", text=text)
-    return _case(draw, scot, clients)
 
 
 def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from emulation.conformance.model import Case
 from tests.properties import checks, octopia_checks
-from tests.properties.octopia_checks import BEYOND, BOTH, IDR, SPR, UnderCongestion
+from tests.properties.octopia_checks import BEYOND, BOTH, IDR, SPR, Fickle, Steady, UnderCongestion
 from tests.properties.octopia_strategies import (
+    cases_with_a_broker_cut_off,
     cases_with_a_dead_broker,
     churning_cases,
     crowded_cases,
@@ -29,6 +30,7 @@ UNDER_ANY_CONGESTION = (
     octopia_checks.clusters_are_entered_once,
 )
 SHARES = st.sampled_from((0.2, 0.5, 0.8, 1.0))
+LINKS = st.sampled_from((Fickle, Steady))
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -73,9 +75,11 @@ def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: C
 
 @pytest.mark.parametrize("holds", UNDER_ANY_CONGESTION)
 @settings(unhurried, max_examples=40)
-@given(case=crowded_cases(), congested=SHARES)
-def test_congestion_of_any_links_does_no_harm(holds: checks.Property, case: Case, congested: float) -> None:
-    UnderCongestion(holds, congested)(case, IDR)
+@given(case=crowded_cases(), congested=SHARES, links=LINKS)
+def test_congestion_of_any_links_does_no_harm(
+    holds: checks.Property, case: Case, congested: float, links: type[Fickle]
+) -> None:
+    UnderCongestion(holds, congested, links)(case, IDR)
 
 
 @settings(unhurried, max_examples=60)
@@ -96,7 +100,7 @@ def test_tables_are_empty_when_everything_is_withdrawn(case: Case) -> None:
     octopia_checks.nothing_remains(case, SPR)
 
 
-@pytest.mark.parametrize("protocol", BOTH)
+@pytest.mark.parametrize("protocol", (*BOTH, BEYOND))
 @settings(unhurried, max_examples=40)
 @given(case=scot_cases_with_faults(ALL_FAULTS))
 def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) -> None:
@@ -106,12 +110,20 @@ def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) 
 
 
 @settings(unhurried, max_examples=60)
-@given(case=crowded_cases(), congested=SHARES)
-def test_congestion_does_no_harm_either_where_routing_goes_beyond_the_paper(case: Case, congested: float) -> None:
-    UnderCongestion(octopia_checks.delivered_exactly_once, congested)(case, BEYOND)
+@given(case=crowded_cases(), congested=SHARES, links=LINKS)
+def test_congestion_does_no_harm_either_where_routing_goes_beyond_the_paper(
+    case: Case, congested: float, links: type[Fickle]
+) -> None:
+    UnderCongestion(octopia_checks.delivered_exactly_once, congested, links)(case, BEYOND)
 
 
 @settings(unhurried, max_examples=60)
 @given(case=cases_with_a_dead_broker())
 def test_a_dead_broker_is_gone_round(case: Case) -> None:
     octopia_checks.a_dead_broker_is_gone_round(case, BEYOND)
+
+
+@settings(unhurried, max_examples=60)
+@given(case=cases_with_a_broker_cut_off())
+def test_a_broker_that_was_only_cut_off_gets_its_own_when_it_is_back_and_nobody_gets_anything_twice(case: Case) -> None:
+    octopia_checks.delivered_exactly_once(case, BEYOND)

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import strategies as st
 
 from broker_service.routing.octopia import OctopiaRouter
+from broker_service.routing.octopia_detours import CongestionDetours, FailureDetours, PassageRelay
 from emulation.conformance.model import Case
-from tests.properties import checks, octopia_checks, octopia_mutants
-from tests.properties.octopia_checks import IDR, SPR
+from tests.properties import checks, detour_mutants, octopia_checks, octopia_mutants
+from tests.properties.detour_mutants import in_place_of_detours
+from tests.properties.octopia_checks import BEYOND, IDR, SPR
 from tests.properties.octopia_mutants import in_place_of_octopia
 from tests.properties.octopia_strategies import (
+    cases_with_a_broker_cut_off,
     cases_with_a_dead_broker,
     churning_cases,
     crowded_cases,
@@ -51,6 +54,7 @@ MUTANTS = [
         octopia_mutants.LeavesItToAnyCluster,
     ),
     (half_congested(octopia_checks.clusters_are_entered_once), IDR, crowded_cases(), octopia_mutants.SendsItBack),
+    (half_congested(octopia_checks.clusters_are_entered_once), IDR, crowded_cases(), octopia_mutants.ClearsNoBits),
     (octopia_checks.order_is_kept, SPR, crowded_cases(), octopia_mutants.HoldsBackEverySecond),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.NeverUnsets),
     (octopia_checks.vectors_are_the_truth, SPR, churning_cases(), octopia_mutants.UnsetsWithTheFirstThatLeaves),
@@ -73,6 +77,30 @@ def test_a_broken_router_is_caught(
 ) -> None:
     with in_place_of_octopia(broken):
         caught(property, protocol, cases)
+
+
+DETOURS = [
+    (octopia_checks.a_dead_broker_is_gone_round, cases_with_a_dead_broker(), detour_mutants.TakesNoDetours),
+    (octopia_checks.a_dead_broker_is_gone_round, cases_with_a_dead_broker(), detour_mutants.ForgetsWhoIsBehind),
+    (
+        octopia_checks.UnderCongestion(octopia_checks.a_dead_broker_is_gone_round, 0.9),
+        cases_with_a_dead_broker(),
+        detour_mutants.NeverTurnsBack,
+    ),
+    (octopia_checks.delivered_exactly_once, cases_with_a_broker_cut_off(), detour_mutants.StandsInForTheLiving),
+    (half_congested(octopia_checks.delivered_exactly_once), crowded_cases(), detour_mutants.LooksAtWhatItPassesOn),
+    (half_congested(octopia_checks.delivered_exactly_once), crowded_cases(), detour_mutants.GoesTheWrongWayRound),
+]
+
+
+@pytest.mark.parametrize(("property", "cases", "broken"), DETOURS)
+def test_a_broken_way_round_is_caught(
+    property: checks.Property,
+    cases: st.SearchStrategy[Case],
+    broken: type[PassageRelay] | type[FailureDetours] | type[CongestionDetours],
+) -> None:
+    with in_place_of_detours(broken):
+        caught(property, BEYOND, cases)
 
 
 def test_routing_as_in_the_paper_does_not_go_round_a_dead_broker() -> None:

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 from unittest import mock
 
 from broker_service.links import OverlayLink
+from broker_service.messages import BrokerId
 from broker_service.trace import Event, TraceRecord
 from emulation.conformance.model import Case
 from emulation.conformance.protocols import PROTOCOLS, ConformanceProtocol
@@ -25,8 +27,17 @@ MOST_MESSAGES = 5_000
 """Messages to one broker after which they are taken to move for ever; the cases generated here take some hundreds."""
 
 
+class Arrival(NamedTuple):
+    """A publication that came over a link."""
+
+    publication: str
+    hops: int
+    """Links travelled."""
+    sender: BrokerId
+
+
 class Arrivals:
-    """A broker's log, of which only the publications that came over links are kept: their ids, and hops travelled.
+    """A broker's log, of which only the publications that came over links are kept.
 
     It ends a case in which messages move for ever: without delays, they do so within no virtual time.
     """
@@ -36,8 +47,7 @@ class Arrivals:
     def __init__(self, node: str) -> None:
         self.node = node
         self.publications: Counter[str] = Counter()
-        self.journeys: list[tuple[str, int]] = []
-        """Of each that came: its id, and the hops it had travelled."""
+        self.journeys: list[Arrival] = []
         self.hops = 0
         self.messages = 0
 
@@ -49,7 +59,7 @@ class Arrivals:
             raise UnsettledError(f"{self.node} has received {self.messages} messages, and still they move")
         if record.kind == "publish":
             self.publications[record.id or ""] += 1
-            self.journeys.append((record.id or "", record.hops or 0))
+            self.journeys.append(Arrival(record.id or "", record.hops or 0, record.peer))
             self.hops = max(self.hops, record.hops or 0)
 
 

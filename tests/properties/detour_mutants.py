@@ -1,0 +1,68 @@
+"""OctopiA's ways round links and dead brokers, each wrong in one way, to see that the properties notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+import msgspec
+
+from broker_service.messages import BrokerId
+from broker_service.routing import octopia_dynamic, octopia_publications
+from broker_service.routing.octopia_detours import CongestionDetours, FailureDetours, PassageRelay
+from broker_service.routing.octopia_forwarding import Copy
+from broker_service.routing.octopia_messages import Alone, Detour, Passage
+from broker_service.routing.octopia_vector import ClusterIndexVector
+
+
+class ForgetsWhoIsBehind(PassageRelay):
+    """Where it stands in for a dead broker, it forwards to nobody behind it."""
+
+    def _enter(self, detour: Detour) -> list[Copy]:
+        return [copy for copy in super()._enter(detour) if not isinstance(copy.role, Detour)]
+
+
+class StandsInForTheLiving(PassageRelay):
+    """What waits for a broker that was taken for dead is a publication like any other."""
+
+    def _enter(self, detour: Detour) -> list[Copy]:
+        copies = super()._enter(detour)
+        return [msgspec.structs.replace(copy, role=None) if isinstance(copy.role, Alone) else copy for copy in copies]
+
+
+class LooksAtWhatItPassesOn(PassageRelay):
+    """It takes a publication on a detour for one that is meant for its own cluster."""
+
+    def arrived_from(self, passage: Passage) -> BrokerId | None:
+        return super().arrived_from(passage) or next(iter(self._neighbourhood.primary.values()))
+
+
+class TakesNoDetours(FailureDetours):
+    def round(self, neighbour: BrokerId) -> Copy | None:
+        return None
+
+
+class NeverTurnsBack(FailureDetours):
+    def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
+        return None
+
+
+class GoesTheWrongWayRound(CongestionDetours):
+    """It takes the detour for one in the opposite direction."""
+
+    def round(self, neighbour: BrokerId) -> Copy | None:
+        copy = super().round(neighbour)
+        if copy is None or not isinstance(copy.role, Detour):
+            return copy
+        wrong = msgspec.structs.replace(copy.role, origin=copy.role.towards, towards=copy.role.origin)
+        return msgspec.structs.replace(copy, role=wrong)
+
+
+@contextmanager
+def in_place_of_detours(broken: type[PassageRelay] | type[FailureDetours] | type[CongestionDetours]) -> Iterator[None]:
+    """All brokers take this class for the one that it is made from."""
+    (original,) = broken.__bases__
+    module = octopia_publications if original is PassageRelay else octopia_dynamic
+    with mock.patch.object(module, original.__name__, broken):
+        yield
