@@ -166,7 +166,7 @@ def reproduce(
 @app.command(
     epilog=epilog(
         "brokerlab conformance tests/conformance/*.json",
-        "brokerlab conformance tests/conformance/lines.yaml --runtime container --protocol tid-fixed",
+        "brokerlab conformance tests/conformance/lines.json --runtime container --protocol tid-fixed",
         "brokerlab conformance my-case.json --case two-subscribers-one-match --runtime all --junit results.xml",
         codes={ExitCode.CORRECT: "every case that was run passed", ExitCode.VIOLATED: "some case failed"}
         | BAD_INPUT
