@@ -62,7 +62,7 @@ class DurationClasses(msgspec.Struct):
         for number, count in sorted(self.classes.items()):
             so_far += count
             if so_far >= share * self.count:
-                return min(10.0 ** ((number + 1) / self.per_decade), float(self.largest))
+                return min(float(10.0 ** ((number + 1) / self.per_decade)), float(self.largest))
         raise ValueError("there are no durations")
 
     @property

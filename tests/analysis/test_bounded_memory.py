@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.engines import PlainEngine
+from analysis.engines.interface import Bucket, Output
 from analysis.gauges import Gauges, Queue
 from analysis.judging import Judged, decode_judged, encode_judged
 from analysis.spool import spooled
@@ -70,3 +72,24 @@ def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int,
         for (queue, second), values in sorted(known.items())
     ]
     assert list(merged.largest()) == expected
+
+
+def test_what_waits_between_two_stages_is_not_in_memory() -> None:
+    def make(number: int) -> Output[int]:
+        return Output(number, {number % 3: bytes([number]) * 1_000_000})
+
+    def measure(bucket: Bucket) -> Output[Counter[int]]:
+        return Output(Counter({part[0]: len(part) for part in bucket.parts}))
+
+    tracemalloc.start()
+    with PlainEngine().open() as workers:
+        made = workers.run(range(30), make, 3)
+        assert list(made.tallies(lambda *_: None)) == list(range(30))
+        held = tracemalloc.get_traced_memory()[0]
+        first, second, third = made.then(measure, 1).tallies(lambda *_: None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sorted(first) == list(range(0, 30, 3))
+    assert first + second + third == Counter(dict.fromkeys(range(30), 1_000_000))
+    assert held < 500_000
+    assert peak < 5_000_000
