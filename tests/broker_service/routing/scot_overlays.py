@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker_service.language import Operator, Predicate
 from broker_service.messages import Kind, Message
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
+from tests.broker_service.routing.stocks import above
 
 FIGURE_3_TREE = ("ab", "bc", "cd", "de", "ef")
 """G_af of Figs. 2 to 8. The text says that a is an edge broker, e an inner one and d - e a link."""
@@ -50,21 +50,6 @@ def congest(overlay: CoreOverlay, sender: str, receiver: str, messages: int = 20
     for number in range(messages):
         link.put(Message(Kind.UNADVERTISE, f"{sender}.1.{1_000_000 + number}"))
     overlay.held.add((sender, receiver))
-
-
-STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
-
-
-def above(price: float) -> tuple[Predicate, ...]:
-    return STOCK, Predicate("price", Operator.GREATER, price)
-
-
-def between(low: float, high: float) -> tuple[Predicate, ...]:
-    return (*above(low), Predicate("price", Operator.LESS, high))
-
-
-def quote(price: float) -> dict[str, str | float]:
-    return {"class": "STOCK", "price": price}
 
 
 def with_clients(overlay: CoreOverlay, publisher: str, subscribers: Mapping[str, str]) -> CoreOverlay:

@@ -17,14 +17,12 @@ from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_3_TREE,
     FIGURE_7_TREE,
-    above,
     advertised,
-    between,
-    quote,
     scot,
     sent,
     subscribed,
 )
+from tests.broker_service.routing.stocks import above, between, quote
 
 
 def test_an_advertisement_is_known_in_its_host_region_only() -> None:

@@ -18,14 +18,13 @@ from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_3_TREE,
     FIGURE_7_TREE,
-    above,
     congest,
-    quote,
     scot,
     sent,
     trees,
     with_clients,
 )
+from tests.broker_service.routing.stocks import above, quote
 
 DYNAMIC = {"publications": "inter-cluster-dynamic"}
 EXTENSIONS = ("intra_cluster_dynamic", "off_tree_links", "round_dead_brokers")

@@ -14,14 +14,13 @@ from broker_service.routing.octopia_forwarding import Copy, Onward, Route
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_7_TREE,
-    above,
     congest,
-    quote,
     scot,
     sent,
     trees,
     with_clients,
 )
+from tests.broker_service.routing.stocks import above, quote
 
 STATIC = {"publications": "static"}
 DYNAMIC = {"publications": "inter-cluster-dynamic"}

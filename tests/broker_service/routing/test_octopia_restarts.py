@@ -18,15 +18,13 @@ from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_3_TREE,
     FIGURE_7_TREE,
-    above,
     advertised,
-    between,
-    quote,
     scot,
     sent,
     subscribed,
     trees,
 )
+from tests.broker_service.routing.stocks import above, between, quote
 
 ROUNDS_OF_TIMERS = 10
 

@@ -13,7 +13,7 @@ from broker_service.matching import MatchIndex
 from broker_service.routing import octopia_publications
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import above, quote
+from tests.broker_service.routing.stocks import above, quote
 
 LINE = [("a0", "b0"), ("b0", "c0")]
 PLACES = {broker: {"region": broker[0], "cluster": 0} for broker in ("a0", "b0", "c0")}
