@@ -1,0 +1,121 @@
+"""Every command that a page or a `--help` shows is one that can be given: options, files and settings are there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from analysis.claims import load_claims
+from emulation.campaign.model import load_campaign
+from emulation.cli import app
+from emulation.scenario import load
+from tests.documentation.markdown import PAGES, ROOT, Command, commands
+
+CLI: Any = typer.main.get_command(app)
+OURS = ("scenarios/", "campaigns/", "tests/", "docs/")
+"""Directories whose files, where a command names them, must be there; all other names are the reader's own."""
+UNFINISHED = frozenset({"MissingParameter", "BadOptionUsage", "NoArgsIsHelpError"})
+"""What the command line raises about a command or an option without what must follow it."""
+TARGETS = frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def helps(command: Any, name: str) -> Iterator[Command]:
+    """The examples at the end of each command's help."""
+    for line in (command.epilog or "").splitlines():
+        if line.strip().startswith("brokerlab "):
+            yield Command(f"{name} --help", f"{line.strip()} ")
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from helps(inner, f"{name} {word}")
+
+
+SHOWN = [*(command for page in PAGES for command in commands(page)), *helps(CLI, "brokerlab")]
+
+
+def parsed(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """A command of `brokerlab` and its parameters. Raises what the command line does about what it does not know."""
+    command, name, rest = CLI, "brokerlab", list(words)
+    while rest and rest[0] in getattr(command, "commands", {}):
+        name = rest.pop(0)
+        command = command.commands[name]
+    context = command.make_context(name, [re.sub(r"^\[(.*)\]$", r"\1", word) for word in rest])
+    return name, context.params
+
+
+def require_files(words: Sequence[str]) -> None:
+    for word in words:
+        path = word.rpartition("=")[2].partition(" ")[0]
+        if path.startswith(OURS):
+            assert any(ROOT.glob(path)), f"there is no {path}"
+
+
+def check_brokerlab(words: Sequence[str], *, in_prose: bool) -> None:
+    try:
+        name, given = parsed(words)
+    except BaseException as error:
+        if in_prose and type(error).__name__ in UNFINISHED:
+            return
+        raise
+    scenario = Path(str(given.get("scenario")))
+    if name == "emulate" and (ROOT / scenario).is_file():
+        load(ROOT / scenario, dict(setting.split("=", 1) for setting in given["set_"] or ()))
+    if name == "campaign" and (ROOT / given["file"]).is_file():
+        load_campaign(ROOT / given["file"])
+    if name == "reproduce":
+        known = [claim.id for claim in load_claims().claims]
+        for wanted in given["claims"] or ():
+            assert any(claim.startswith(wanted) for claim in known) or wanted.startswith("<"), wanted
+
+
+def check_make(words: Sequence[str]) -> None:
+    settings = [word for word in words if "=" in word]
+    assert {word.partition("=")[0] for word in settings} <= {"SCENARIO", "ARGS"}
+    assert {word for word in words if word not in settings} <= TARGETS
+
+
+@pytest.mark.parametrize("command", SHOWN, ids=str)
+def test_a_command_can_be_given(command: Command) -> None:
+    if "..." in command.line:
+        pytest.skip("it is shown in part")
+    words = command.words
+    require_files(words)
+    match words:
+        case ["brokerlab", "--help" | "--version" | "-h"] | ["brokerlab"] | ["make"]:
+            pass
+        case ["brokerlab", *rest] if "--help" not in rest:
+            check_brokerlab(rest, in_prose=command.in_prose)
+        case ["make", *rest]:
+            check_make(rest)
+        case ["python", "-m", module, *_]:
+            assert importlib.util.find_spec(module) is not None
+
+
+def test_commands_are_found() -> None:
+    """The extraction itself: blocks, spans, tables and help."""
+    lines = {command.line.strip() for command in SHOWN}
+    assert "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark" in lines
+    assert "make test-fast" not in lines
+    assert {command.words[0] for command in SHOWN} == {"brokerlab", "make", "python"}
+    assert len(lines) > 100
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "brokerlab emulate scenarios/no-such-scenario.yaml",
+        "brokerlab emulate scenarios/smoke.yaml --no-such-option",
+        "brokerlab emulate scenarios/smoke.yaml --set timeline.rum=3s",
+        "brokerlab reproduce no-such-claim",
+        "make no-such-target",
+        "python -m analysis.no_such_module",
+    ],
+)
+def test_a_command_that_cannot_be_given_is_found_out(line: str) -> None:
+    with pytest.raises(BaseException) as failure:
+        test_a_command_can_be_given(Command("here", f"{line} "))
+    assert not isinstance(failure.value, pytest.skip.Exception)
