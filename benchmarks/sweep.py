@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.campaign import Campaign, Cell, cells
+from emulation.campaign.attempt import Keep
+from emulation.campaign.directory import CampaignDirectory
 from emulation.campaign.result import encode
 from emulation.campaign.spark import spark_cells
 
@@ -52,7 +54,8 @@ def sweep(master: str, planned: tuple[Cell, ...]) -> Sweep:
     begin = time.monotonic()
     results: dict[str, bytes] = {}
     started = None
-    with closing(spark_cells(master)(planned)) as tries:
+    nothing_kept = CampaignDirectory(Path("unused"))
+    with closing(spark_cells(master, nothing_kept, Keep.NONE, print)(planned)) as tries:
         for number, attempted in enumerate(tries, 1):
             now = time.monotonic()
             started = started or now - attempted.attempt.seconds

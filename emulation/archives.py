@@ -1,6 +1,6 @@
-"""Unpacks archives that other hosts sent: plain files and directories, and nothing outside of one directory.
+"""Archives that go from host to host: plain files and directories, and nothing outside of one directory.
 
-`tarfile`'s own filters do the same, but not in every Python 3.11.
+`tarfile`'s own filters do the same when unpacking, but not in every Python 3.11.
 """
 
 from __future__ import annotations
@@ -11,6 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from emulation.errors import HostError
+
+
+def pack_directory(directory: Path, archive: Path) -> None:
+    """Packs a directory, under its own name, into a compressed tar file."""
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(directory, directory.name)
 
 
 def unpack_archive(archive: Path, directory: Path) -> None:

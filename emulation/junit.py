@@ -5,6 +5,7 @@ A case *failed* when what was tested is wrong, and has an *error* when it could 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,9 +48,15 @@ class JunitSuite:
 
 
 def require_writable(path: Path | None) -> None:
-    """Better before a run than after it. Raises `BadInputError` where there is no directory for the file."""
-    if path is not None and not path.absolute().parent.is_dir():
+    """Better before a run than after it. Raises `BadInputError` where the file could not be made."""
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
         raise BadInputError(f"--junit {path}: there is no directory {path.parent}")
+    if path.is_dir():
+        raise BadInputError(f"--junit {path}: is a directory; name a file, such as {path / 'verdicts.xml'}")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise BadInputError(f"--junit {path}: cannot be written; name another file")
 
 
 def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -60,18 +61,21 @@ class Crew:
     runtime: str
     retries: int
     keep: Keep
-    jobs: int
-    """Simulations side by side on this host."""
+    jobs: int | None
+    """Simulations side by side on this host; as many as CPUs where it is None."""
     master: str | None
     """Of Spark, for simulated cells."""
 
     def __post_init__(self) -> None:
-        if self.master is None:
-            return
-        if self.runtime != SIMULATED:
+        if self.master is not None and self.runtime != SIMULATED:
             raise BadInputError(f"--master {self.master}: Spark runs simulated cells; add --runtime {SIMULATED}")
-        if self.inventory is not None:
+        if self.master is not None and self.inventory is not None:
             raise BadInputError(f"--master {self.master} and --inventory contradict each other; leave one out")
+        if self.jobs is not None and not self._in_processes:
+            raise BadInputError(
+                f"--jobs {self.jobs}: is for simulated cells on this host; hosts run one cell at a time, and Spark as "
+                "many as its executors have cores: leave it out"
+            )
 
     @property
     def places(self) -> str:
@@ -79,13 +83,13 @@ class Crew:
         if self.master is not None:
             return f"Spark at {self.master}"
         if self._in_processes:
-            return f"this host, {self.jobs} at a time"
+            return f"this host, {self._jobs} at a time"
         return ", ".join(self._hosts.hosts)
 
     @property
     def side_by_side(self) -> int:
         """Cells at the same time, as far as that is known."""
-        return self.jobs if self._in_processes or self.master is not None else len(self._hosts.hosts)
+        return self._jobs if self._in_processes or self.master is not None else len(self._hosts.hosts)
 
     def work_off(self, directory: CampaignDirectory, cells: Sequence[Cell], board: Board) -> bool:
         """Runs cells and records every try. Whether it went on to the end, rather than until the user ended it.
@@ -107,6 +111,10 @@ class Crew:
         return self.runtime == SIMULATED and self.inventory is None and self.master is None
 
     @property
+    def _jobs(self) -> int:
+        return self.jobs or len(os.sched_getaffinity(0))
+
+    @property
     def _hosts(self) -> Inventory:
         return self.inventory or local_inventory()
 
@@ -114,9 +122,9 @@ class Crew:
         if self.master is not None:
             from emulation.campaign.spark import spark_cells  # noqa: PLC0415 - half a second, for Spark alone
 
-            return spark_cells(self.master)
+            return spark_cells(self.master, directory, self.keep, board.say)
         if self._in_processes:
-            return simulated_cells(directory, self.keep, self.jobs)
+            return simulated_cells(directory, self.keep, self._jobs)
         terms = Terms(runtime=self.runtime, keep=self.keep, retries=self.retries)
         hosts = HostCells(self._hosts, directory, terms, board)
 

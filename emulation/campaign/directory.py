@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 
 from emulation import provenance
+from emulation.archives import unpack_archive
 from emulation.campaign.attempt import Attempt, CellManifest
 from emulation.campaign.cell import Cell
 from emulation.campaign.cells import fingerprint
@@ -37,6 +38,8 @@ from emulation.run.directory import full_disk_in_words
 FORMAT = 1
 RUNS = "runs"
 """Where run directories are, of a cell and of a try."""
+PACKED = "run.tar.gz"
+"""The run directory of a try on another host, as it came from there."""
 _WORK = "work-"
 _MADE_HERE = ("cells", "report", "plays", "summary.json", "campaign.json")
 """What a campaign's directory holds, and all that `start_afresh` removes."""
@@ -179,12 +182,17 @@ class CampaignDirectory:
         place.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=_WORK, dir=place))
 
-    def keep_run(self, cell: Cell, attempt: Attempt, runs: Path) -> None:
-        """Moves the run directory of a try, if it is to stay, from `runs` to the cell's `runs/`."""
+    def keep_run(self, cell: Cell, attempt: Attempt, work: Path) -> None:
+        """Moves the run directory of a try, if it is to stay, from the try's own directory to the cell's.
+
+        Raises `HostError` for one that was sent packed and is damaged.
+        """
         if attempt.run is not None:
+            if (work / PACKED).exists():
+                unpack_archive(work / PACKED, work / RUNS)
             kept = self.cell(cell.key) / RUNS
             kept.mkdir(exist_ok=True)
-            (runs / attempt.run).rename(kept / attempt.run)
+            (work / RUNS / attempt.run).rename(kept / attempt.run)
 
     def tidy(self) -> None:
         """Removes what tries that were ended have left. Not while any is under way."""

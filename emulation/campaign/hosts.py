@@ -19,10 +19,9 @@ from typing import Any, Protocol
 import msgspec
 
 from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, play
-from emulation.archives import unpack_archive
 from emulation.campaign.attempt import Attempt, Attempted, Keep, Order
 from emulation.campaign.cell import Cell
-from emulation.campaign.directory import RUNS, CampaignDirectory
+from emulation.campaign.directory import CampaignDirectory
 from emulation.campaign.on_host import STOP
 from emulation.errors import HostError
 from emulation.hosts.product import pack
@@ -197,7 +196,7 @@ class HostCells:
                 cancelled=self._abandoned.is_set,
             )
             attempt = _attempt(played, host)
-            self._directory.keep_run(cell, attempt, _unpack(here))
+            self._directory.keep_run(cell, attempt, here)
             return msgspec.structs.replace(attempt, host=host)
         except PlayError as error:
             raise _in_words(error) from error
@@ -251,16 +250,6 @@ class HostCells:
                         "stop-cell.yml", self._inventory, self._directory.plays, {"place": trying.place},
                         limit=trying.host,
                     )  # fmt: skip
-
-
-def _unpack(here: Path) -> Path:
-    """The directory of the run directories that a host has left or sent."""
-    runs = here / RUNS
-    packed = here / "run.tar.gz"
-    if packed.exists():
-        runs.mkdir()
-        unpack_archive(packed, runs)
-    return runs
 
 
 def _in_words(error: PlayError) -> HostError:

@@ -46,7 +46,7 @@ def simulated_cells(directory: CampaignDirectory, keep: Keep, jobs: int) -> RunC
         with closing(processes.run(pieces)) as done:
             for piece in done:
                 attempt = msgspec.json.decode(piece.told.read_bytes(), type=Attempt)
-                directory.keep_run(piece.order.cell, attempt, piece.work / RUNS)
+                directory.keep_run(piece.order.cell, attempt, piece.work)
                 shutil.rmtree(piece.work)
                 yield Attempted(piece.order.cell, attempt)
 

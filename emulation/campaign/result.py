@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from analysis.fields import made_of
 from analysis.summary import CORRECT, VariantSummary
-from analysis.tables import Fault
 from emulation.manifest import replace
 
 
@@ -32,10 +32,6 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
     delay_before_ms: float | None
     delay_during_ms: float | None
     delay_after_ms: float | None
-
-    @classmethod
-    def of(cls, fault: Fault) -> FaultResult:
-        return cls(**{field: getattr(fault, field) for field in cls.__struct_fields__})
 
 
 class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,25 +83,15 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult:
     """The part of a run's summary that a campaign compares."""
-    delivery, delay = variant.delivery, variant.delay
-    return VariantResult(
+    return made_of(
+        VariantResult,
+        variant.delivery,
+        variant.delay,
         name=variant.name,
-        delivery=delivery.verdicts,
+        delivery=variant.delivery.verdicts,
         fidelity=variant.fidelity,
         reasons=reasons,
-        published=delivery.published,
-        expected=delivery.expected,
-        delivered=delivery.delivered,
-        excused=delivery.excused,
-        lost=delivery.lost,
-        duplicate=delivery.duplicate,
-        spurious=delivery.spurious,
-        reordered=delivery.reordered,
-        mean_ms=delay.mean_ms,
-        p50_ms=delay.p50_ms,
-        p95_ms=delay.p95_ms,
-        p99_ms=delay.p99_ms,
-        faults=[FaultResult.of(fault) for fault in variant.faults],
+        faults=[made_of(FaultResult, fault) for fault in variant.faults],
     )
 
 

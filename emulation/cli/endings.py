@@ -67,4 +67,4 @@ def _in_words(error: BaseException) -> tuple[str, int]:
         names = [str(name) for name in (error.filename, error.filename2) if name is not None]
         return ": ".join([*names, _REFUSALS[error.errno]]), ExitCode.HOST
     traceback.print_exception(error)
-    return "this is a fault of its own; please report it with the lines above", ExitCode.FAULT
+    return "a fault of the program, and not of yours; please report it with the lines above", ExitCode.FAULT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,15 @@ JobsOption = Annotated[
     int | None,
     typer.Option(min=1, max=256, help="Simulations side by side; as many as CPUs by default.", show_default=False),
 ]
+
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s)://.+|yarn")
+
+
+def spark_master(name: str | None) -> str | None:
+    """A name that Spark knows. Raises `BadInputError`: Spark itself takes long to say so, and says it in Java."""
+    if name is not None and _MASTER.fullmatch(name) is None:
+        raise BadInputError(f"--master {name}: write spark://HOST:PORT, or local[N] for N cores of this host")
+    return name
 
 
 def overrides(settings: list[str] | None) -> dict[str, str]:

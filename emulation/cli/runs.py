@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from emulation.cli.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
-from emulation.cli.options import JunitOption, RunArgument, SetOption, SparkOption, overrides
+from emulation.cli.options import JunitOption, RunArgument, SetOption, SparkOption, overrides, spark_master
 from emulation.commands.exit_codes import ExitCode
 from emulation.errors import BadInputError
 
@@ -94,6 +94,7 @@ def analyze(
     for option, given in ((f"--master {master}", master is not None), ("--follow", follow)):
         if given and not spark:
             raise BadInputError(f"{option} and --no-spark contradict each other; leave one out")
+    spark_master(master)
     if follow:
         from emulation.commands.follow import follow_run
 

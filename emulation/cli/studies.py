@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from emulation.cli.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from emulation.cli.options import JobsOption, JunitOption, SetOption, overrides
+from emulation.cli.options import JobsOption, JunitOption, SetOption, overrides, spark_master
 from emulation.commands.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -92,8 +91,8 @@ def campaign(
         inventory=inventory,
         runtime=runtime,
         retries=retries,
-        jobs=jobs or len(os.sched_getaffinity(0)),
-        master=master,
+        jobs=jobs,
+        master=spark_master(master),
         keep=keep_named(keep_runs),
         chosen=tuple(cell or ()),
         fresh=fresh,
@@ -155,7 +154,7 @@ def reproduce(
         seeds=seeds,
         overrides=overrides(set_),
         runtime=runtime,
-        jobs=jobs or len(os.sched_getaffinity(0)),
+        jobs=jobs,
         out=out,
         resume=resume,
         keep_runs=keep_runs,

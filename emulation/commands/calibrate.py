@@ -11,15 +11,22 @@ from rich.table import Table
 from emulation.calibration import calibrate
 from emulation.calibration.measure import Measured
 from emulation.commands.exit_codes import ExitCode
+from emulation.errors import BadInputError
 from emulation.fidelity import Verdict
 from emulation.run.interrupt import Interrupted, QuickStop
+from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
 from emulation.simulation.calibration import save_calibration
 
+_RUNTIMES = (AUTO, *(name for name in RUNTIMES if name != SIMULATED))
 _QUANTILES = (0.05, 0.5, 0.95, 0.99)
 
 
 def calibrate_host(out: Path, brokers: int, runtime: str) -> ExitCode:
     """Measures, prints and saves. Raises `UserError`s."""
+    if runtime not in _RUNTIMES:
+        raise BadInputError(f"--runtime {runtime}: choose {', '.join(_RUNTIMES)}")
+    if not out.absolute().parent.is_dir() or out.is_dir():
+        raise BadInputError(f"--out {out}: name a file in a directory that is there")
     console = Console(highlight=False)
     console.print("measuring a real broker on this host; about a minute, best with nothing else running")
     try:

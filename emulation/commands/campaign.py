@@ -45,8 +45,8 @@ class Request:
     inventory: Path | None
     runtime: str | None
     retries: int | None
-    jobs: int
-    """Simulations side by side."""
+    jobs: int | None
+    """Simulations side by side on this host; as many as CPUs by default."""
     master: str | None
     """Of Spark."""
     keep: Keep
@@ -81,9 +81,9 @@ def run_campaign(request: Request) -> ExitCode:
         if not whole:
             console.print("interrupted; what is done is kept: the same command goes on with the rest", soft_wrap=True)
         elif request.shrink:
-            if request.shrink_on is not None:
-                crew = replace(crew, runtime=request.shrink_on)
-            whole = shrink_failures(console, replace(crew, keep=Keep.NONE, master=None), directory, chosen)
+            runtime = request.shrink_on or crew.runtime
+            alone = replace(crew, runtime=runtime, keep=Keep.NONE, master=None, jobs=None)
+            whole = shrink_failures(console, alone, directory, chosen)
     code = exit_code(summary)
     return ExitCode.INTERRUPTED if not whole and code is ExitCode.CORRECT else code
 
@@ -98,6 +98,8 @@ def list_cells(request: Request) -> ExitCode:
 
 def plan_campaign(request: Request) -> tuple[Campaign, tuple[Cell, ...]]:
     """The campaign as the user wants it, and its cells."""
+    if request.shrink_on is not None and not request.shrink:
+        raise BadInputError(f"--shrink-on {request.shrink_on}: is for --shrink; add it, or leave this out")
     campaign = load_campaign(request.file)
     for option, name in (("--runtime", request.runtime), ("--shrink-on", request.shrink_on)):
         if name not in (None, AUTO, *RUNTIMES):

@@ -18,7 +18,7 @@ from emulation.conformance.junit import suites_of
 from emulation.conformance.selection import Selection, in_company, select
 from emulation.conformance.testbed import Testbed
 from emulation.errors import BadInputError
-from emulation.junit import write_junit
+from emulation.junit import require_writable, write_junit
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 
 SIMULATED = "simulated"
@@ -39,6 +39,7 @@ class Request:
 
 def run_conformance(request: Request) -> ExitCode:
     """Runs what was asked for, and prints as it goes. Raises `UserError`s."""
+    require_writable(request.junit)
     console = Console(highlight=False)
     # Sessions break because cases kill brokers, which is no news.
     logging.getLogger("broker_service.client_session").setLevel(logging.ERROR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from rich.text import Text
 from analysis.claims import Claims, Judgement, load_claims
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.results import analysis_errors_translated
+from emulation.errors import BadInputError
 from emulation.progress import duration
 from emulation.reproduction import (
     Cell,
@@ -34,7 +36,7 @@ from emulation.reproduction import (
     simulated_cells,
 )
 from emulation.reproduction.words import closing_lines, explanation, reported, table, violated
-from emulation.runtimes.ladder import SIMULATED
+from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 
 _WIDTH_IN_FILES = 140
 
@@ -51,7 +53,8 @@ class Request:
     overrides: Mapping[str, str]
     """Fields set in every scenario."""
     runtime: str
-    jobs: int
+    jobs: int | None
+    """Simulations side by side; as many as CPUs by default."""
     out: Path
     resume: bool
     keep_runs: bool
@@ -59,6 +62,13 @@ class Request:
 
 def reproduce_claims(request: Request, show: Show) -> ExitCode:
     """Runs what the claims need, judges them and shows the judgements. Raises `UserError`s."""
+    if request.runtime not in RUNTIMES:
+        raise BadInputError(f"--runtime {request.runtime}: choose {', '.join(RUNTIMES)}")
+    if request.jobs is not None and request.runtime != SIMULATED:
+        raise BadInputError(
+            f"--jobs {request.jobs}: is for simulated runs; real ones are made one at a time: leave it out"
+        )
+    jobs = request.jobs or len(os.sched_getaffinity(0))
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
     with analysis_errors_translated():
@@ -67,10 +77,13 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     store = Store(request.out, request.runtime)
     planned = cells(experiments)
     needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
-    _announce(console, request, len(claims), planned, needed)
+    where = f"simulated, {jobs} at a time" if request.runtime == SIMULATED else f"runtime {request.runtime}"
+    changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
+    told = _announcement(len(claims), planned, needed, where)
+    console.print(f"{told}{changed}", markup=False, soft_wrap=True)
     for cell in needed:
         store.forget(cell)
-    run = simulated_cells(request.jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)
+    run = simulated_cells(jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)
     work = [CellWork(cell, store, request.keep_runs) for cell in needed]
     try:
         with analysis_errors_translated(), closing(run(work)) as done:
@@ -140,11 +153,9 @@ def _listing(claims: Claims) -> Table:
     return listing
 
 
-def _announce(console: Console, request: Request, claims: int, planned: Sequence[Cell], needed: Sequence[Cell]) -> None:
+def _announcement(claims: int, planned: Sequence[Cell], needed: Sequence[Cell], where: str) -> str:
     again = f", {len(planned) - len(needed)} of them done before" if len(needed) < len(planned) else ""
-    where = f"simulated, {request.jobs} at a time" if request.runtime == SIMULATED else f"runtime {request.runtime}"
-    changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
-    console.print(f"{claims} claims from {len(planned)} runs{again}; {where}{changed}", markup=False, soft_wrap=True)
+    return f"{claims} claims from {len(planned)} runs{again}; {where}"
 
 
 def _follow(needed: Sequence[Cell], done: Iterable[CellWork], console: Console) -> None:

@@ -12,14 +12,19 @@ from pathlib import Path
 from pyspark import SparkContext
 
 from emulation.campaign import Cell
+from emulation.campaign.attempt import Keep
+from emulation.campaign.directory import CampaignDirectory
 from emulation.campaign.result import encode
 from emulation.campaign.spark import spark_cells
 
 
-def sweep_that_loses_its_workers(planned: tuple[Cell, ...]) -> dict[str, bytes]:
-    """After the first result every Python process of Spark's is killed, whatever it has under way."""
+def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignDirectory) -> dict[str, bytes]:
+    """After the first result every Python process of Spark's is killed, whatever it has under way.
+
+    All run directories are brought to the campaign's.
+    """
     found: dict[str, bytes] = {}
-    with closing(spark_cells("local[2]")(planned)) as tries:
+    with closing(spark_cells("local[2]", directory, Keep.ALL, print)(planned)) as tries:
         for attempted in tries:
             if not found:
                 assert _kill_python_workers() > 0

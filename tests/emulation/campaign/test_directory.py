@@ -99,7 +99,7 @@ def test_tidying_leaves_results_and_kept_runs(tmp_path: Path) -> None:
     work = directory.new_work(mine)
     (work / "runs" / "r1").mkdir(parents=True)
     kept = msgspec.structs.replace(attempt(mine), run="r1")
-    directory.keep_run(mine, kept, work / "runs")
+    directory.keep_run(mine, kept, work)
     directory.record(mine, kept, final=True)
     directory.tidy()
     assert sorted(entry.name for entry in directory.cell(mine.key).iterdir()) == [

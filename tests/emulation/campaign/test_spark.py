@@ -16,6 +16,7 @@ from emulation.campaign import Cell, cells, load_campaign
 from emulation.campaign.attempt import Keep, Order
 from emulation.campaign.cell import run_simulated
 from emulation.campaign.crew import Crew
+from emulation.campaign.directory import CampaignDirectory
 from emulation.campaign.result import encode
 from emulation.campaign.spark import (
     DECISIVE_PACKAGES,
@@ -52,9 +53,13 @@ def test_cells_have_the_same_bytes_and_survive_their_executor(
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:  # Spark is once a process
-        found = alone.submit(sweep_that_loses_its_workers, planned).result()
+        campaign = CampaignDirectory(tmp_path / "campaign")
+        found = alone.submit(sweep_that_loses_its_workers, planned, campaign).result()
     assert found == {cell.key: encode(run_simulated(cell, tmp_path / cell.key)) for cell in planned}
     assert list(scratch.glob("brokerlab-*")) == []
+    kept = campaign.path.glob("cells/*/runs/*/logs/B1.jsonl")
+    assert sorted(log.parents[3].name for log in kept) == sorted(cell.key for cell in planned)
+    assert not list(campaign.path.glob("cells/*/work-*"))
 
 
 class NoSpark:
@@ -75,8 +80,32 @@ class NoSpark:
         return self.found
 
 
-def test_a_cell_that_cannot_run_is_named() -> None:
-    run_one = _OneCell(NoSpark(), {})  # type: ignore[arg-type]
+def job(directory: Path, keep: Keep, said: list[str]) -> _OneCell:
+    return _OneCell(NoSpark(), {}, CampaignDirectory(directory), keep, said.append)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("keep", list(Keep))
+def test_run_directories_that_are_to_stay_are_brought(planned: tuple[Cell, ...], tmp_path: Path, keep: Keep) -> None:
+    said: list[str] = []
+    attempt = job(tmp_path / "campaign", keep, said)(planned[0])
+    runs = list((tmp_path / "campaign").glob("cells/*/runs/*"))
+    assert [run.name for run in runs] == ([attempt.run] if keep is Keep.ALL else [])
+    assert all((run / "summary.json").exists() for run in runs)
+    assert not said
+
+
+def test_a_run_directory_that_is_too_large_to_be_brought_is_told_of(
+    planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulation.campaign.spark.LARGEST_RUN", 1000)
+    said: list[str] = []
+    assert job(tmp_path / "campaign", Keep.ALL, said)(planned[0]).run is None
+    assert said[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
+    assert not list((tmp_path / "campaign").glob("cells/*/runs"))
+
+
+def test_a_cell_that_cannot_run_is_named(tmp_path: Path) -> None:
+    run_one = job(tmp_path, Keep.NONE, [])
     with pytest.raises(BadInputError, match=r"^cell broken-1: .*topology"):
         run_one(Cell("broken-1", (), "none", 1, '{"name": "broken"}'))
 
