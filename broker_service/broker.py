@@ -20,6 +20,7 @@ from broker_service.language.relations import conforms
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.links import OverlayLink
 from broker_service.messages import (
+    MOST_HOPS,
     BrokerId,
     ClientEvent,
     ClientId,
@@ -166,6 +167,8 @@ class Broker:
             link.received += 1
             came, began = clock(), stopwatch()
             try:
+                if message.hops > MOST_HOPS:
+                    raise ValueError(f"it travelled {message.hops} links")
                 actions = route(neighbour, message)
             except ValueError as error:
                 comparisons.clear()

@@ -34,6 +34,10 @@ class Kind(enum.IntEnum):
         return KIND_WORDS[self]
 
 
+MOST_HOPS = 10_000
+"""Overlay links that a message may travel: as many as the largest overlay has brokers. One that has come farther goes
+round in circles, for want of a sane routing table somewhere, and would do so for ever."""
+
 KIND_WORDS = {kind: kind.name.lower() for kind in Kind}
 
 

@@ -20,9 +20,6 @@ FRAME_OVERHEAD = 1 << 16
 MOST_IN_FRAME = 1 << 16
 """Messages, requests or events in one frame: an item takes few bytes there and hundreds in memory."""
 
-MOST_HOPS = 1 << 20
-"""Overlay links that a message may have travelled: no overlay is so large, and what is added to it fits its field."""
-
 LONGEST_NAME = 256
 """Code points of a client's name, and of its name for an advertisement, a subscription or a publication. Names stand in
 tables, log records and answers, so one frame full of long ones would come back many times its size."""
@@ -49,9 +46,6 @@ def decode_link_frame(data: bytes) -> tuple[list[Message], int]:
         raise MalformedFrameError(_describe(error)) from None
     if frame.HasField("hello"):
         raise MalformedFrameError("a hello amid a stream")
-    for message in messages:
-        if message.hops > MOST_HOPS:
-            raise MalformedFrameError(f"a message that travelled {message.hops} links")
     return messages, frame.acknowledged
 
 

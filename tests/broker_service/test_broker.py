@@ -10,7 +10,8 @@ from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
-from broker_service.messages import ClientEvent, ClientRequest, Operation, Outcome
+from broker_service.messages import MOST_HOPS, ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
+from broker_service.routing.tid_messages import UnsubscribeHeader, encode
 from broker_service.sessions import DECLARED_OVERHEAD, Session
 from broker_service.trace import Event
 from tests.broker_service.overlay import ListTrace
@@ -218,6 +219,15 @@ def test_advertisements_and_subscriptions_have_room_until_it_is_taken_and_when_i
     one.do("P", Operation.ATTACH)  # anew: with nothing
     assert [said(Operation.SUBSCRIBE, id, WANTED) for id in ("s3", "s4")] == [Outcome.CONFIRMED] * 2
     assert said(Operation.SUBSCRIBE, "s5", WANTED) is Outcome.REJECTED
+
+
+def test_a_message_that_goes_round_in_circles_ends_here(one: OneBroker) -> None:
+    """It would wander for ever otherwise, and its hops would at last not fit their field: no link would survive it."""
+    one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    for hops, dropped in ((MOST_HOPS, 0), (MOST_HOPS + 1, 1), (2**32 - 1, 2)):
+        one.broker.receive("B2", [Message(Kind.UNSUBSCRIBE, "x", header=encode(UnsubscribeHeader(())), hops=hops)])
+        assert one.broker.dropped == dropped
+    assert one.trace.of(Event.DROPPED)[0].text == "malformed: it travelled 10001 links"
 
 
 def test_how_long_the_router_works_is_recorded_apart_from_when() -> None:
