@@ -17,6 +17,7 @@ import numpy as np
 
 from analysis.duration_classes import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.engines.interface import Bucket, Output
+from analysis.fields import made_of
 from analysis.judging import Judged, Receipt
 from analysis.phases import MILLISECOND, second_of
 from analysis.tables import DelayByHops, DelayDistribution, DelayOverTime
@@ -174,23 +175,16 @@ class DelayTables:
     def over_time(self) -> list[DelayOverTime]:
         """The table `delays`."""
         return [
-            DelayOverTime(
-                variant=self.variants[variant], second=second, notifications=figures.notifications,
-                mean_ms=figures.mean_ms, p50_ms=figures.p50_ms, p95_ms=figures.p95_ms, max_ms=figures.max_ms,
-            )
+            made_of(DelayOverTime, figures, variant=self.variants[variant], second=second)
             for (variant, second), figures in self._of(Grouping.SECOND)
-        ]  # fmt: skip
+        ]
 
     def by_hops(self) -> list[DelayByHops]:
         """The table `hops`."""
         return [
-            DelayByHops(
-                variant=self.variants[variant], hops=hops, notifications=figures.notifications,
-                mean_ms=figures.mean_ms, p50_ms=figures.p50_ms, p95_ms=figures.p95_ms, p99_ms=figures.p99_ms,
-                max_ms=figures.max_ms, queueing_share=figures.queueing_share,
-            )
+            made_of(DelayByHops, figures, variant=self.variants[variant], hops=hops)
             for (variant, hops), figures in self._of(Grouping.HOPS)
-        ]  # fmt: skip
+        ]
 
     def distribution(self) -> list[DelayDistribution]:
         """The table `distribution`: class i spans 10^(i/20) to 10^((i+1)/20) milliseconds."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from analysis.duration_classes import DurationClasses
+from analysis.fields import made_of
 from analysis.journeys import Journey
 from analysis.sightings import Arrived
 from analysis.summary import WorkFigures
@@ -120,11 +120,7 @@ class WorkTables:
     def by_broker(self) -> list[RouterWork]:
         """The table `router_work`."""
         return [
-            RouterWork(
-                variant=self.variants[key.variant],
-                broker=key.broker,
-                **msgspec.structs.asdict(_figures(key.work, classes)),
-            )
+            made_of(RouterWork, _figures(key.work, classes), variant=self.variants[key.variant], broker=key.broker)
             for key, classes in sorted(self.tally.classes.items(), key=lambda item: item[0])
         ]
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from analysis.comparison import Comparison, compare
 from analysis.delays import DelayFigures
+from analysis.fields import made_of
 from analysis.judging import PublicationCounts
 from analysis.oracle import SETTLE_SECONDS, unconfirmed
 from analysis.ordering import DeliveryCounts
@@ -90,20 +91,12 @@ def _comparison(run: RunDirectory, findings: Findings) -> Comparison | None:
 def _delivery(
     publications: PublicationCounts, counts: DeliveryCounts, never_confirmed: int, examples: list[Example]
 ) -> Delivery:
-    return Delivery(
+    return made_of(
+        Delivery,
+        publications,
+        counts,
         verdicts=_verdicts(counts, publications.published),
-        published=publications.published,
-        rejected=publications.rejected,
-        expected=counts.expected,
-        delivered=counts.delivered,
-        optional=counts.optional,
-        excused=counts.excused,
-        lost=counts.lost,
-        duplicate=counts.duplicate,
-        spurious=counts.spurious,
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
-        reordered=counts.reordered,
-        overtaken=counts.overtaken,
         unconfirmed=never_confirmed,
         examples=examples,
     )
@@ -126,16 +119,7 @@ def _delay(figures: DelayFigures | None) -> Delay:
             notifications=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None,
             queueing_share=None, ways_known=0,
         )  # fmt: skip
-    return Delay(
-        notifications=figures.notifications,
-        mean_ms=figures.mean_ms,
-        p50_ms=figures.p50_ms,
-        p95_ms=figures.p95_ms,
-        p99_ms=figures.p99_ms,
-        max_ms=figures.max_ms,
-        queueing_share=figures.queueing_share,
-        ways_known=figures.ways_known,
-    )
+    return made_of(Delay, figures)
 
 
 def _by_kind(messages: Iterable[BrokerMessages]) -> list[KindMessages]:

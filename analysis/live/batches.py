@@ -11,6 +11,7 @@ import msgspec
 from analysis.duration_classes import DurationClasses
 from analysis.engines.interface import Workers
 from analysis.faults import fault_spans
+from analysis.fields import made_of
 from analysis.histories import histories_of, reading_of
 from analysis.lifetimes import Lifetime, lifetimes
 from analysis.live.counting import LiveJudging, LiveTally, Open, Settled
@@ -154,25 +155,17 @@ def _summary(state: State, run: RunDirectory) -> LiveSummary:
 def _variant_summary(state: State, number: int, variant: Variant, run: RunDirectory, *, last: bool) -> LiveVariant:
     settled = state.settled.get(number, Settled())
     open_ = [by_variant.get(number, Open()) for by_variant in state.open.values()]
-    counts, moved = settled.counts, state.moved.get(variant.name, {})
-    return LiveVariant(
+    moved = state.moved.get(variant.name, {})
+    return made_of(
+        LiveVariant,
+        settled,
+        settled.counts,
         name=variant.name,
         phase=variant.phases[-1].name if last and variant.phases else DONE,
-        published=settled.published,
-        notified=settled.notified,
         under_way=sum(one.under_way for one in open_),
-        judged=settled.judged,
-        rejected=settled.rejected,
-        expected=counts.expected,
-        delivered=counts.delivered,
-        optional=counts.optional,
-        excused=counts.excused,
-        lost=counts.lost,
-        duplicate=counts.duplicate,
-        spurious=counts.spurious,
         missing=sum(one.missing for one in open_),
         delay=_delay(settled.delays),
-        messages=[KindMessages(kind=kind, **msgspec.structs.asdict(one)) for kind, one in sorted(moved.items())],
+        messages=[made_of(KindMessages, one, kind=kind) for kind, one in sorted(moved.items())],
         faults=_faults(state, number, run),
     )
 
