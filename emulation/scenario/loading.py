@@ -18,6 +18,11 @@ from emulation.scenario.yaml_source import YamlSource, parse, read
 
 _MOST_PROBLEMS = 10
 """Mistakes reported at once."""
+_OTHER_FILES: Mapping[str, frozenset[str]] = {
+    "campaign": frozenset({"scenario", "seeds"}),
+    "conformance": frozenset({"id", "steps"}),
+}
+"""By the command that takes them: fields that only files of other kinds have."""
 
 
 def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
@@ -35,6 +40,7 @@ def load_text(text: str, name: str) -> Scenario:
 
 
 def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) -> Scenario:
+    _require_no_other_kind(source)
     if not isinstance(source.data, dict):
         raise ScenarioError(f"{source.file}:1: a scenario is a mapping of fields such as name, topology and workload")
     for key, text in overrides.items():
@@ -52,6 +58,14 @@ def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) 
         if found:
             raise _error(found, source, overrides, "" if len(variants) == 1 else f"variant {variant.name}: ")
     return scenario
+
+
+def _require_no_other_kind(source: YamlSource) -> None:
+    """Raises `ScenarioError` for a file that another command takes."""
+    first = source.data[0] if isinstance(source.data, list) and source.data else source.data
+    for command, fields in _OTHER_FILES.items():
+        if isinstance(first, dict) and fields <= first.keys():
+            raise ScenarioError(f"{source.file}:1: not a scenario; give it to `brokerlab {command}`")
 
 
 def _override(data: dict[str, Any], key: str, text: str) -> None:

@@ -156,6 +156,16 @@ def test_every_mistake_is_told(file: Path) -> None:
     assert [line.split(" ")[0] for line in error(file, text).splitlines()] == ["s.yaml:4:", "s.yaml:10:", "s.yaml:14:"]
 
 
+@pytest.mark.parametrize(
+    ("other", "command"),
+    [("campaigns/smoke.yaml", "campaign"), ("tests/conformance/lines.json", "conformance")],
+)
+def test_a_file_of_another_kind_is_sent_to_its_command(other: str, command: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        load(Path(other))
+    assert str(raised.value) == f"{other}:1: not a scenario; give it to `brokerlab {command}`"
+
+
 def test_what_is_no_scenario(file: Path) -> None:
     assert error(file, "") == ("s.yaml: empty; a scenario needs at least a name, a topology, routing and a workload")
     assert error(file, "- 1\n") == "s.yaml:1: a scenario is a mapping of fields such as name, topology and workload"
