@@ -40,8 +40,9 @@ HOST = "host"
 LABORATORY = "laboratory"
 SPARK = "spark"
 ALONE = "alone"
-LONGEST_FIRST = (HOST, LABORATORY, SPARK, None, ALONE)
-"""The order in which tests are begun; None stands for all that are in no group."""
+ORDER = (HOST, LABORATORY, None, SPARK, ALONE)
+"""In which tests are begun: first what takes longest. None stands for all that are in no group; they are seen to pass
+from the beginning, and Java has the CPUs when the laboratory's hosts are done with them."""
 
 _TOLD_IN = "placement"
 _FEW = 2
@@ -103,7 +104,7 @@ class Teller:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = {test.nodeid: group(test) for test in items}
-        items.sort(key=lambda test: LONGEST_FIRST.index(groups[test.nodeid]))
+        items.sort(key=lambda test: ORDER.index(groups[test.nodeid]))
         told = Told(os.getpid(), {name: found for name, found in groups.items() if found})
         self._file.write_bytes(msgspec.json.encode(told))
 
