@@ -91,13 +91,11 @@ class OverlayLink:
         return len(self._in_flight)
 
     @property
-    def sendable(self) -> int:
-        """How many messages may travel now, if they are small."""
-        if not (self._waiting or self._repeat) or not self.up:
-            return 0
-        if not self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1]):
-            return 0
-        return max(0, min(self.queue_length, self._window - len(self._in_flight)))
+    def sendable(self) -> bool:
+        """Whether a message may travel now."""
+        if not self.up or len(self._in_flight) >= self._window or not (self._waiting or self._repeat):
+            return False
+        return self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
 
     @property
     def flow(self) -> Flow:

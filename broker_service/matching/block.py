@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from broker_service.language import Value
 from broker_service.language.evaluation import all_hold
 from broker_service.matching.bounds import UNBOUNDED, Conjunction, Limits
-from broker_service.matching.conditions import Conditions
+from broker_service.matching.conditions import FAILS, HOLDS, UNKNOWN, Conditions
 
 K = TypeVar("K", bound=Hashable)
 
@@ -91,22 +91,29 @@ class Block(Generic[K]):
         shared = len(conditions) == 1
         if shared and not all_hold(conditions[int(self._condition_numbers[0])], attributes):
             return []
-        bounds = self._bounds[:, : len(self._rows)]
-        within = np.less_equal(bounds, np.array(limits.of(self._columns)).reshape(-1, 1))
-        rows = np.logical_and.reduce(within, axis=0).nonzero()[0]
+        rows = self._within(limits) if self._columns else np.arange(len(self._rows))
         if not shared:
             rows = self._satisfied(rows, attributes)
         keys: list[K] = self._keys.take(rows).tolist()
         return keys
 
+    def _within(self, limits: Limits) -> NDArray[np.intp]:
+        """Return the rows whose bounds stay within the limits."""
+        bounds = self._bounds[:, : len(self._rows)]
+        within = np.less_equal(bounds, np.array(limits.of(self._columns)).reshape(-1, 1))
+        return np.logical_and.reduce(within, axis=0).nonzero()[0]
+
     def _satisfied(self, rows: NDArray[np.intp], attributes: Mapping[str, Value]) -> NDArray[np.intp]:
         """Return those of the rows whose condition holds, evaluating each distinct condition once."""
         numbers = self._condition_numbers[rows]
-        uses = np.bincount(numbers)
-        holds = np.zeros(len(uses), dtype=np.bool_)
-        for number in uses.nonzero()[0].tolist():
-            holds[number] = all_hold(self._conditions[number], attributes)
-        satisfied: NDArray[np.intp] = rows[holds[numbers]]
+        findings = self._conditions.findings(attributes)
+        known: NDArray[np.uint8] = np.frombuffer(findings, dtype=np.uint8)
+        found = known[numbers]
+        if not found.all():
+            for number in np.bincount(numbers[found == UNKNOWN]).nonzero()[0].tolist():
+                findings[number] = HOLDS if all_hold(self._conditions[number], attributes) else FAILS
+            found = known[numbers]
+        satisfied: NDArray[np.intp] = rows[found == HOLDS]
         return satisfied
 
     def division(self, forks: Callable[[End], int]) -> Division | None:

@@ -1,23 +1,43 @@
 """What remains of many subscriptions when their access predicate and their intervals are taken away, each kept once.
 
 On real content the remainders are few (`[class,eq,'STOCK']` in every subscription), so that one evaluation per
-distinct remainder and publication serves all subscriptions that share it.
+distinct remainder and publication serves all subscriptions that share it. Nor are the values many that it depends on
+(a few hundred symbols), so that what was found for them is kept for the next publication that has the same.
 """
 
 from __future__ import annotations
 
-from broker_service.language import Predicate
+from collections import Counter
+from collections.abc import Mapping
+
+from broker_service.language import Predicate, Value
 
 Condition = tuple[Predicate, ...]
 """A conjunction; without predicates it always holds."""
+
+UNKNOWN, HOLDS, FAILS = 0, 1, 2
+"""What is known of a condition."""
+
+MOST_FINDINGS_BYTES = 1 << 18
+"""Memory, about, for what was found; a block of subscriptions takes about as much."""
+MOST_ATTRIBUTES = 16
+"""Where conditions are about more attributes, combinations of values do not come again."""
+LONGEST_STRING = 64
+"""Characters of a string value that may be kept."""
+_COMBINATION_BYTES = 512
+"""What a combination of values takes."""
 
 
 class Conditions:
     """Counted conjunctions under small integers; a number that nobody uses any more is given out again."""
 
-    __slots__ = ("_conditions", "_free", "_numbers", "_users")
+    __slots__ = ("_attributes", "_conditions", "_findings", "_free", "_numbers", "_users")
 
     def __init__(self) -> None:
+        self._attributes: Counter[str] = Counter()
+        """In how many predicates of conditions each occurs."""
+        self._findings: dict[tuple[Value | None, ...], bytearray] = {}
+        """By the values of these attributes."""
         self._numbers: dict[Condition, int] = {}
         self._conditions: list[Condition] = []
         self._users: list[int] = []
@@ -29,6 +49,26 @@ class Conditions:
 
     def __getitem__(self, number: int) -> Condition:
         return self._conditions[number]
+
+    def findings(self, attributes: Mapping[str, Value]) -> bytearray:
+        """Return what is known of each condition, by number, where attributes have these values.
+
+        The caller may put down what it finds out, until conditions are acquired or released.
+        """
+        if len(self._attributes) > MOST_ATTRIBUTES:
+            return bytearray(len(self._conditions))
+        values = tuple(map(attributes.get, self._attributes))
+        findings = self._findings.get(values)
+        if findings is None:
+            findings = bytearray(len(self._conditions))
+            if not any(isinstance(value, str) and len(value) > LONGEST_STRING for value in values):
+                self._keep(values, findings)
+        return findings
+
+    def _keep(self, values: tuple[Value | None, ...], findings: bytearray) -> None:
+        if len(self._findings) * (_COMBINATION_BYTES + len(findings)) >= MOST_FINDINGS_BYTES:
+            self._findings.clear()
+        self._findings[values] = findings
 
     def acquire(self, condition: Condition) -> int:
         """Return the number of a condition, with one user more."""
@@ -42,8 +82,11 @@ class Conditions:
         """Take one user from a condition; without any it is forgotten."""
         self._users[number] -= 1
         if not self._users[number]:
-            del self._numbers[self._conditions[number]]
+            condition = self._conditions[number]
+            del self._numbers[condition]
             self._free.append(number)
+            self._attributes -= Counter(predicate.attribute for predicate in condition)
+            self._findings.clear()
 
     def _number(self, condition: Condition) -> int:
         if self._free:
@@ -54,4 +97,6 @@ class Conditions:
             self._conditions.append(condition)
             self._users.append(0)
         self._numbers[condition] = number
+        self._attributes.update(predicate.attribute for predicate in condition)
+        self._findings.clear()
         return number

@@ -74,8 +74,8 @@ class Direction:
         while (size := size - SEGMENT_BYTES) > 0:
             arrival = max(arrival, self._packet(now, min(size, SEGMENT_BYTES)))
         arrival += latency
-        self._last = max(self._last, arrival)
-        return self._last
+        self._last = arrival = arrival if arrival > self._last else self._last
+        return arrival
 
     def _packet(self, now: int, size: int) -> int:
         """When so many bytes in one packet have arrived."""

@@ -1,7 +1,8 @@
 """The logs of a simulated run: all nodes write in one process, and no file is kept open.
 
-A thousand nodes have a thousand logs, which must fit the usual limit of 1,024 open files. So a node's records are kept
+A thousand nodes have a thousand logs, which must fit the usual limit of 1,024 open files. So a node's lines are kept
 until enough wait, and are appended in one go. Nothing depends on when that is: the same seed gives the same bytes.
+A record becomes a line at once, which takes half the memory and, the record being at hand, less time than later.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import msgspec
 
 from broker_service.trace import TraceRecord
 
-BUFFERED_RECORDS = 256
-"""Records of a node that wait at most before they are written: of a thousand nodes about 100 MB in all."""
+BUFFERED_BYTES = 40_000
+"""A node's lines are written as soon as so many bytes wait: of a thousand nodes 40 MB in all."""
 
 
 class LogDirectory:
@@ -25,7 +26,6 @@ class LogDirectory:
         """Why records could not be written; whoever drives the simulation is to look, for nodes are not told."""
         self._directory = directory
         self._nodes: dict[str, NodeLog] = {}
-        self._encode = msgspec.json.Encoder().encode_lines
 
     def of(self, node: str) -> NodeLog:
         """The log of a node, the same one each time."""
@@ -39,13 +39,13 @@ class LogDirectory:
         for node in self._nodes.values():
             node.flush()
 
-    def append(self, node: str, records: list[TraceRecord]) -> None:
-        """Writes records of a node."""
+    def append(self, node: str, lines: bytearray) -> None:
+        """Writes lines of a node."""
         try:
             with (self._directory / f"{node}.jsonl").open("ab", buffering=0) as file:
-                lines = memoryview(self._encode(records))
-                while lines:
-                    lines = lines[file.write(lines) :]
+                written = 0
+                while written < len(lines):
+                    written += file.write(lines[written:] if written else lines)
         except OSError as error:
             self.failure = self.failure or error
 
@@ -53,22 +53,24 @@ class LogDirectory:
 class NodeLog:
     """The log of one node; a `broker_service.trace.Trace`."""
 
-    __slots__ = ("_directory", "_records", "node", "variant")
+    __slots__ = ("_directory", "_encode_into", "_lines", "node", "variant")
 
     def __init__(self, directory: LogDirectory, node: str) -> None:
         self.node = node
         self.variant = directory.variant
         self._directory = directory
-        self._records: list[TraceRecord] = []
+        self._encode_into = msgspec.json.Encoder().encode_into
+        self._lines = bytearray()
 
     def write(self, record: TraceRecord) -> None:
-        records = self._records
-        records.append(record)
-        if len(records) >= BUFFERED_RECORDS:
+        lines = self._lines
+        self._encode_into(record, lines, -1)
+        lines += b"\n"
+        if len(lines) >= BUFFERED_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Writes what waits."""
-        if self._records:
-            records, self._records = self._records, []
-            self._directory.append(self.node, records)
+        if self._lines:
+            lines, self._lines = self._lines, bytearray()
+            self._directory.append(self.node, lines)

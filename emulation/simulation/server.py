@@ -43,13 +43,16 @@ class FrameServer:
         return longest
 
     def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
-        now = self._agenda.now
-        begin = max(now, self._busy_until)
-        self._longest = max(self._longest, begin - now)
-        self._busy_until = begin + self._cost(messages)
+        agenda, begin = self._agenda, self._busy_until
+        wait = begin - agenda.now
+        if wait < 0:
+            begin = agenda.now
+        elif wait > self._longest:
+            self._longest = wait
+        self._busy_until = done = begin + self._cost(messages)
         self._waiting += len(messages)
-        self._queue.append((self._busy_until, handler, messages))
-        self._agenda.at(self._busy_until, self._finish)
+        self._queue.append((done, handler, messages))
+        agenda.at(done, self._finish)
 
     def close(self) -> None:
         """Nothing more is handled."""
@@ -83,8 +86,9 @@ class MessageServer(FrameServer):
     """One for which each message is a piece of work."""
 
     def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
+        submit = super().submit
         for message in messages:
-            super().submit(handler, (message,))
+            submit(handler, (message,))
 
 
 def make_server(agenda: Agenda, config: BrokerConfig, calibration: Calibration) -> Service:
