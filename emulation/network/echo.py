@@ -148,19 +148,19 @@ class FarHost:
         assert reading is not None
         return reading
 
-    def arrivals(self, session: int, first: int) -> list[tuple[int, int, int, int]]:
-        """The probes of a session that have arrived there, from the `first` on, as `ARRIVAL` has them."""
+    def arrivals(self, session: int) -> list[tuple[int, int, int, int]]:
+        """The probes of a session that have arrived there so far, as `ARRIVAL` has them."""
         found: list[tuple[int, int, int, int]] = []
         silent = 0
         while True:
-            answer = self._ask(Kind.ARRIVALS, session, first + len(found))
+            answer = self._ask(Kind.ARRIVALS, session, len(found))
             if answer is None:
                 silent += 1
                 self._require_patience(silent)
                 continue
             _, _, _, total = ARRIVALS_ANSWER.unpack_from(answer)
             found += ARRIVAL.iter_unpack(answer[ARRIVALS_ANSWER.size :])
-            if first + len(found) >= total:
+            if len(found) >= total:
                 return found
 
     def _ask(self, kind: Kind, subject: int, first: int = 0) -> bytes | None:

@@ -67,14 +67,14 @@ class Prober:
         self._epoll = select.epoll()
         self._arrivals: list[list[Arrival]] = [[] for _ in directions]
         self._pending = 0
-        self._session = secrets.randbits(64)
+        self._session = _new_session()
         self._far: dict[FarResponder, _FarEnds] = {}
         for direction in directions:
             for process, address in zip(direction.processes, direction.addresses, strict=True):
                 if address not in self._sockets and not (direction.responder and address == direction.addresses[1]):
                     self._open(process, address)
             if direction.responder is not None and direction.responder not in self._far:
-                self._far[direction.responder] = _FarEnds(direction.responder, self._session)
+                self._far[direction.responder] = _FarEnds(direction.responder)
 
     def clock_error(self, index: int) -> float:
         """Seconds by which the delays of a direction may be wrong at most."""
@@ -165,37 +165,43 @@ class Prober:
             with contextlib.suppress(BlockingIOError):
                 while True:
                     packet, ancillary, _, _ = receive(PROBE.size, _TIMESPEC.size + 64)
-                    _, index, sequence, sent = PROBE.unpack(packet)
+                    session, index, sequence, sent = PROBE.unpack(packet)
+                    if session != self._session:
+                        continue
                     seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
                     self._arrivals[index].append((sequence, sent, seconds * 1_000_000_000 + nanoseconds))
                     self._pending -= 1
 
     def _take(self) -> list[list[Arrival]]:
+        """What has arrived of the packets sent so far; what comes later is nobody's, least of all the next ones'."""
         taken, self._arrivals = self._arrivals, [[] for _ in self._directions]
         self._pending = 0
         for far in self._far.values():
-            for index, sequence, sent, arrived in far.take():
+            for index, sequence, sent, arrived in far.take(self._session):
                 taken[index].append((sequence, sent, arrived))
+        self._session = _new_session()
         return taken
 
 
 class _FarEnds:
     """The ends of links on one other host: what arrives there, by this host's clock."""
 
-    def __init__(self, responder: FarResponder, session: int) -> None:
+    def __init__(self, responder: FarResponder) -> None:
         self._host = FarHost(responder.address, responder.port, bytes.fromhex(responder.token))
-        self._session = session
-        self._taken = 0
         self.clock: ClockReading = self._host.clock(Clock.REALTIME, _ECHOES)
 
-    def take(self) -> list[tuple[int, int, int, int]]:
-        """What has arrived since this was called last: direction, sequence number, when sent, when arrived."""
+    def take(self, session: int) -> list[tuple[int, int, int, int]]:
+        """What has arrived of a session: direction, sequence number, when sent, when arrived."""
         again = self._host.clock(Clock.REALTIME, _ECHOES)
         if again.error < self.clock.error:
             self.clock = again
-        found = self._host.arrivals(self._session, self._taken)
-        self._taken += len(found)
+        found = self._host.arrivals(session)
         return [(index, sequence, sent, arrived - self.clock.offset) for index, sequence, sent, arrived in found]
+
+
+def _new_session() -> int:
+    """What marks the packets that are counted together."""
+    return secrets.randbits(64)
 
 
 def rate_of(times: Sequence[int]) -> float | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import socket
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.probe_messages import LARGE_PAYLOAD, OVERHEAD
-from emulation.network.prober import group, rate_of
+from emulation.network import prober
+from emulation.network.echo import PROBE
+from emulation.network.probe_messages import LARGE_PAYLOAD, OVERHEAD, ProbedDirection
+from emulation.network.prober import Prober, group, rate_of
 
 FRAME_BITS = (LARGE_PAYLOAD + OVERHEAD) * 8
 
@@ -36,3 +39,18 @@ def test_groups_keep_order_and_budget(costs: list[int]) -> None:
     groups = list(group(range(len(costs)), costs.__getitem__, 20))
     assert [item for items in groups for item in items] == list(range(len(costs)))
     assert all(len(items) == 1 or sum(costs[item] for item in items) <= 20 for items in groups)
+
+
+def test_a_packet_that_comes_after_its_time_is_not_taken_for_one_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it end the wait for them."""
+    monkeypatch.setattr(prober, "in_namespace", lambda _, work: work())
+    direction = ProbedDirection(
+        processes=(0, 0), addresses=("127.0.0.1", "127.0.0.2"), delay=0.0, rate=None, train=0, warm_up=0, volley=3,
+        volleys=2,
+    )  # fmt: skip
+    probing = Prober([direction])
+    assert len(probing.delays(1, 0.01)[0]) == 1
+    late = PROBE.pack(1, 0, 7, 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(late, probing._sockets["127.0.0.2"].getsockname())
+        assert probing.losses() == [(6, 6)]
