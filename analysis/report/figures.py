@@ -7,7 +7,7 @@ colour in every plot.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -43,9 +43,12 @@ def symbol(index: int) -> str:
     return VARIANT_SYMBOLS[index % len(VARIANT_SYMBOLS)]
 
 
-def log_axis(title: str) -> dict[str, Any]:
-    """Settings of a logarithmic axis that is labelled at 1, 2 and 5: at all digits, labels run into each other."""
-    return {"title": title, "type": "log", "tickformat": "~g", "dtick": "D2"}
+def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
+    """Settings of a logarithmic axis that shows these values. Over more than a decade it is labelled at 1, 2 and 5: at
+    all digits, labels would run into each other."""
+    shown = [value for value in values if value > 0]
+    within_a_decade = bool(shown) and max(shown) < 10 * min(shown)
+    return {"title": title, "type": "log", "tickformat": "~g", "dtick": "D1" if within_a_decade else "D2"}
 
 
 def overlay_figure(
@@ -205,7 +208,7 @@ def delay_over_time_figure(
     if ends:
         figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
     figure.update_xaxes(title="seconds since the start of the run phase")
-    figure.update_yaxes(**log_axis("delay, ms (log)"))
+    figure.update_yaxes(**log_axis("delay, ms (log)", (ms for row in delays for ms in (row.p50_ms, row.p95_ms))))
     figure.update_layout(hovermode="x unified")
     return figure
 
@@ -234,7 +237,7 @@ def distribution_figure(distribution: Sequence[DelayDistribution], variants: Seq
             line={"color": colour(index), "width": 2, "dash": dash(index)},
             hovertemplate="%{y:.1f}% within %{x:.2f} ms",
         )
-    figure.update_xaxes(**log_axis("delay, ms (log)"))
+    figure.update_xaxes(**log_axis("delay, ms (log)", (row.lower_ms for row in distribution)))
     figure.update_yaxes(title="share of notifications, %", range=[0, 101])
     return figure
 

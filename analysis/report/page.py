@@ -17,7 +17,7 @@ from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.report.stability import ranked, stability_figure, stability_sentence
 from analysis.run_directory import FidelityCheck, VariantFidelity
-from analysis.summary import Summary, VariantSummary
+from analysis.summary import OVERTAKEN, Example, Summary, VariantSummary
 
 PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
 """Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""
@@ -35,6 +35,15 @@ class VariantView:
     fidelity_sentences: list[str]
     checks: VariantFidelity | None
     overlay: Markup
+
+    @property
+    def defects(self) -> list[Example]:
+        return [one for one in self.summary.delivery.examples if one.defect != OVERTAKEN]
+
+    @property
+    def overtaken(self) -> list[Example]:
+        """Which is no defect where routing promises no order."""
+        return [one for one in self.summary.delivery.examples if one.defect == OVERTAKEN]
 
 
 @dataclass(frozen=True)
@@ -94,10 +103,12 @@ def render(data: ReportData) -> str:
         stable_first=stability_sentence(data.stability),
         stable=_plot(stability_figure(data.stability, variants), "stability") if data.stability else "",
         work=_work_plots(data.summary),
+        dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
         faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
+        ever_optional=any(one.delivery.optional or one.delivery.excused for one in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
         checks=_check_rows(data),
         faithful=_fidelity_plots(data, variants),

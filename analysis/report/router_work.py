@@ -46,7 +46,8 @@ def work_figure(variants: Sequence[VariantSummary], work: Work) -> go.Figure:
                 f"99% within {found.p99_us:,.1f}<extra></extra>"
             ),
         )  # fmt: skip
-    figure.update_xaxes(**log_axis("microseconds (log)"))
+    reached = (figures for variant in variants if (figures := work_of(variant, work)) is not None)
+    figure.update_xaxes(**log_axis("microseconds (log)", (end for one in reached for end in (one.p50_us, one.p99_us))))
     names = [variant.name for variant in reversed(variants)]
     figure.update_yaxes(categoryorder="array", categoryarray=names, automargin=True)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"l": 12})

@@ -178,6 +178,6 @@ def stability_figure(found: Sequence[Stability], variants: Sequence[str]) -> go.
             annotation_position="top left",
         )
     figure.update_xaxes(title="seconds since the start of the run phase")
-    figure.update_yaxes(**log_axis("largest delay, ms (log)"))
+    figure.update_yaxes(**log_axis("largest delay, ms (log)", (ms for one in found for ms in one.largest_ms)))
     figure.update_layout(hovermode="x unified")
     return figure

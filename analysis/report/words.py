@@ -119,7 +119,8 @@ def _link_range(overlay: Overlay) -> str:
     rates = sorted({link.forward.rate for link in overlay.links if link.forward.rate is not None})
     if not delays:
         return "none"
-    text = f"one-way delay {delays[0]:.1f} to {delays[-1]:.1f} ms"
+    low, high = f"{delays[0]:.1f}", f"{delays[-1]:.1f}"
+    text = f"one-way delay {low if low == high else f'{low} to {high}'} ms"
     if rates:
         text += (
             f", {rates[0] / 1e6:g} Mbit/s" if len(rates) == 1 else f", {rates[0] / 1e6:g}-{rates[-1] / 1e6:g} Mbit/s"

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from analysis.errors import AnalysisHostError
 from analysis.session import check_java
+from tests.listening import LOOPBACK, listening_addresses
 
 
 def test_without_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -39,26 +40,9 @@ def test_any_java_from_17_on_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 def test_nothing_listens_beyond_loopback(spark: SparkSession) -> None:
     assert SparkContext._gateway is not None
-    listening = _listening(SparkContext._gateway.proc.pid)  # type: ignore[attr-defined]
+    listening = listening_addresses(SparkContext._gateway.proc.pid)  # type: ignore[attr-defined]
     assert listening
-    assert {address for address in listening if not address.endswith("0100007F")} == set()
-
-
-def _listening(pid: int) -> list[str]:
-    """Local addresses (hexadecimal, as in /proc/net/tcp) of a process's listening sockets."""
-    inodes = set()
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            inodes.add(str(descriptor.readlink()))
-        except FileNotFoundError:
-            continue  # closed meanwhile
-    found = []
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            columns = line.split()
-            if columns[3] == "0A" and f"socket:[{columns[9]}]" in inodes:
-                found.append(columns[1].split(":")[0])
-    return found
+    assert {address for address in listening if not address.endswith(LOOPBACK)} == set()
 
 
 _ONE_SESSION = """

@@ -1,0 +1,41 @@
+"""The section on routers' work, of a run that measured it and of one that did not."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from analysis.report.router_work import work_figure, work_of
+from analysis.summary import Delay, Delivery, Matching, VariantSummary, WorkFigures
+from analysis.tables import Work
+
+
+def figures(work: Work, mean: float) -> WorkFigures:
+    return WorkFigures(work=work, count=9, mean_us=mean, p50_us=2.0, p95_us=8.0, p99_us=50.0, max_us=60.0)
+
+
+def variant(name: str, *work: WorkFigures) -> VariantSummary:
+    zeros = msgspec.convert(
+        dict.fromkeys(Delivery.__struct_fields__, 0) | {"verdicts": [], "spurious_causes": {}, "examples": []},
+        Delivery,
+    )
+    delay = msgspec.convert(dict.fromkeys(Delay.__struct_fields__, 0), Delay)
+    matching = msgspec.convert(dict.fromkeys(Matching.__struct_fields__, 0), Matching)
+    return VariantSummary(
+        name=name, fidelity="VALID", interrupted=False, delivery=zeros, delay=delay, delay_by_hops=[], messages=[],
+        broker_messages=[], matching=matching, drops=[], router_work=list(work),
+    )  # fmt: skip
+
+
+def test_a_row_reaches_from_the_median_to_the_99th_percentile_with_a_mark_at_the_mean() -> None:
+    measured = variant("SPR", figures(Work.MATCHING, 5.0), figures(Work.PATH_SELECTION, 7.0))
+    figure = work_figure([measured, variant("simulated")], Work.PATH_SELECTION)
+    assert [list(trace.x) for trace in figure.data] == [[2.0, 50.0], [2.0, 8.0], [7.0]]
+    assert {tuple(trace.y) for trace in figure.data} == {("SPR", "SPR"), ("SPR",)}
+    assert figure.layout.xaxis.type == "log"
+
+
+@pytest.mark.parametrize("work", Work)
+def test_nothing_of_a_variant_that_measured_none(work: Work) -> None:
+    assert work_of(variant("simulated"), work) is None
+    assert not work_figure([variant("simulated")], work).data
