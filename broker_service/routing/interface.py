@@ -8,7 +8,7 @@ Three rules hold for every router:
 
 A router hears of its own clients' operations through one method each, with the content already decoded and checked by
 the broker, and of its neighbours through `receive`. To add a protocol, write one module with one class that meets
-`Router`, and name it in `routing/__init__.py`.
+`Router`, and name it in `routing/registry.py`.
 """
 
 from __future__ import annotations

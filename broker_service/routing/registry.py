@@ -9,10 +9,8 @@ from typing import Any
 import msgspec
 
 from broker_service.routing.interface import Router, RouterContext
-from broker_service.routing.octopia import OctopiaRouter
-from broker_service.routing.octopia_options import OctopiaOptions
-from broker_service.routing.tid import TidRouter
-from broker_service.routing.tid_options import TidOptions
+from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter
+from broker_service.routing.tid import TidOptions, TidRouter
 
 
 @dataclass(frozen=True, slots=True)

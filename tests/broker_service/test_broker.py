@@ -11,7 +11,7 @@ from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
-from broker_service.routing.tid_messages import UnsubscribeHeader, encode
+from broker_service.routing.tid.messages import UnsubscribeHeader, encode
 from broker_service.sessions import DECLARED_OVERHEAD, Session
 from broker_service.trace import Event
 from tests.broker_service.overlay import ListTrace

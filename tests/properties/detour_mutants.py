@@ -9,11 +9,11 @@ from unittest import mock
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing import octopia_dynamic, octopia_publications
-from broker_service.routing.octopia_detours import CongestionDetours, FailureDetours, PassageRelay
-from broker_service.routing.octopia_forwarding import Copy
-from broker_service.routing.octopia_messages import Alone, Detour, Passage
-from broker_service.routing.octopia_vector import ClusterIndexVector
+from broker_service.routing.octopia import dynamic, publications
+from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, PassageRelay
+from broker_service.routing.octopia.forwarding import Copy
+from broker_service.routing.octopia.messages import Alone, Detour, Passage
+from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
 class ForgetsWhoIsBehind(PassageRelay):
@@ -63,6 +63,6 @@ class GoesTheWrongWayRound(CongestionDetours):
 def in_place_of_detours(broken: type[PassageRelay] | type[FailureDetours] | type[CongestionDetours]) -> Iterator[None]:
     """All brokers take this class for the one that it is made from."""
     (original,) = broken.__bases__
-    module = octopia_publications if original is PassageRelay else octopia_dynamic
+    module = publications if original is PassageRelay else dynamic
     with mock.patch.object(module, original.__name__, broken):
         yield

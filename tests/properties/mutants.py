@@ -13,7 +13,7 @@ from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.interface import Actions, Deliver, RouterContext, Send
 from broker_service.routing.registry import PROTOCOLS, Protocol
 from broker_service.routing.tid import TidRouter
-from broker_service.routing.tid_messages import decode_publish
+from broker_service.routing.tid.messages import decode_publish
 
 
 class LosesEveryThird(TidRouter):

@@ -13,7 +13,7 @@ import networkx as nx
 
 from broker_service.messages import BrokerId
 from broker_service.routing.congestion import Congestion
-from broker_service.routing.routing_tables import split_id
+from broker_service.routing.identifiers import split_id
 from emulation.conformance.model import BrokerFault, Case
 from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.content import suits

@@ -9,17 +9,15 @@ from typing import cast
 from unittest import mock
 
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing import octopia
 from broker_service.routing.congestion import Congestion
 from broker_service.routing.interface import Actions, Deliver, LinkStatus, RouterContext, Send
-from broker_service.routing.octopia import OctopiaRouter
-from broker_service.routing.octopia_dynamic import InterClusterDynamicRouting
-from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward, Route, StaticRouting
-from broker_service.routing.octopia_messages import CivSetForSubscription, decode_control, encode
-from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_options import OctopiaOptions
-from broker_service.routing.octopia_tables import AdvertisementRow, SubscriptionRow
-from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of
+from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter, router
+from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
+from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward, Route, StaticRouting
+from broker_service.routing.octopia.messages import CivSetForSubscription, decode_control, encode
+from broker_service.routing.octopia.neighbourhood import Neighbourhood
+from broker_service.routing.octopia.tables import AdvertisementRow, SubscriptionRow
+from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of
 from broker_service.routing.registry import PROTOCOLS, Protocol
 
 # Tables
@@ -231,7 +229,7 @@ class SendsItBack(Mutant):
 def in_place_of_octopia(broken: type[OctopiaRouter] | type[Mutant]) -> Iterator[None]:
     """All brokers run this router, or forward publications in this way."""
     if issubclass(broken, Mutant):
-        with mock.patch.object(octopia, "make_forwarding", _maker(broken)):
+        with mock.patch.object(router, "make_forwarding", _maker(broken)):
             yield
         return
     mutated = {

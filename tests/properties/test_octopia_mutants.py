@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from broker_service.routing.octopia import OctopiaRouter
-from broker_service.routing.octopia_detours import CongestionDetours, FailureDetours, PassageRelay
+from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, PassageRelay
 from emulation.conformance.model import Case
 from tests.properties import checks, detour_mutants, octopia_checks, octopia_mutants
 from tests.properties.detour_mutants import in_place_of_detours

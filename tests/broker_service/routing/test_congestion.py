@@ -6,7 +6,7 @@ import pytest
 
 from broker_service.link_flow import IDLE, Flow
 from broker_service.routing.congestion import Congestion, CongestionOrFailure
-from broker_service.routing.tid_forwarding import CongestionLevels
+from broker_service.routing.tid.forwarding import CongestionLevels
 
 
 @dataclass

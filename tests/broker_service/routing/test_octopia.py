@@ -11,7 +11,7 @@ import pytest
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.relations import intersects
 from broker_service.messages import Operation
-from broker_service.routing import octopia, octopia_tables
+from broker_service.routing.octopia import router, tables
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
@@ -120,7 +120,7 @@ def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
         compared.append((advertisement, subscription))
         return intersects(advertisement, subscription)
 
-    with mock.patch.object(octopia, "intersects", counting), mock.patch.object(octopia_tables, "intersects", counting):
+    with mock.patch.object(router, "intersects", counting), mock.patch.object(tables, "intersects", counting):
         overlay = scot([], 2)
         overlay.attach("P", "a0")
         overlay.advertise("P", "a", between(0, 10))

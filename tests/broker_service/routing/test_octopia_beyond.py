@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
-from broker_service.routing.octopia_messages import Detour, encode
+from broker_service.routing.octopia.messages import Detour, encode
 from broker_service.routing.registry import check_options
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay

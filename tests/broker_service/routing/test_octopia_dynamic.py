@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_service.routing.octopia_dynamic import InterClusterDynamicRouting
-from broker_service.routing.octopia_forwarding import Copy, Onward, Route
+from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
+from broker_service.routing.octopia.forwarding import Copy, Onward, Route
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_7_TREE,

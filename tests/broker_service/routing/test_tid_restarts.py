@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker_service.messages import Kind, Message, Operation
-from broker_service.routing.tid_messages import AdvertiseHeader, decode_advertise, encode
+from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertise, encode
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
 from tests.broker_service.routing.tid_overlays import EMPTY, advertise_over

@@ -10,7 +10,7 @@ import pytest
 
 from broker_service.language.wire import decode_publication
 from broker_service.matching import MatchIndex
-from broker_service.routing import octopia_publications
+from broker_service.routing.octopia import publications
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
@@ -61,7 +61,7 @@ def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
         core._recorder._write = overlay.slowly(core._recorder._write, LOGGING)
     with (
         mock.patch.object(MatchIndex, "match", overlay.slowly(MatchIndex.match, COMPARING)),
-        mock.patch.object(octopia_publications, "decode_publication", overlay.slowly(decode_publication, READING)),
+        mock.patch.object(publications, "decode_publication", overlay.slowly(decode_publication, READING)),
     ):
         overlay.publish("P", "P:1", quote(5))
         overlay.settle()

@@ -16,8 +16,8 @@ from broker_service.language import Advertisement, Subscription, Value
 from broker_service.language.relations import intersects
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId
-from broker_service.routing.octopia_vector import ClusterIndexVector
-from broker_service.routing.routing_tables import Home, split_id
+from broker_service.routing.identifiers import Home, split_id
+from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
 @dataclass(slots=True, eq=False)

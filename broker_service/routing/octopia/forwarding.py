@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing.octopia_messages import Alone, Passage, Remaining, encode
-from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, encode_vector
+from broker_service.routing.octopia.messages import Alone, Passage, Remaining, encode
+from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
 class Onward(msgspec.Struct, frozen=True):

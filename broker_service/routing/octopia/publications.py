@@ -15,12 +15,12 @@ from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
-from broker_service.routing.octopia_detours import PassageRelay
-from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward
-from broker_service.routing.octopia_messages import Alone, Passage, Remaining, decode_publication_header
-from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
-from broker_service.routing.octopia_vector import (
+from broker_service.routing.octopia.detours import PassageRelay
+from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward
+from broker_service.routing.octopia.messages import Alone, Passage, Remaining, decode_publication_header
+from broker_service.routing.octopia.neighbourhood import Neighbourhood
+from broker_service.routing.octopia.tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
+from broker_service.routing.octopia.vector import (
     ClusterIndexVector,
     bit,
     clusters_of,

@@ -1,7 +1,7 @@
 """OctopiA: routing by subscription subgrouping on a structured cyclic overlay topology, a SCOT (Shafique).
 
 A SCOT's brokers are in clusters (copies of one tree, joined by aLinks) and in regions (complete graphs, joined by
-iLinks), every broker in one of each; `octopia_neighbourhood` has the words. The rules:
+iLinks), every broker in one of each; `neighbourhood` has the words. The rules:
 
 1. An advertisement is known in its host region only: at the host broker and at the secondary brokers next to it, an
    advertisement tree of length 1. Each notes {advertisement, CIV, last hop} in its cluster link table (section 6).
@@ -10,7 +10,7 @@ iLinks), every broker in one of each; `octopia_neighbourhood` has the words. The
    in its cluster (CIV_SET), and when the last one leaves (CIV_UNSET). So CIV_a, at the host broker, always names the
    clusters that publications must be forwarded to (section 8, Algorithms 1 and 2).
 4. The host broker forwards a publication into its own cluster and to those that CIV_a names; in every cluster it
-   follows the subscriptions (section 9; `octopia_forwarding`, `octopia_publications`).
+   follows the subscriptions (section 9; `forwarding`, `publications`).
 
 Nothing is sent to anybody twice, so there are no duplicates to detect.
 
@@ -41,26 +41,26 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import decode_predicates, encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.identifiers import Home, split_id
 from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer
-from broker_service.routing.octopia_dynamic import make_forwarding
-from broker_service.routing.octopia_messages import (
+from broker_service.routing.octopia.dynamic import make_forwarding
+from broker_service.routing.octopia.messages import (
     CivSetForAdvertisement,
     CivSetForSubscription,
     CivUnset,
     decode_control,
     encode,
 )
-from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_options import OctopiaOptions
-from broker_service.routing.octopia_publications import Publications
-from broker_service.routing.octopia_tables import (
+from broker_service.routing.octopia.neighbourhood import Neighbourhood
+from broker_service.routing.octopia.options import OctopiaOptions
+from broker_service.routing.octopia.publications import Publications
+from broker_service.routing.octopia.tables import (
     AdvertisementRow,
     ClusterLinkTable,
     PublicationRoutingTable,
     SubscriptionRow,
 )
-from broker_service.routing.octopia_vector import bit, decode_vector, encode_vector, written
-from broker_service.routing.routing_tables import Home, split_id
+from broker_service.routing.octopia.vector import bit, decode_vector, encode_vector, written
 
 RECONCILE = "reconcile:"
 

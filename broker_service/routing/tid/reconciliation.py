@@ -21,7 +21,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId
-from broker_service.routing.routing_tables import AdvertisementEntry, Home, SubscriptionEntry, TreeId
+from broker_service.routing.identifiers import Home
+from broker_service.routing.tid.tables import AdvertisementEntry, SubscriptionEntry, TreeId
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,4 @@
-"""The tables of TID-based routing: who advertises, who subscribes, and over which neighbour each can be reached.
-
-Overlay-wide identifiers have the form `<broker>.<incarnation>.<number>`; the part before the number, the *home*, names
-one life of one broker, so whatever a broker left behind when it died can be told from what it says after a restart.
-"""
+"""The tables of TID-based routing: who advertises, who subscribes, and over which neighbour each can be reached."""
 
 from __future__ import annotations
 
@@ -15,28 +11,13 @@ import msgspec
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import decode_predicates
 from broker_service.messages import BrokerId
+from broker_service.routing.identifiers import Home
 
 TreeId = str
 """A TID: the overlay-wide identifier of an advertisement, naming the tree its broadcast built."""
 
 Group = tuple[int, ...]
 """Subscriptions of one client, by number, at least one."""
-
-
-class Home(msgspec.Struct, frozen=True):
-    """One life of one broker."""
-
-    broker: BrokerId
-    incarnation: int
-
-    def __str__(self) -> str:
-        return f"{self.broker}.{self.incarnation}"
-
-
-def split_id(id: str) -> tuple[Home, int]:
-    """The home and the number an identifier consists of. Raises `ValueError` when it has another form."""
-    broker, incarnation, number = id.rsplit(".", 2)
-    return Home(broker, int(incarnation)), int(number)
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from broker_service.messages import BrokerId, ClientId
-from broker_service.routing.routing_tables import Group, TreeId
+from broker_service.routing.tid.tables import Group, TreeId
 
 
 class AdvertiseHeader(msgspec.Struct, frozen=True, array_like=True):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_service.messages import BrokerId
-from broker_service.routing.octopia_vector import MOST_CLUSTERS
+from broker_service.routing.octopia.vector import MOST_CLUSTERS
 
 REGION, CLUSTER = "region", "cluster"
 

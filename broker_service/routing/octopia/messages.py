@@ -40,7 +40,7 @@ class Remaining(msgspec.Struct, frozen=True, array_like=True, tag=1):
 class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
     """In a publication's header: this copy goes from one broker to another of its cluster by way of another cluster.
 
-    It is meant for neither that cluster's subscribers nor its tables; see `octopia_detours`.
+    It is meant for neither that cluster's subscribers nor its tables; see `detours`.
     """
 
     cluster: int
@@ -57,7 +57,7 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
 class Crossing(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """In a publication's header: this copy is only to cross into these clusters, wherever an iLink to them works; see
-    `octopia_detours`."""
+    `detours`."""
 
     civ: bytes
     origin: str

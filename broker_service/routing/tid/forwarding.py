@@ -10,9 +10,9 @@ import msgspec
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.congestion import Congestion
 from broker_service.routing.interface import LinkStatus, Send
-from broker_service.routing.routing_tables import Group, Route, Routes, TreeId
-from broker_service.routing.tid_messages import PublishHeader, encode
-from broker_service.routing.tid_options import TidOptions
+from broker_service.routing.tid.messages import PublishHeader, encode
+from broker_service.routing.tid.options import TidOptions
+from broker_service.routing.tid.tables import Group, Route, Routes, TreeId
 
 BUSIEST = 1 << 30
 """The level of a link that is down."""

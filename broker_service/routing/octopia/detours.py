@@ -39,10 +39,10 @@ import msgspec
 from broker_service.messages import BrokerId
 from broker_service.routing.congestion import LinkCondition
 from broker_service.routing.interface import LinkStatus
-from broker_service.routing.octopia_forwarding import Copy
-from broker_service.routing.octopia_messages import Alone, Crossing, Detour, Passage
-from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of, decode_vector, encode_vector
+from broker_service.routing.octopia.forwarding import Copy
+from broker_service.routing.octopia.messages import Alone, Crossing, Detour, Passage
+from broker_service.routing.octopia.neighbourhood import Neighbourhood
+from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, decode_vector, encode_vector
 
 
 class Detours(Protocol):

@@ -36,7 +36,7 @@ as at B(a, 0) in Fig. 7(d): "as a last option" the publication takes the overloa
 iLink to each cluster. Should the overlay lack one nevertheless, its cluster is left to others, over any target aLink if
 need be, and is given up, with a word in the log, where there is none.
 
-Two variants go beyond the paper (a third, detours within a cluster, is in `octopia_detours`):
+Two variants go beyond the paper (a third, detours within a cluster, is in `detours`):
 
 *Links outside the subscription tree* (`off_tree_links`). Before Case III, what is left may be left to a primary
 neighbour without subscribers behind it, over a link that is not overloaded, as over l((b, 3), (a, 3)) in Fig. 7(d). It
@@ -54,16 +54,16 @@ from collections.abc import Callable, Iterable, Mapping
 from broker_service.messages import BrokerId
 from broker_service.routing.congestion import UNUSABLE, Congestion, CongestionOrFailure, LinkCondition
 from broker_service.routing.interface import LinkStatus
-from broker_service.routing.octopia_detours import (
+from broker_service.routing.octopia.detours import (
     CongestionDetours,
     Detours,
     EitherDetours,
     FailureDetours,
 )
-from broker_service.routing.octopia_forwarding import Copy, Forwarding, Onward, Route, StaticRouting
-from broker_service.routing.octopia_neighbourhood import Neighbourhood
-from broker_service.routing.octopia_options import OctopiaOptions
-from broker_service.routing.octopia_vector import ClusterIndexVector, bit, clusters_of
+from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward, Route, StaticRouting
+from broker_service.routing.octopia.neighbourhood import Neighbourhood
+from broker_service.routing.octopia.options import OctopiaOptions
+from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of
 
 SpareLinks = Callable[[Onward, ClusterIndexVector], list[BrokerId]]
 """The aLinks, outside the subscription tree, over which these clusters may be left to others."""

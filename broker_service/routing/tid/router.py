@@ -12,7 +12,7 @@ The rules:
 4. Fixed routing follows the publication's own tree. Dynamic routing (Algorithm 1) takes, at every broker and for every
    matching subscription, the link of least utilisation among the last hops of that subscription's own entries.
 
-What the paper leaves open about publications is settled in `tid_publications`, about restarts in `tid_reconciliation`.
+What the paper leaves open about publications is settled in `publications`, about restarts in `reconciliation`.
 The rest:
 
 *Withdrawals.* An unadvertisement is broadcast, and a broker heeds the copy that comes along the tree: links keep their
@@ -23,7 +23,7 @@ before, what waited for it arrives, and the copy along the tree last.
 *Restarts.* An advertisement carries the path it took, and nobody accepts or offers one whose path leads through the
 receiver, so a broker that lost its tables cannot be hung below its own descendants. When a neighbour comes up with a
 new incarnation, it is told all advertisements that do not come through it and all subscriptions whose trees lead to it.
-What is not said again after a restart is given up as `tid_reconciliation` tells.
+What is not said again after a restart is given up as `reconciliation` tells.
 """
 
 from __future__ import annotations
@@ -37,19 +37,10 @@ from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.identifiers import Home, split_id
 from broker_service.routing.interface import Action, Actions, RouterContext, Send, SetTimer
-from broker_service.routing.routing_tables import (
-    AdvertisementEntry,
-    Home,
-    PublicationRoutingTable,
-    Route,
-    SubscriptionEntry,
-    SubscriptionRoutingTable,
-    TreeId,
-    split_id,
-)
-from broker_service.routing.tid_forwarding import make_forwarding
-from broker_service.routing.tid_messages import (
+from broker_service.routing.tid.forwarding import make_forwarding
+from broker_service.routing.tid.messages import (
     AdvertiseHeader,
     Lost,
     Restarted,
@@ -61,9 +52,17 @@ from broker_service.routing.tid_messages import (
     decode_unsubscribe,
     encode,
 )
-from broker_service.routing.tid_options import TidOptions
-from broker_service.routing.tid_publications import Publications
-from broker_service.routing.tid_reconciliation import Reconciliation
+from broker_service.routing.tid.options import TidOptions
+from broker_service.routing.tid.publications import Publications
+from broker_service.routing.tid.reconciliation import Reconciliation
+from broker_service.routing.tid.tables import (
+    AdvertisementEntry,
+    PublicationRoutingTable,
+    Route,
+    SubscriptionEntry,
+    SubscriptionRoutingTable,
+    TreeId,
+)
 
 RECONCILE = "reconcile:"
 
