@@ -23,7 +23,7 @@ from benchmarks._simulated_run import log_size, simulated_run
 
 SIZES = (1_000_000, 10_000_000)
 PLAIN_AT_MOST = 2_000_000
-"""Records: plain Python keeps all sightings in memory."""
+"""Records: plain Python has one processor, and takes no more memory for more of them."""
 TARGET_RATE = 50_000
 """Records a second, without the start of Spark."""
 TARGET_GROWTH = 1.25

@@ -80,8 +80,7 @@ def fault_rows(faults: Iterable[Fault]) -> list[FaultRow]:
             late=_number(fault.late, 0),
             excused=fault.excused,
             lost=fault.lost,
-            dropped=", ".join(f"{n:,} {why}" for why, n in zip(fault.drop_reasons, fault.drop_counts, strict=True))
-            or "0",
+            dropped=_drops(fault),
         )
         for fault in faults
     ]

@@ -56,22 +56,21 @@ def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: 
 def report_run(run: Path) -> ExitCode:
     """`brokerlab report`: makes the page of an analysed run. Raises `UserError`s."""
     console = Console(highlight=False)
-    with analysis_errors_translated(), telling(console) as tell:
-        tell("drawing the report")
+    with analysis_errors_translated(), telling(console, "drawing the report"):
         page = build_report(run)
     console.print(f"report: {page}", markup=False, soft_wrap=True)
     return ExitCode.CORRECT
 
 
 @contextmanager
-def telling(console: Console) -> Iterator[Callable[[str], None]]:
-    """Shows what the analysis does: a line that changes on a terminal, one that stays elsewhere."""
+def telling(console: Console, task: str = "analysing the logs") -> Iterator[Callable[[str], None]]:
+    """Shows how a task goes: a line that changes on a terminal, one that stays elsewhere."""
     if not console.is_terminal:
-        console.print("analysing the logs")
+        console.print(task)
         yield lambda _: None
         return
-    with console.status("analysing") as status:
-        yield lambda what: status.update(f"analysing: {what}")
+    with console.status(task) as status:
+        yield lambda what: status.update(f"{task}: {what}")
 
 
 @contextmanager
