@@ -306,6 +306,17 @@ def test_a_second_at_the_papers_scale_beyond_what_is_normal(published: float, id
     assert values == (pytest.approx(idr / 1999), pytest.approx(spr / 1999))
 
 
+def test_what_takes_longer_without_a_burst_as_well_does_not_count_as_late() -> None:
+    """Three publications stand for 1500, so a second is 2 ms beyond the mean of 5 before: half take longer then."""
+    before = [notification(f"P:{delay}", delay, publisher="P") for delay in (1, 9)]
+    burst = [
+        notification(f"Q:{number}", delay, publisher="Q", intended_ns=20 * MILLISECOND, notified_ns=99 * MILLISECOND)
+        for number, delay in enumerate((6, 50, 50))
+    ]
+    found = [variant(name, [*before, *burst]) for name in RIVALS]
+    assert measured("timely share", found, arguments=(1500,)).values == (pytest.approx(2 / 5 / (1 / 2)),) * 2
+
+
 def test_nothing_before_the_burst_tells_nothing() -> None:
     silent = [variant(name, [notification("Q:1", 5, publisher="Q")]) for name in RIVALS]
     assert measured("stabilisation", silent, arguments=(1,)).values == (None, None, None)
