@@ -351,8 +351,7 @@ class Broker:
             names = tuple(client.id for client in clients)
             event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops)
             self.delivered += len(names)
-            for name in names:
-                self._recorder.message(_DELIVERED, message, client=name)
+            self._recorder.notifications(_DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size)
             self._tell(clients[0].session, event)
 
     # Log; `matched` and `dropped_message` are the router's view of it (RouterTrace)

@@ -208,7 +208,7 @@ class OverlayLink:
                 others += 1
                 others_bytes += size
             messages.append(message)
-            record(_SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered)
+            record(_SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered, time=now)
         self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
         self._others_waiting -= others
         self._others_bytes -= others_bytes

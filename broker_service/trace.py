@@ -7,12 +7,12 @@ has something to log tells a `Recorder`, the one place where records are stamped
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
 
-from broker_service.messages import KIND_WORDS, Message
+from broker_service.messages import KIND_WORDS, Kind, Message
 
 
 class Event(enum.StrEnum):
@@ -136,6 +136,9 @@ class Trace(Protocol):
         """Appends a record. Never raises: a record that cannot be kept is counted."""
 
 
+_PUBLISH_WORD = Kind.PUBLISH.word
+
+
 class Recorder:
     """Says what happens at one node, now: stamps records and hands them to the node's log."""
 
@@ -179,6 +182,27 @@ class Recorder:
                 text=text,
             )
         )
+
+    def notifications(
+        self, event: Event, clients: Iterable[str], *, id: str, hops: int, bytes: int, peer: str | None = None
+    ) -> None:
+        """A publication left for each of these clients (`DELIVERED`) or came to each of them (`NOTIFIED`), now."""
+        write, now, node, variant = self._write, self._clock(), self._node, self._variant
+        for client in clients:
+            write(
+                TraceRecord(
+                    time=now,
+                    node=node,
+                    variant=variant,
+                    event=event,
+                    kind=_PUBLISH_WORD,
+                    id=id,
+                    client=client,
+                    peer=peer,
+                    hops=hops,
+                    bytes=bytes,
+                )
+            )
 
     def note(
         self,

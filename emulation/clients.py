@@ -107,16 +107,9 @@ class Clients:
     def _hear(self, broker: str, event: ClientEvent) -> None:
         if event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
-            for client in event.clients:
-                self._recorder.note(
-                    _NOTIFICATION,
-                    kind=_PUBLISH.value,
-                    id=event.id,
-                    client=client,
-                    peer=broker,
-                    hops=event.hops,
-                    bytes=len(event.body),
-                )
+            self._recorder.notifications(
+                _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker
+            )
         elif event.outcome is Outcome.REJECTED:
             self._counts.rejected += 1
             kind = self._asked.pop((broker, event.number), OperationKind.PUBLISH)

@@ -101,7 +101,8 @@ class Block(Generic[K]):
         """Return the rows whose bounds stay within the limits."""
         bounds = self._bounds[:, : len(self._rows)]
         within = np.less_equal(bounds, np.array(limits.of(self._columns)).reshape(-1, 1))
-        return np.logical_and.reduce(within, axis=0).nonzero()[0]
+        rows: NDArray[np.intp] = np.logical_and.reduce(within, axis=0).nonzero()[0]
+        return rows
 
     def _satisfied(self, rows: NDArray[np.intp], attributes: Mapping[str, Value]) -> NDArray[np.intp]:
         """Return those of the rows whose condition holds, evaluating each distinct condition once."""
