@@ -19,6 +19,7 @@ the versions that constraints.txt pins; it would also be in the way of whoever c
 tell the controller in a file.
 
 Ctrl-C reaches the controller alone, which hands it on and waits until the tests under way have put away what they made.
+SIGTERM, with which CI ends what takes too long, does the same, with workers or without.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ _PATIENCE = 60.0
 
 def install(config: pytest.Config) -> None:
     """Makes a controller and its workers place tests, unless the user chose another `--dist`."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if in_worker(config):
         if _TOLD_IN in config.workerinput:
             config.pluginmanager.register(Teller(Path(config.workerinput[_TOLD_IN])))
@@ -101,6 +103,7 @@ class Teller:
     def __init__(self, file: Path) -> None:
         self._file = file
         os.setpgid(0, 0)  # a terminal interrupts all of a process group, and twice is once too often
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may ignore it
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = {test.nodeid: group(test) for test in items}

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ from emulation.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
 from emulation.testbed_image import REPOSITORY
+from tests.listening import LOOPBACK, listening_addresses
+from tests.waiting import await_true
 
 ROOT = images.ROOT
 PROFILES = {
@@ -132,7 +133,7 @@ def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
     try:
         started = compose("-p", project, "--profile", "spark", "up", "-d", **environment)
         assert started.returncode == 0, started.stderr
-        _wait_for(port)
+        await_true(lambda: _answers(port), "the master answers", 200)
         analysed = subprocess.run(
             [ROOT / ".venv/bin/brokerlab", "analyze", run, "--master", f"spark://localhost:{port}"],
             capture_output=True, text=True, timeout=240, check=False,
@@ -142,39 +143,19 @@ def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
         assert (run / "summary.json").read_bytes() == expected
         containers = testbed_image.containers.list(filters={"label": f"com.docker.compose.project={project}"})
         assert len(containers) == len(PROFILES["spark"])
-        addresses = {address for one in containers for address in _listening(one)}
+        pids = [row[0] for one in containers for row in one.top(ps_args="-eo pid")["Processes"]]
+        addresses = {address for pid in pids for address in listening_addresses(pid)}
         assert addresses
-        assert {address for address in addresses if not address.endswith("0100007F")} == set()
+        assert {address for address in addresses if not address.endswith(LOOPBACK)} == set()
     finally:
         ended = compose("-p", project, "--profile", "spark", "down", "--volumes", "--timeout", "5", **environment)
     assert ended.returncode == 0, ended.stderr
 
 
-def _wait_for(port: int) -> None:
-    """Until the master's port can be connected to."""
-    for _ in range(600):
-        with socket.socket() as trial:
-            trial.settimeout(1)
-            if trial.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)  # nobody tells when another process listens
-    pytest.fail("the master does not answer")
-
-
-def _listening(container: Any) -> Iterator[str]:
-    """Local addresses (hexadecimal, as in /proc/net/tcp) of the listening sockets of a container's processes."""
-    for row in container.top(ps_args="-eo pid")["Processes"]:
-        inodes = set()
-        for descriptor in Path(f"/proc/{row[0]}/fd").iterdir():
-            try:
-                inodes.add(str(descriptor.readlink()))
-            except FileNotFoundError:
-                continue  # closed meanwhile
-        for table in ("tcp", "tcp6"):
-            for line in Path(f"/proc/{row[0]}/net/{table}").read_text().splitlines()[1:]:
-                columns = line.split()
-                if columns[3] == "0A" and f"socket:[{columns[9]}]" in inodes:
-                    yield columns[1].split(":")[0]
+def _answers(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.settimeout(1)
+        return trial.connect_ex(("127.0.0.1", port)) == 0
 
 
 @needs_compose

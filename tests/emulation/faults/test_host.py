@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from emulation.registry import register, unregister
 from emulation.runtimes import ContainerRuntime, Launch, ProcessRuntime, Runtime
 from tests.emulation.faults.overlays import overlay_of
 from tests.tries import one_of_three
+from tests.waiting import await_true
 from topology import BrokerId, LinkProperties
 
 pytestmark = pytest.mark.container
@@ -119,10 +119,7 @@ class Hosted:
         return 0 if reply is None else reply.incarnation
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + WITHIN
-        while not condition():
-            assert time.monotonic() < deadline, f"{what}: not within {WITHIN:g} s"
-            time.sleep(0.02)
+        await_true(condition, what, WITHIN)
 
 
 @pytest.fixture(scope="module", params=["process", "container"])

@@ -149,9 +149,9 @@ class Laboratory:
         return LabHost(f"h{number}", address, process, directory)
 
     def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
-        """Starts what holds namespaces; it has said that they are there."""
+        """Starts what holds namespaces; it has said that they are there. It ends with this process at the latest."""
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            ["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=(self._directory / "stderr.log").open("ab"), start_new_session=True,
         )  # fmt: skip
         self._stack.callback(process.communicate)

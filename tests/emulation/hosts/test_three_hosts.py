@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from emulation import manifest
 from tests.emulation.hosts.conftest import CLOCKS
 from tests.emulation.hosts.laboratory import LabHost, Laboratory
+from tests.waiting import await_true
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -48,13 +47,6 @@ def left_on(host: LabHost) -> list[str]:
     """
     parts = host.directory / "parts"
     return [*host.run("bash", "-c", look).stdout.splitlines(), *(str(part) for part in parts.glob("*"))]
-
-
-def await_true(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE:g} s"
-        time.sleep(0.1)
 
 
 def test_three_hosts_share_a_run_and_their_clocks_are_found_out(
@@ -105,6 +97,7 @@ def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Pat
     await_true(
         lambda: controller.poll() is not None or all(list(where.glob("*/signals/0-ready.go")) for where in signals),
         "all hosts are told to begin",
+        PATIENCE,
     )
     assert controller.poll() is None, controller.communicate()
     last = laboratory.hosts[-1]

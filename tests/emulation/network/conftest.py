@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -23,14 +22,6 @@ def overlay_of(*links: Link) -> Overlay:
     """The overlay these links make."""
     brokers = dict.fromkeys(broker for link in links for broker in (link.a, link.b))
     return Overlay(name="test", brokers=tuple(map(Broker, brokers)), links=links)
-
-
-def await_true(condition: Callable[[], bool], what: str) -> None:
-    """Wait until the condition holds."""
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {DEADLINE:g} s"
-        time.sleep(0.01)
 
 
 class Ports:

@@ -16,7 +16,8 @@ from emulation.network import EmulatedNetwork, LinkDriver, NetworkError, usable_
 from emulation.network.model import interface_prefix
 from emulation.network.namespaces import run_in_namespace
 from emulation.processes import processes_of_run
-from tests.emulation.network.conftest import await_true, overlay_of
+from tests.emulation.network.conftest import overlay_of
+from tests.waiting import await_true
 from topology.model import BrokerId, Link, LinkProperties
 
 pytestmark = pytest.mark.container

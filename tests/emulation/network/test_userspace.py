@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
-from tests.emulation.network.conftest import Ports, await_true, overlay_of
+from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
+from tests.waiting import await_true
 from topology.model import JitterDistribution, Link, LinkProperties
 
 pytestmark = [pytest.mark.container, pytest.mark.alone]
