@@ -6,22 +6,23 @@ the error's exit code. Anything else that escapes is a fault of brokerlab's own 
 
 from __future__ import annotations
 
-from typing import ClassVar
+import errno
+
+DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Numbers of the errors that tell of a disk, or a quota, without room."""
 
 
 class UserError(Exception):
     """Something the user can mend. The message is for the user, in whole."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code: int = 2
 
 
 class BadInputError(UserError):
     """A scenario, an option or a run directory that cannot be used as it is."""
 
-    exit_code: ClassVar[int] = 2
-
 
 class HostError(UserError):
     """This host lacks what was asked for: a privilege, a daemon, an image, a module, room on the disk."""
 
-    exit_code: ClassVar[int] = 4
+    exit_code = 4

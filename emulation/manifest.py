@@ -121,5 +121,9 @@ def read(directory: Path) -> Manifest:
 def replace(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all."""
     part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

@@ -56,6 +56,8 @@ class RunPlace:
                 f"cannot make the run directory {self.directory}: {error.strerror}; choose another place with --out"
             ) from error
         if room.f_bavail * room.f_frsize < _NEEDED:
+            self.logs.rmdir()
+            self.directory.rmdir()
             remedy = "make room or choose another place with --out"
             raise HostError(f"less than {_NEEDED >> 20} MB are free below {self.directory}; {remedy}")
 

@@ -11,17 +11,22 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
 
-from emulation.errors import HostError
+from emulation.errors import BadInputError, HostError, UserError
 
 Work = TypeVar("Work")
 
 
-class WorkFailedError(HostError):
-    """A process ended otherwise than by having done its work."""
+class WorkFailedError(UserError):
+    """A process found that its work cannot be done, and has said why; or was killed, perhaps for want of memory."""
 
     def __init__(self, work: object, exit_code: int) -> None:
         how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
         super().__init__(f"{work}: its process {how}")
+        self.exit_code = HostError.exit_code if exit_code < 0 else exit_code
+
+
+class WorkBrokenError(Exception):
+    """A process ended by a fault of brokerlab's own, whose stack trace it has printed."""
 
 
 class WorkerProcesses(Generic[Work]):
@@ -46,7 +51,7 @@ class WorkerProcesses(Generic[Work]):
                     piece, process = self._running.pop(sentinel)
                     process.join()
                     if process.exitcode:
-                        raise WorkFailedError(piece, process.exitcode)
+                        raise _failure(piece, process.exitcode)
                     self._start(waiting)
                     yield piece
         finally:
@@ -67,6 +72,12 @@ class WorkerProcesses(Generic[Work]):
         for _, process in self._running.values():
             process.join()
         self._running.clear()
+
+
+def _failure(piece: object, exit_code: int) -> Exception:
+    if exit_code < 0 or exit_code in (BadInputError.exit_code, HostError.exit_code):
+        return WorkFailedError(piece, exit_code)
+    return WorkBrokenError(f"{piece}: its process ended with code {exit_code}")
 
 
 def _work(do: Callable[[Work], None], piece: Work) -> None:

@@ -41,6 +41,7 @@ RUNS = "runs"
 PACKED = "run.tar.gz"
 """The run directory of a try on another host, as it came from there."""
 _WORK = "work-"
+_LOCK = "lock"
 _MADE_HERE = ("cells", "report", "plays", "summary.json", "campaign.json")
 """What a campaign's directory holds, and all that `start_afresh` removes."""
 
@@ -88,10 +89,14 @@ class CampaignDirectory:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keeps every other campaign command out. Raises `BadInputError` when one is at work here."""
+        """Keeps every other campaign command out.
+
+        Raises `BadInputError` when one is at work here, or when the directory holds anything but a campaign.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._refuse_what_is_of_others()
+            file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise HostError(f"cannot work in {self.path}: {error.strerror}; choose another place with --out") from error
         try:
@@ -118,11 +123,6 @@ class CampaignDirectory:
         manifest = _manifest(campaign, tuple(planned))
         earlier = self._earlier()
         if earlier is None:
-            strange = [entry.name for entry in self.path.iterdir() if entry.name != "lock"]
-            if strange:
-                raise BadInputError(
-                    f"{self.path}: holds {strange[0]}, and no campaign; choose another place with --out"
-                )
             replace(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         elif earlier.fingerprint != manifest.fingerprint:
             done = sum(self.result_file(key).exists() for key in earlier.cells)
@@ -199,6 +199,11 @@ class CampaignDirectory:
         for work in self.path.glob(f"cells/*/{_WORK}*"):
             shutil.rmtree(work, ignore_errors=True)
         shutil.rmtree(self.plays, ignore_errors=True)
+
+    def _refuse_what_is_of_others(self) -> None:
+        names = {entry.name for entry in self.path.iterdir()}
+        if names - {_LOCK} and self.manifest_file.name not in names:
+            raise BadInputError(f"{self.path}: holds {min(names)}, and no campaign; choose another place with --out")
 
     def _earlier(self) -> CampaignManifest | None:
         try:

@@ -1,5 +1,5 @@
 """The command line: what commands take, and how they end. What they do is in `emulation.commands`."""
 
-from emulation.cli.program import app, main
+from emulation.cli.start import main
 
-__all__ = ["app", "main"]
+__all__ = ["main"]

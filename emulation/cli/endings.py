@@ -32,10 +32,8 @@ def ending(error: BaseException) -> int:
     """Tells the user why the program ends, where that is not said yet; returns the exit code."""
     if _nobody_reads(error):
         return ExitCode.UNHEARD
-    if isinstance(error, SystemExit):
+    if isinstance(error, SystemExit) and not _interrupted(error):
         return error.code if isinstance(error.code, int) else ExitCode.CORRECT
-    if isinstance(error, KeyboardInterrupt):
-        return ExitCode.INTERRUPTED
     message, code = _in_words(error)
     typer.secho(f"brokerlab: {message}", err=True, fg=typer.colors.RED if sys.stderr.isatty() else None)
     return code
@@ -58,7 +56,15 @@ def _nobody_reads(error: BaseException) -> bool:
     return isinstance(closed, BrokenPipeError)
 
 
+def _interrupted(error: BaseException) -> bool:
+    """Whether no command has heeded Ctrl-C: Typer puts it into an exit code of its own."""
+    cause = error.__context__.__cause__ if isinstance(error, SystemExit) and error.__context__ else error
+    return isinstance(cause, KeyboardInterrupt)
+
+
 def _in_words(error: BaseException) -> tuple[str, int]:
+    if _interrupted(error):
+        return "interrupted", ExitCode.INTERRUPTED
     if isinstance(error, UserError):
         return str(error), error.exit_code
     if isinstance(error, MemoryError):

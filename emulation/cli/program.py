@@ -33,8 +33,8 @@ for _commands in (runs, studies, host, topology, hosts):
     app.add_typer(_commands.app)
 
 
-def main() -> None:
-    """Runs the command line; a user's mistake is one line and an exit code, never a stack trace."""
+def run() -> int:
+    """Runs the command line; returns its exit code. A user's mistake is one line, never a stack trace."""
     _have_standard_streams()
     with like_ctrl_c():
         try:
@@ -42,7 +42,7 @@ def main() -> None:
             code: int = ExitCode.CORRECT
         except BaseException as error:
             code = ending(error)
-    sys.exit(write_out(code))
+    return write_out(code)
 
 
 def _version(wanted: bool) -> None:

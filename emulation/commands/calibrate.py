@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,9 @@ def calibrate_host(out: Path, brokers: int, runtime: str) -> ExitCode:
     """Measures, prints and saves. Raises `UserError`s."""
     if runtime not in _RUNTIMES:
         raise BadInputError(f"--runtime {runtime}: choose {', '.join(_RUNTIMES)}")
-    if not out.absolute().parent.is_dir() or out.is_dir():
-        raise BadInputError(f"--out {out}: name a file in a directory that is there")
+    nearest = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
+    if out.is_dir() or not (nearest == out.absolute() or nearest.is_dir()) or not os.access(nearest, os.W_OK):
+        raise BadInputError(f"--out {out}: no file can be made there; name another one")
     console = Console(highlight=False)
     console.print("measuring a real broker on this host; about a minute, best with nothing else running")
     try:

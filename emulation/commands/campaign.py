@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from emulation.ansible import read_inventory
+from emulation.ansible import Inventory, read_inventory
 from emulation.campaign import Campaign, Cell, cells, fingerprint, load_campaign
 from emulation.campaign.attempt import Keep
 from emulation.campaign.conduct import undone
@@ -66,12 +67,12 @@ def run_campaign(request: Request) -> ExitCode:
     require_writable(request.junit)
     campaign, planned = plan_campaign(request)
     chosen = _chosen(planned, request.chosen, request.file)
+    crew = _crew(request, campaign)
     directory = CampaignDirectory(request.out or Path("runs") / "campaigns" / campaign.name)
     with directory.held(), analysis_errors_translated():
         if request.fresh:
             directory.start_afresh()
         directory.open(campaign, planned, request.file)
-        crew = _crew(request, campaign, directory)
         whole = _work_off(console, crew, directory, campaign.name, chosen)
         summary = summarise_campaign(campaign, planned, directory)
         page = build_report(summary, directory.path)
@@ -134,15 +135,20 @@ def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Ce
     return [cell for cell in planned if not keys or cell.key in keys]
 
 
-def _crew(request: Request, campaign: Campaign, directory: CampaignDirectory) -> Crew:
+def _crew(request: Request, campaign: Campaign) -> Crew:
     return Crew(
-        inventory=None if request.inventory is None else read_inventory(request.inventory, directory.plays),
+        inventory=None if request.inventory is None else _inventory(request.inventory),
         runtime=campaign.runtime,
         retries=campaign.retries,
         keep=request.keep,
         jobs=request.jobs,
         master=request.master,
     )
+
+
+def _inventory(file: Path) -> Inventory:
+    with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
+        return read_inventory(file, Path(private) / "ansible")
 
 
 def _work_off(console: Console, crew: Crew, directory: CampaignDirectory, name: str, chosen: Sequence[Cell]) -> bool:

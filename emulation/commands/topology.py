@@ -13,7 +13,8 @@ from rich.table import Table
 
 from emulation.commands.exit_codes import ExitCode
 from emulation.commands.topology_source import Wanted, resolve
-from emulation.errors import BadInputError
+from emulation.errors import DISK_IS_FULL, BadInputError, HostError
+from emulation.manifest import replace
 from emulation.scenario.reference import fields_table
 from emulation.scenario.section import suggestion
 from emulation.scenario.topology import KINDS, PAPERS
@@ -215,7 +216,11 @@ def _print_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     try:
-        path.write_bytes(content)
+        replace(path, content)
     except OSError as error:
+        if error.errno in DISK_IS_FULL:
+            raise HostError(
+                f"{path}: cannot be written: {error.strerror}; make room, or choose another place"
+            ) from error
         raise BadInputError(f"{path}: cannot be written: {error.strerror}") from error
     Console(stderr=True, highlight=False).print(f"written: {path}", markup=False, soft_wrap=True)

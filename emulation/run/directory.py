@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import topology
 from emulation import fidelity, provenance
-from emulation.errors import HostError
+from emulation.errors import DISK_IS_FULL, HostError
 from emulation.fidelity import Fidelity, Measurements, VariantFidelity, worst
 from emulation.fidelity.logs import Span, scan
 from emulation.manifest import Choice, Manifest, VariantRecord
@@ -68,7 +67,7 @@ def full_disk_in_words(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        if error.errno not in DISK_IS_FULL:
             raise
         raise HostError(f"no space left on the disk of {directory}; make room, or use --out") from error
 

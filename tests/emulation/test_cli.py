@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 
 from emulation import cli
+from emulation.cli.program import app
+from emulation.commands.exit_codes import ExitCode
 from emulation.errors import HostError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,18 +39,114 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeyp
     assert printed.strip() == f"brokerlab {version('brokerlab')}"
 
 
-@pytest.mark.parametrize("command", ["emulate", "doctor", "clean", "analyze", "report"])
+def all_commands() -> Iterator[list[str]]:
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        below = getattr(command, "commands", None)
+        yield from [[name]] if below is None else ([name, each] for each in below)
+
+
+@pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
 def test_every_command_explains_itself(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, printed = brokerlab(capsys, monkeypatch, command, "--help")
+    code, printed = brokerlab(capsys, monkeypatch, *command, "--help")
     assert code == 0
     assert "Usage:" in printed
+    examples, _, codes = printed.partition("Example")[2].partition("Exit codes")
+    assert f"brokerlab {' '.join(command)}" in examples
+    assert re.search(r"^ +0 +\w", codes, re.MULTILINE)
+
+
+def test_exit_codes_are_documented_for_people_and_in_the_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, printed = brokerlab(capsys, monkeypatch, "--help")
+    listed = re.findall(r"^ +(\d+) +\w", printed.partition("Exit codes")[2], re.MULTILINE)
+    documented = re.findall(r"^\| (\d+) \|", (ROOT / "docs" / "ci.md").read_text(), re.MULTILINE)
+    assert list(map(int, listed)) == list(map(int, documented)) == sorted(ExitCode)
+
+
+def no_legs() -> None:
+    raise ZeroDivisionError("no legs")
+
+
+def read_only() -> None:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/somewhere/x")
+
+
+def asked_to_end() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "told"),
+    [
+        (no_legs, 70, r"(?s)Traceback.*no legs\nbrokerlab: a fault of the program, and not of yours"),
+        (read_only, 4, r"brokerlab: /somewhere/x: the file system is read-only; choose another place\n$"),
+        (asked_to_end, 130, r"brokerlab: interrupted\n$"),
+    ],
+)
+def test_every_end_has_its_exit_code(
+    ends: Callable[[], None],
+    code: int,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A fault of brokerlab's own, above all, must not look like a violated delivery, which ends with 1."""
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("emulation.commands.host.clean_host", ends)
+    ended, printed = brokerlab(capsys, monkeypatch, "clean")
+    assert ended == code
+    assert re.match(told, printed), printed
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_output_that_nobody_reads_or_that_has_no_room() -> None:
+    command = [sys.executable, "-m", "emulation", "topology", "kinds"]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        ended = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert (ended.returncode, ended.stderr) == (141, "")
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert ended.returncode == 4
+    assert re.fullmatch(r"brokerlab: .*no space is left on the disk.*\n", ended.stderr), ended.stderr
+
+
+@pytest.mark.parametrize("command", [["analyze", "."], ["campaign", "any.yaml"]])
+def test_a_spark_master_that_is_none(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, *command, "--master", "local[x]")
+    assert code == 2
+    assert printed.startswith("brokerlab: --master local[x]: write spark://HOST:PORT, or local[N]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["calibrate", "--runtime", "simulated"], "--runtime simulated: choose auto, container, process"),
+        (["calibrate", "--out", "/"], "--out /: no file can be made there"),
+        (["reproduce", "tid-5a", "--runtime", "cloud"], "--runtime cloud: choose container, process, simulated"),
+        (["reproduce", "tid-5a", "--runtime", "process", "--jobs", "2"], "--jobs 2: is for simulated runs"),
+        (["campaign", "any.yaml", "--shrink-on", "simulated"], "--shrink-on simulated: is for --shrink"),
+        (["conformance", "any.json", "--junit", "/"], "--junit /: is a directory"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_takes_time(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, *arguments)
+    assert code == 2
+    assert printed.startswith(f"brokerlab: {told}")
 
 
 def test_help_loads_none_of_the_heavy_libraries() -> None:
     watched = ("docker", "grpc", "mininet", "numpy", "pydantic", "pyspark", "plotly")
-    script = f"import sys, emulation.cli; print([name for name in {watched} if name in sys.modules])"
+    script = f"import sys, emulation.cli.program; print([name for name in {watched} if name in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert printed.stdout.strip() == "[]"
 
@@ -99,6 +201,7 @@ def test_a_rung_that_does_not_exist_is_bad_input(
 _SIMULATED = """
 import sys
 from emulation import cli
+from emulation.cli.program import app
 sys.argv = ["brokerlab", "emulate", sys.argv[1], "--runtime", "simulated", "--no-spark", "--out", sys.argv[2]]
 try:
     cli.main()

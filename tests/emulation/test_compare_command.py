@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from emulation.cli import app
+from emulation.cli.program import app
 from emulation.errors import BadInputError
 from tests.analysis.compare.made_up import make_run, messages, variant
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from emulation.cli import app
+from emulation.cli.program import app
 from emulation.conformance import PROTOCOLS, Result, Verdict
 from emulation.conformance.display import print_report
 from emulation.conformance.selection import in_company, select
