@@ -208,15 +208,17 @@ def check_name(name: str) -> None:
 def _check_value(name: str, value: object) -> None:
     if type(value) not in (int, float, str):  # subclasses too: a bool is no number, and a NumPy float prints otherwise
         kind = type(value).__name__
-        raise ContentError(f"attribute {name!r}: a value is an int, a float or a str, not a {kind}", "convert it")
+        raise ContentError(
+            f"attribute {shortened(name)}: a value is an int, a float or a str, not a {kind}", "convert it"
+        )
     if isinstance(value, str):
         if not value.isascii():
-            _check_scalars(f"the value of attribute {name!r}", value)
+            _check_scalars(f"the value of attribute {shortened(name)}", value)
     elif isinstance(value, float):
         if not isfinite(value):
-            raise ContentError(f"attribute {name!r}: {value!r} is not a finite number")
+            raise ContentError(f"attribute {shortened(name)}: {value!r} is not a finite number")
     elif isinstance(value, int) and not -_INTEGER_LIMIT < value < _INTEGER_LIMIT:
-        raise ContentError(f"attribute {name!r}: an integer takes at most {MAX_INTEGER_DIGITS} digits")
+        raise ContentError(f"attribute {shortened(name)}: an integer takes at most {MAX_INTEGER_DIGITS} digits")
 
 
 def _check_scalars(what: str, text: str) -> None:

@@ -50,9 +50,10 @@ def satisfiable(conditions: Sequence[Condition]) -> bool:
         if operator is Operator.STRING_EQUAL:
             return _meets(value, conditions)
     interval = _interval(conditions)
-    if interval.empty or _ending(conditions) is None:
+    ending = _ending(conditions)
+    if interval.empty or ending is None:
         return False
-    return interval.infinite or any(_meets(point, conditions) for point in interval.points())
+    return interval.infinite or next(_points(interval, ending, conditions), None) is not None
 
 
 def escapable(conditions: Sequence[Condition], condition: Condition) -> bool:
@@ -92,11 +93,36 @@ def _escapes_part(conditions: Sequence[Condition], condition: Condition) -> bool
         if value in ending or any(value in part for other, part in conditions if other is Operator.STRING_CONTAINS):
             return False
         roomy = any(value not in start for start in interval.cones())
-    return roomy or any(not TESTS[operator](point, value) and _meets(point, conditions) for point in interval.points())
+    return roomy or any(not TESTS[operator](point, value) for point in _points(interval, ending, conditions))
 
 
 def _meets(text: str, conditions: Sequence[Condition]) -> bool:
     return all(TESTS[operator](text, value) for operator, value in conditions)
+
+
+def _points(interval: _Interval, ending: str, conditions: Sequence[Condition]) -> Iterator[str]:
+    """The strings outside all cones (fact 2) that meet the conditions, of which `_interval` and `_ending` are known.
+
+    They begin `high`, so a part is in all that are long enough and `neq` excludes one length at most: conditions are
+    looked at once, and not for every point.
+    """
+    low, high = interval.low, interval.high
+    if high is None:
+        return
+    common = _common_prefix_length(low, high)
+    shortest = common if common == len(low) else common + 1
+    excluded = set()
+    for operator, value in conditions:
+        if operator is Operator.STRING_CONTAINS:
+            place = high.find(value)
+            if place < 0:
+                return
+            shortest = max(shortest, place + len(value))
+        elif operator is Operator.STRING_NOT_EQUAL and high.startswith(value):
+            excluded.add(len(value))
+    for length in range(shortest, len(high)):
+        if length not in excluded and high.endswith(ending, 0, length):
+            yield high[:length]
 
 
 def _ending(conditions: Sequence[Condition]) -> str | None:
@@ -145,14 +171,6 @@ class _Interval:
     def infinite(self) -> bool:
         """Whether there is a cone; for an interval that is not empty."""
         return self.high is None or not self.high.startswith(self.low) or self.high[len(self.low) :].strip("\0") != ""
-
-    def points(self) -> Iterator[str]:
-        """The strings outside all cones (fact 2)."""
-        if self.high is not None:
-            for length in range(len(self.high)):
-                point = self.high[:length]
-                if point >= self.low:
-                    yield point
 
     def cones(self) -> Iterator[str]:
         """The beginnings of cones, two where many differ in the last character only.

@@ -20,6 +20,7 @@ from broker_service.language.model import (
     Publication,
     Value,
     operator_named,
+    shortened,
 )
 
 _INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
@@ -50,7 +51,7 @@ def decode_publication(data: bytes) -> Publication:
         # A field that is not set reads as zero or empty, which is cheaper to find out than which one is set.
         attributes[pair.name] = wire.decimal or wire.text or wire.integer or _get(pair.name, wire)
     if len(attributes) != len(pairs):
-        raise ContentError(f"attribute {_repeated([pair.name for pair in pairs])!r} occurs more than once")
+        raise ContentError(f"attribute {shortened(_repeated([pair.name for pair in pairs]))} occurs more than once")
     return Publication(attributes)
 
 
@@ -97,7 +98,7 @@ def _set(wire: WireValue, value: Value) -> None:
 def _get(attribute: str, wire: WireValue) -> Value:
     kind = wire.WhichOneof("kind")
     if kind is None:
-        raise ContentError(f"attribute {attribute!r} has no value")
+        raise ContentError(f"attribute {shortened(attribute)} has no value")
     if kind == "big_integer":
         return _big_integer(wire.big_integer)
     value: Value = getattr(wire, kind)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from broker_service.language import Operator
 from broker_service.language.evaluation import TESTS
+from broker_service.language.model import MAX_PREDICATE_TEXT
 from broker_service.language.string_sets import Condition, escapable, satisfiable
 from tests.broker_service.language.automata import some_string
 from tests.broker_service.language.strategies import string_conditions, unhurried
@@ -120,3 +121,16 @@ def test_satisfiable_by_hand(conditions: list[Condition], expected: bool) -> Non
 )
 def test_implication_by_hand(conditions: list[Condition], implied: Condition, expected: bool) -> None:
     assert escapable(conditions, implied) is not expected
+
+
+@pytest.mark.timeout(15)
+def test_the_largest_conjunctions_keep_nobody_busy() -> None:
+    """256 predicates of 4,096 characters on one attribute, where there are strings outside all cones only: were each
+    of these tried with each predicate, that would take minutes, and a broker does nothing else meanwhile."""
+    below = (LT, "\0" * MAX_PREDICATE_TEXT)
+    parts = [(CONTAINS, "\0" * (2048 + number)) for number in range(254)]
+    assert satisfiable([below, *parts])
+    assert not satisfiable([below, *parts, (CONTAINS, "\0" * 2000 + "b")])
+    assert satisfiable([below, *((NEQ, "\0" * number) for number in range(254))])
+    assert not escapable([below, *parts], (CONTAINS, "\0" * 2301))
+    assert escapable([below, *parts], (CONTAINS, "\0" * 2302))

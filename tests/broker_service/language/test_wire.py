@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker_service.generated.content_pb2 import Content, Predicates
+from broker_service.generated.content_pb2 import Attribute, Content, Predicates, Value
 from broker_service.language import ContentError, Operator, Predicate, Publication, Subscription
 from broker_service.language.wire import decode_predicates, decode_publication, encode_predicates, encode_publication
 from tests.broker_service.language.strategies import any_publications, any_subscriptions, unhurried
@@ -117,6 +117,16 @@ def _predicates(operator: str, fill: Callable[[Predicates], object] = lambda _: 
 def test_predicates_refused(data: bytes, message: str) -> None:
     with pytest.raises(ContentError, match=message):
         decode_predicates(data)
+
+
+@pytest.mark.parametrize("values", [[Value()], [Value(decimal=math.nan)], [Value(integer=1)] * 2, [Value(text="x")]])
+def test_an_error_does_not_repeat_a_name_of_any_length(values: list[Value]) -> None:
+    """It goes back to the client and into the log."""
+    content = Content(attributes=[Attribute(name="n" * 100_000, value=value) for value in values])
+    content.attributes.add(name="class", value=Value(text="STOCK"))
+    with pytest.raises(ContentError) as raised:
+        decode_publication(content.SerializeToString())
+    assert len(str(raised.value)) < 300
 
 
 def test_eq_serves_numbers_on_the_wire_too() -> None:
