@@ -21,6 +21,7 @@ from tests.broker_service.routing.scot_overlays import (
     scot,
     sent,
     subscribed,
+    with_clients,
 )
 from tests.broker_service.routing.stocks import above, between, quote
 
@@ -182,6 +183,24 @@ def test_figure_8() -> None:
     assert set(received.values()) == {1}
     assert {broker[1] for broker, id in received if id == "P2:1"} == {"2"}
     assert {broker[1] for broker, id in received if id == "P0:1"} == {"1", "2"}
+
+
+@pytest.mark.parametrize(("protocol", "times"), [("octopia", 2), ("tid", 1)])
+def test_a_client_that_moves_ahead_of_a_publication_is_notified_again(protocol: str, times: int) -> None:
+    """docs/guarantees.md, "A client that moves"; with TID routing the first broker has settled who gets it."""
+    places = {name: {"region": name[0], "cluster": 0} for name in ("a0", "b0", "c0")}
+    overlay = CoreOverlay([("a0", "b0"), ("b0", "c0")], protocol=protocol, attributes=places)
+    with_clients(overlay, "a0", {"S": "b0", "T": "c0"})
+    overlay.held.add(("b0", "c0"))
+    overlay.publish("P", "P:1", quote(5))
+    overlay.settle()
+    assert overlay.notified == {"S": ["P:1"]}
+    overlay.request("S", Operation.DETACH)
+    overlay.attach("S", "c0")
+    overlay.subscribe("S", "s", above(0))
+    overlay.held.clear()
+    overlay.settle()
+    assert overlay.notified == {"S": ["P:1"] * times, "T": ["P:1"]}
 
 
 def test_static_routing_adds_nothing_to_publications() -> None:
