@@ -20,12 +20,16 @@ from typing import Self
 
 from broker_service.client_requests import SessionLimits
 from broker_service.client_session import ClientSession
-from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language import Advertisement, ContentError, Publication, Subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
+from broker_service.wire import MalformedFrameError
 
 NOTIFICATIONS_WAITING = 100_000
 """Notifications that wait for a client which does not take them; further ones are dropped and counted."""
+
+REJECTIONS_KEPT = 10_000
+"""Rejected publications of which a client keeps the reason, the latest."""
 
 
 class RejectedError(Exception):
@@ -91,15 +95,21 @@ class Session:
 
     def _on_event(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
-            notification = Notification(event.id, decode_publication(event.body), event.hops)
+            try:
+                publication = decode_publication(event.body)
+            except ContentError as error:
+                raise MalformedFrameError(f"notification {event.id!r}: {error}") from None
+            notification = Notification(event.id, publication, event.hops)
             for id in event.clients:
                 if (client := self._clients.get(id)) is not None:
                     client.notify(notification)
             return
         answer = self._answers.get(event.number)
         if answer is None:
-            if event.outcome is Outcome.REJECTED and (client := self._clients.get(event.clients[0])) is not None:
-                client.rejected[event.id] = event.reason
+            if event.outcome is Outcome.REJECTED:
+                for id in event.clients:
+                    if (client := self._clients.get(id)) is not None:
+                        client.refuse(event.id, event.reason)
         elif not answer.done():
             if event.outcome is Outcome.CONFIRMED:
                 answer.set_result(None)
@@ -115,7 +125,7 @@ class Client:
         self.dropped = 0
         """Notifications that were not taken in time."""
         self.rejected: dict[str, str] = {}
-        """Publications the broker refused, by id, and why."""
+        """Publications the broker refused, by id, and why: the latest `REJECTIONS_KEPT`."""
         self._session = session
         self._waiting: deque[Notification] = deque()
         self._arrived = asyncio.Event()
@@ -156,6 +166,12 @@ class Client:
             return
         self._waiting.append(notification)
         self._arrived.set()
+
+    def refuse(self, publication: str, reason: str) -> None:
+        """Notes that the broker would not have a publication."""
+        self.rejected[publication] = reason
+        if len(self.rejected) > REJECTIONS_KEPT:
+            del self.rejected[next(iter(self.rejected))]
 
     def end(self) -> None:
         """Ends iteration once everything that waits is taken."""

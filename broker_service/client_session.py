@@ -146,6 +146,9 @@ class ClientSession:
             self._problem = "the stream broke"
         except (MalformedFrameError, StreamClosedError) as error:
             self._problem = str(error)
+        except Exception as error:  # raised by whoever hears of events: it costs the stream, not the session
+            _log.exception("session with %s: an event could not be handled", self.address)
+            self._problem = f"an event could not be handled: {error!r}"
         finally:
             self._stream = self._call = None
             await channel.close(None)

@@ -7,13 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.client import RejectedError, Session
+from broker_service.client import REJECTIONS_KEPT, Client, RejectedError, Session
 from broker_service.client_requests import SessionFullError, SessionLimits, TooLargeError
 from broker_service.client_session import ClientSession, ConnectError
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
-from tests.broker_service.loopback import QUOTES, STOCKS, WITHIN, Connection, Loopback, free_port, quote
+from broker_service.wire import encode_broker_frames
+from tests.broker_service.loopback import (
+    QUOTES,
+    STOCKS,
+    WITHIN,
+    Connection,
+    Loopback,
+    calls_of,
+    free_port,
+    quote,
+    until,
+)
 
 CHEAP = Subscription((*STOCKS.predicates, Predicate("price", Operator.LESS, 10)))
 
@@ -180,3 +191,65 @@ async def test_ten_thousand_clients_share_a_session(tmp_path: Path) -> None:
             assert server.broker.clients == count + 1
         finally:
             await session.close()
+
+
+def told(event: ClientEvent) -> bytes:
+    return encode_broker_frames([event], 1 << 20)[0]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"\xff no protobuf",
+        told(ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content")),
+        told(ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b"")),
+    ],
+)
+async def test_a_broker_that_says_what_cannot_be_read_costs_the_stream_and_not_the_session(
+    tmp_path: Path, frame: bytes
+) -> None:
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("S")
+            (stream,) = server._sessions
+            ends = calls_of(stream, "end")
+            await stream._stream.write(frame)
+            await until(ends, lambda *_: True)
+            await client.subscribe("s", STOCKS)
+            assert session.connections == 2
+
+
+async def test_who_hears_of_events_and_fails_costs_the_stream_and_not_the_session(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: asyncio.Queue[ClientEvent] = asyncio.Queue()
+
+    def hear(event: ClientEvent) -> None:
+        heard.put_nowait(event)
+        if heard.qsize() == 1:
+            raise LookupError("mine")
+
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        session = ClientSession(overlay.address("B1"), hear)
+        await session.open()
+        ups: asyncio.Queue[None] = asyncio.Queue()
+        session.on_up = lambda: ups.put_nowait(None)
+        session.submit("S", Operation.ATTACH)
+        await asyncio.wait_for(ups.get(), WITHIN)
+        number = session.submit("S", Operation.SUBSCRIBE, "s", encode_predicates(STOCKS.predicates))
+        async with asyncio.timeout(WITHIN):
+            while (await heard.get()).number != number:
+                pass
+        await session.close()
+    assert "an event could not be handled" in caplog.text
+    assert "mine" in caplog.text
+
+
+def test_a_client_keeps_the_latest_rejections_only() -> None:
+    client = Client("P", Session("unix:/nowhere"))
+    for number in range(REJECTIONS_KEPT + 2):
+        client.refuse(f"P:{number}", "why")
+    assert len(client.rejected) == REJECTIONS_KEPT
+    assert next(iter(client.rejected)) == "P:2"
