@@ -13,7 +13,7 @@ import typer
 
 from analysis.claims import load_claims
 from emulation.campaign.model import load_campaign
-from emulation.cli import app
+from emulation.cli.program import app
 from emulation.scenario import load
 from tests.documentation.markdown import PAGES, ROOT, Command, commands
 
