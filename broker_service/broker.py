@@ -85,7 +85,8 @@ class Broker:
 
     `schedule(name, seconds)` asks the shell to call `timer(name)` then, instead of any earlier request of that name.
     `stopwatch` tells how long the router works, in nanoseconds: the clock, unless that is virtual and the router's work
-    on this host is to be known.
+    on this host is to be known. `decode` reads what comes from neighbours, as `decode_publication`; brokers of one
+    process may share one that remembers.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Broker:
         schedule: Callable[[str, float], None],
         *,
         stopwatch: Callable[[], int] | None = None,
+        decode: Callable[[bytes], Publication] = decode_publication,
     ) -> None:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
@@ -131,6 +133,7 @@ class Broker:
                 random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
                 link_status=self.links,
                 trace=self,
+                decode=decode,
                 options=config.options,
             ),
         )

@@ -21,6 +21,7 @@ from typing import Protocol
 import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.wire import decode_publication
 from broker_service.link_flow import Flow
 from broker_service.messages import BrokerId, ClientId, Message
 
@@ -97,6 +98,8 @@ class RouterContext:
     random: random.Random
     link_status: Mapping[BrokerId, LinkStatus]
     trace: RouterTrace
+    decode: Callable[[bytes], Publication] = decode_publication
+    """Reads the content of a publication. Raises `ContentError`."""
     options: Mapping[str, object] = field(default_factory=dict)
     """The scenario's `routing` section, less the protocol's name."""
 

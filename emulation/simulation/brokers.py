@@ -16,6 +16,8 @@ from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
 from broker_service.duplex import Pace
 from broker_service.gauges import QueueGauges
+from broker_service.language import Publication
+from broker_service.language.wire import decode_publication
 from broker_service.link_stream import ACKNOWLEDGE_AFTER
 from broker_service.messages import BrokerId, Message
 from broker_service.service import Service
@@ -45,6 +47,7 @@ class SimulatedBroker:
         clock: Callable[[], int],
         *,
         stopwatch: Callable[[], int] | None = None,
+        decode: Callable[[bytes], Publication] = decode_publication,
     ) -> None:
         self.config = config
         self.alive = True
@@ -63,7 +66,7 @@ class SimulatedBroker:
         self._due: dict[str, int] = {}
         """When each timer that has not fired yet is to fire."""
         self._recorder = Recorder(trace, clock)
-        self.core = Broker(config, clock, trace, self._schedule, stopwatch=stopwatch)
+        self.core = Broker(config, clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
         self.server = make_server(agenda, config, calibration)
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: LinkEnd(self, link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from broker_service.language import Publication
-from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.octopia.detours import PassageRelay
@@ -43,6 +42,7 @@ class Publications:
     ) -> None:
         self._clock = context.clock
         self._trace = context.trace
+        self._decode = context.decode
         self._forwarding = forwarding
         self._advertisements = advertisements
         self._subscriptions = subscriptions
@@ -91,7 +91,7 @@ class Publications:
 
     def _read_and_match(self, message: Message) -> list[SubscriptionRow]:
         began = self._clock()
-        publication = decode_publication(message.body)
+        publication = self._decode(message.body)
         return self._match(message, publication, self._clock() - began)
 
     def _match(self, message: Message, publication: Publication, reading: int) -> list[SubscriptionRow]:

@@ -9,7 +9,7 @@ import pytest
 
 from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
-from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
 from broker_service.trace import Event
 from emulation.simulation import Settings, SimulatedOverlay, SimulatedSession
@@ -28,7 +28,8 @@ class Trial:
 
     def __init__(self, links: dict[tuple[str, str], LinkProperties], **settings: Any) -> None:
         names = sorted({end for pair in links for end in pair})
-        overlay = Overlay("trial", tuple(map(Broker, names)), tuple(Link(a, b, p, p) for (a, b), p in links.items()))
+        brokers = tuple(Broker(name, {"region": name, "cluster": 0}) for name in names)
+        overlay = Overlay("trial", brokers, tuple(Link(a, b, p, p) for (a, b), p in links.items()))
         self.traces = {name: ListTrace(name) for name in names}
         self.overlay = SimulatedOverlay(overlay, Settings(**settings), self.traces.__getitem__)
         self.sessions: dict[str, SimulatedSession] = {}
@@ -252,3 +253,21 @@ def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) ->
     assert trial.ids("S") == ["p1", "p2"]
     breaks = [record for record in trial.traces["B1"].records if record.event is Event.LINK_DOWN]
     assert len(breaks) == (seconds > 4)
+
+
+def test_what_brokers_on_the_way_match_is_decoded_for_the_first_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = []
+
+    def decode(body: bytes) -> Publication:
+        decoded.append(body)
+        return decode_publication(body)
+
+    monkeypatch.setattr("emulation.simulation.overlay.decode_publication", decode)
+    trial = Trial(line(), protocol="octopia")
+    trial.one_publisher_one_subscriber("B1", "B3")
+    for id, price in ("p1", 100.0), ("p2", 90.0), ("p3", 100.0):
+        trial.publish("P", id, price)
+        trial.overlay.settle()
+    assert trial.ids("S") == ["p1", "p2", "p3"]
+    assert [len(trial.traces[broker].of(Event.MATCHED)) for broker in ("B2", "B3")] == [3, 3]
+    assert len(decoded) == 2
