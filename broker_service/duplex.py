@@ -57,6 +57,9 @@ class Duplex:
         """All that can be written now; nothing when the stream may rest until `wake`."""
         raise NotImplementedError
 
+    async def ready(self) -> None:
+        """Returns once a further frame may come in; what the other end sends meanwhile waits there."""
+
     @property
     def idle(self) -> bool:
         """Whether all frames so far are written."""
@@ -106,6 +109,7 @@ class Duplex:
         read = self._stream.read
         while (data := await read()) is not EOF:
             self.on_frame(data)
+            await self.ready()
 
     async def _write(self) -> None:
         write = self._stream.write

@@ -9,7 +9,7 @@ from broker_service.config import Limits
 from broker_service.duplex import Duplex
 from broker_service.messages import ClientRequest
 from broker_service.rpc import Stream
-from broker_service.service import Service
+from broker_service.service import PacedService
 from broker_service.wire import decode_client_frame, encode_broker_frames
 
 FRAMES_AT_ONCE = 16
@@ -19,7 +19,7 @@ FRAMES_AT_ONCE = 16
 class SessionStream(Duplex):
     """One session, for as long as its stream lasts."""
 
-    def __init__(self, stream: Stream, broker: Broker, service: Service, limits: Limits) -> None:
+    def __init__(self, stream: Stream, broker: Broker, service: PacedService, limits: Limits) -> None:
         super().__init__(stream)
         self._broker = broker
         self._service = service
@@ -30,7 +30,11 @@ class SessionStream(Duplex):
         self.session.on_waiting = self.wake
 
     def on_frame(self, data: bytes) -> None:
-        self._service.submit(self._handle, decode_client_frame(data))
+        self._service.submit(self._handle, decode_client_frame(data), len(data))
+
+    async def ready(self) -> None:
+        if self._service.full:
+            await self._service.room()
 
     def next_frames(self) -> Sequence[bytes]:
         frames: list[bytes] = []

@@ -90,7 +90,8 @@ class BrokerLimits(Section):
     session_queue: Count = _DEFAULTS.session_queue
     """Notifications that may wait for a client session that does not read, and as many answers besides."""
     queue_bytes: Size = _DEFAULTS.queue_bytes
-    """Bytes of publications that may wait for a link, of other messages that may, and of events for a session."""
+    """Bytes of publications that may wait for a link, of other messages that may, of events for a session, and of what
+    clients may have waiting for service."""
     sessions: Count = _DEFAULTS.sessions
     """Client sessions that may be open at a time; each may serve many clients."""
     clients: Count = _DEFAULTS.clients

@@ -230,6 +230,29 @@ async def test_sessions_beyond_the_limit_are_refused_and_what_watches_the_broker
                 await deliver(first, third)
 
 
+async def test_a_slow_broker_reads_no_more_than_it_has_room_for(tmp_path: Path) -> None:
+    """Clients may send faster than a broker with a service time serves; what it has no room for waits at the client."""
+    frame, count = 60_000, 20
+    async with Loopback(tmp_path, Limits(heartbeat=30, queue_bytes=2 * frame)) as overlay:
+        server = await overlay.start("B1", service_time=ServiceTime(mean=0.005))
+        handled, submitted = calls_of(server.broker, "handle"), calls_of(server._service, "submit")
+        most = 0
+        async with rpc.channel(overlay.address("B1"), MB) as channel:
+            call = rpc.dial(channel, rpc.SESSION)
+            for n in range(count):
+                await call.write(
+                    encode_client_frames([ClientRequest("P", n, Operation.ATTACH, "", bytes(frame))], MB)[0]
+                )
+            for _ in range(count):
+                await until(submitted, lambda *_: True)
+                most = max(most, server._service.waiting)
+            for _ in range(count):
+                await until(handled, lambda *_: True)
+            call.cancel()
+        assert 1 <= most <= 2
+        assert not server._service.full
+
+
 # Who may open a link
 
 
