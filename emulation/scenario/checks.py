@@ -14,7 +14,7 @@ from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
 from emulation.scenario.model import Scenario
 from emulation.scenario.section import suggestion
-from emulation.scenario.workload import OperationItem, Placement
+from emulation.scenario.workload import MOST_PUBLICATIONS, OperationItem, Placement
 from topology import Overlay, OverlayError, scot_of
 
 _STRUCTURES: Mapping[tuple[str, ...], str] = {("region", "cluster"): "scot"}
@@ -30,9 +30,21 @@ def problems(scenario: Scenario) -> Iterator[Problem]:
         return
     yield from _routing(scenario, overlay)
     yield from _placements(scenario, overlay)
+    yield from _publications(scenario)
     yield from _individual_times(scenario)
     yield from _operations(scenario, overlay)
     yield from _faults(scenario, overlay)
+
+
+def _publications(scenario: Scenario) -> Iterator[Problem]:
+    publications = scenario.workload.publications
+    if publications is None:
+        return
+    seconds = scenario.timeline.run
+    made = round(publications.publishers * publications.rate.high * seconds)
+    if made > MOST_PUBLICATIONS:
+        message = f"makes up to {made:,} publications in a run of {seconds:g} s; there may be {MOST_PUBLICATIONS:,}"
+        yield Problem(("workload", "publications", "rate"), message)
 
 
 def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

@@ -110,6 +110,7 @@ DURATION = Quantity(
         "min": Fraction(60),
         "h": Fraction(3600),
     },
+    most=8760 * 3600.0,
 )
 BIT_RATE = Quantity("a bandwidth", "10mbit", _thousands("bit kbit mbit gbit"))
 MESSAGE_RATE = Quantity(

@@ -13,6 +13,11 @@ from emulation.scenario.section import BrokerName, Count, FilePath, Section
 from emulation.scenario.units import Duration, MessageRateRange, ShareRange
 from topology import Range
 
+MOST_PUBLISHERS = 100_000
+MOST_SUBSCRIPTIONS = 1_000_000
+MOST_PUBLICATIONS = 100_000_000
+"""Bounds on a whole workload. What is beyond them was hardly meant, and would fill the memory or the disk."""
+
 Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
 
 
@@ -76,7 +81,7 @@ class Publications(Section):
 
     source: Literal["stocks"] | QuoteFile = "stocks"
     """`stocks` (real daily quotes that come with brokerlab), or `{file: quotes.csv, format: csv}`."""
-    publishers: Count
+    publishers: Annotated[int, Field(strict=True, ge=1, le=MOST_PUBLISHERS)]
     """How many publishers: P1, P2, ..."""
     symbols: Count | None = None
     """Different symbols; as many as publishers by default. Beyond the source's own they are bootstrapped from them."""
@@ -125,7 +130,7 @@ class Followers(Section):
 class Subscriptions(Section):
     """Subscribers, whose subscriptions are ranges over the quotes of popular symbols."""
 
-    subscribers: Annotated[int, Field(strict=True, ge=0)]
+    subscribers: Annotated[int, Field(strict=True, ge=0, le=MOST_SUBSCRIPTIONS)]
     """How many subscribers: S1, S2, ..."""
     per_subscriber: Count = 1
     """Subscriptions of each subscriber."""
@@ -141,6 +146,12 @@ class Subscriptions(Section):
     """As for publishers."""
     followers: tuple[Followers, ...] = ()
     """Subscribers who follow one publisher: `[{of: P7, subscribers: 10}]`."""
+
+    @model_validator(mode="after")
+    def _has_not_too_many(self) -> Subscriptions:
+        if (made := self.subscribers * self.per_subscriber) > MOST_SUBSCRIPTIONS:
+            raise ValueError(f"makes {made:,} subscriptions; there may be {MOST_SUBSCRIPTIONS:,}")
+        return self
 
     @model_validator(mode="after")
     def _has_as_many_followers(self) -> Subscriptions:

@@ -67,7 +67,13 @@ def read_text(path: Path) -> str:
 
 def parse(text: str, file: str) -> YamlSource:
     """Parses one document; `file` is what errors call it. Raises `ScenarioError`."""
-    loader = yaml.SafeLoader(text)
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ScenarioError(
+            f"{file}:{line}: not valid YAML: the character {error.character:#x} cannot be in it"
+        ) from error
     try:
         node = loader.get_single_node()
         if node is None:

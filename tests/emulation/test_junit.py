@@ -81,5 +81,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) ->
     require_writable(tmp_path / "out.xml")
     with pytest.raises(BadInputError, match="there is no directory"):
         require_writable(tmp_path / "nowhere" / "out.xml")
+    with pytest.raises(BadInputError, match=r"is a directory; name a file, such as .*verdicts\.xml"):
+        require_writable(tmp_path)
     with pytest.raises(BadInputError, match="cannot be written: Is a directory"):
         write_junit([], tmp_path)

@@ -30,6 +30,7 @@ def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(place_module.os, "statvfs", lambda path: Full())
     with pytest.raises(HostError, match=r"200 MB are free .* --out"):
         RunPlace.of("r1", tmp_path).make()
+    assert not list(tmp_path.iterdir()), "nothing is left of a run that was not begun"
 
 
 def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,34 @@
+"""What nobody can mean is refused at once: it would fill the memory or the disk, or run for years."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation.scenario import ScenarioError, load
+from emulation.scenario.yaml_source import parse
+
+QUICKSTART = Path(__file__).resolve().parents[3] / "scenarios" / "quickstart.yaml"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("workload.subscriptions.subscribers", "1000000000", "must be less than or equal to 1000000"),
+        ("workload.subscriptions.per_subscriber", "1000000", "makes 30,000,000 subscriptions; there may be 1,000,000"),
+        ("workload.publications.publishers", "1000000000", "must be less than or equal to 100000"),
+        ("workload.publications.rate", "1e9/s", r"makes up to 600,000,000,000 publications in a run of 30 s"),
+        ("timeline.run", "1e300s", "a duration is at most 8760h"),
+        ("topology.link.delay", "1e300s", "a duration is at most 8760h"),
+    ],
+)
+def test_sizes(key: str, value: str, told: str) -> None:
+    with pytest.raises(ScenarioError, match=told) as refused:
+        load(QUICKSTART, {key: value})
+    assert f"{key}={value}" in str(refused.value)
+
+
+def test_a_character_that_no_text_has() -> None:
+    with pytest.raises(ScenarioError, match=r"^x.yaml:2: not valid YAML: the character 0x0 cannot be in it$"):
+        parse("name: x\nroute: \0\n", "x.yaml")
