@@ -29,8 +29,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     session_queue: int = 20_000
     """Notifications that may wait for a client session that does not read, and as many answers besides."""
     queue_bytes: int = 64 << 20
-    """Bytes of publications that may wait for a link, of other messages that may, of events for a session, and of what
-    clients may have waiting for service."""
+    """Bytes that may wait for a link (publications and other messages each), for a session, and for service."""
     sessions: int = 1_000
     """Client sessions that may be open at a time; each may serve many clients."""
     clients: int = 100_000

@@ -90,8 +90,7 @@ class BrokerLimits(Section):
     session_queue: Count = _DEFAULTS.session_queue
     """Notifications that may wait for a client session that does not read, and as many answers besides."""
     queue_bytes: Size = _DEFAULTS.queue_bytes
-    """Bytes of publications that may wait for a link, of other messages that may, of events for a session, and of what
-    clients may have waiting for service."""
+    """Bytes that may wait for a link (publications and other messages each), for a session, and for service."""
     sessions: Count = _DEFAULTS.sessions
     """Client sessions that may be open at a time; each may serve many clients."""
     clients: Count = _DEFAULTS.clients
