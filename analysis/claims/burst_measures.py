@@ -10,7 +10,8 @@ What the paper's words mean here is settled once:
   of the time: rates and service times are as published, queues grow as fast but for an nth as long. So its times are
   multiplied by n, and a stretch is an nth as long. What a publication takes without any queue does not shrink: it is
   the mean before the burst, and an nth of a second beyond it is a second. Those that exceed even that before the
-  burst do so by chance, and as large a share does after it.
+  burst do so by chance, and as large a share does after it. How long a run goes on before its burst, which is not an
+  nth of anything, has no part in shares.
 
 Variants are called SPR, IDR, TID-S and TID-D.
 """
@@ -74,18 +75,17 @@ class Burst:
 
     @property
     def timely(self) -> float:
-        """Share of the notifications that came within a second, at the paper's scale.
+        """Share of the notifications since the burst began that came within a second, at the paper's scale.
 
         Of those that would have without the burst: an nth of a second is so short that some take longer by chance, and
-        how many do is known from before the burst.
+        how many do is known from before it.
         """
         rows = self.variant.notifications
         before = [row.delay_ms or 0.0 for row in rows if row.notified_ns < self.begin]
-        if not before:
-            return fmean((row.delay_ms or 0.0) <= WITHIN_MS / self.scale for row in rows)
-        within = fmean(before) + WITHIN_MS / self.scale
-        undisturbed = fmean(delay <= within for delay in before)
-        return min(1.0, fmean((row.delay_ms or 0.0) <= within for row in rows) / undisturbed)
+        since = [row.delay_ms or 0.0 for row in rows if row.notified_ns >= self.begin]
+        within = (fmean(before) if before else 0.0) + WITHIN_MS / self.scale
+        undisturbed = fmean(delay <= within for delay in before) if before else 1.0
+        return min(1.0, fmean(delay <= within for delay in since) / undisturbed)
 
     @property
     def stable_after(self) -> float | None:

@@ -296,14 +296,14 @@ def test_delays_messages_and_timely_share_of_a_run_with_a_burst() -> None:
 @pytest.mark.parametrize(
     ("published", "idr", "spr"),
     [
-        (1_400, 399 + 1400, 299 + 1400),  # within 500 ms and the 1 ms that all took before
-        (7_777, 399 + 1400, 299),  # within 90.01 + 1 ms
-        (7_900, 399, 299),  # within 88.6 + 1 ms
+        (1_400, 300 + 1400, 200 + 1400),  # within 500 ms and the 1 ms that all took before
+        (7_777, 300 + 1400, 200),  # within 90.01 + 1 ms
+        (7_900, 300, 200),  # within 88.6 + 1 ms
     ],
 )
 def test_a_second_at_the_papers_scale_beyond_what_is_normal(published: float, idr: int, spr: int) -> None:
     values = measured("timely share", bursts(), arguments=(published,)).values
-    assert values == (pytest.approx(idr / 1999), pytest.approx(spr / 1999))
+    assert values == (pytest.approx(idr / 1900), pytest.approx(spr / 1900)), "99 came before the burst"
 
 
 def test_what_takes_longer_without_a_burst_as_well_does_not_count_as_late() -> None:
@@ -314,7 +314,7 @@ def test_what_takes_longer_without_a_burst_as_well_does_not_count_as_late() -> N
         for number, delay in enumerate((6, 50, 50))
     ]
     found = [variant(name, [*before, *burst]) for name in RIVALS]
-    assert measured("timely share", found, arguments=(1500,)).values == (pytest.approx(2 / 5 / (1 / 2)),) * 2
+    assert measured("timely share", found, arguments=(1500,)).values == (pytest.approx(1 / 3 / (1 / 2)),) * 2
 
 
 def test_nothing_before_the_burst_tells_nothing() -> None:

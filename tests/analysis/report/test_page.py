@@ -1,0 +1,56 @@
+"""What stands where on the page: defects apart from what is none, every check on the emulation once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from analysis.engines import PlainEngine
+from analysis.report.data import read_report_data
+from analysis.report.page import render
+from analysis.run import analyze
+from tests.analysis.history import History, joined, write_run
+
+
+def swapped(history: History) -> History:
+    """Two publications that arrive in the other order."""
+    history.publish("P:1", 110).publish("P:2", 111)
+    return history.notify("P:2", at=111.5).notify("P:1", at=112)
+
+
+def page(run: Path) -> str:
+    analyze(run, PlainEngine())
+    return render(read_report_data(run))
+
+
+def test_what_routing_does_not_rule_out_did_not_go_wrong(tmp_path: Path) -> None:
+    text = page(write_run(tmp_path / "run", [swapped(joined("dynamic"))]))
+    assert "Overtaken under dynamic" in text
+    assert "What went wrong" not in text
+
+
+def test_what_is_lost_went_wrong(tmp_path: Path) -> None:
+    text = page(write_run(tmp_path / "run", [joined("dynamic").publish("P:1", 110)]))
+    assert "What went wrong: dynamic" in text
+    assert "Overtaken under" not in text
+
+
+def test_each_check_is_a_row_and_each_variant_a_column(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [joined("first"), joined("second")])
+
+    def check(value: float, verdict: str) -> dict[str, object]:
+        return {
+            "name": "CPU busy", "value": value, "unit": "%", "limit": 85.0, "verdict": verdict,
+            "detail": f"it is {value}",
+        }  # fmt: skip
+
+    variants = [
+        {"name": "second", "verdict": "DEGRADED", "checks": [check(90.5, "DEGRADED")]},
+        {"name": "first", "verdict": "VALID", "checks": [check(12.25, "VALID")]},
+    ]
+    (run / "fidelity.json").write_bytes(msgspec.json.encode({"verdict": "DEGRADED", "variants": variants}))
+    text = page(run)
+    assert text.count('CPU busy <span class="unit">%</span>') == 1
+    first, second = text.index('title="it is 12.25">12.2'), text.index('title="it is 90.5">90.5')
+    assert first < second < text.index('<span class="badge fair">DEGRADED</span>', second)
