@@ -118,9 +118,9 @@ def test_congestion_does_no_harm_either_where_routing_goes_beyond_the_paper(
 
 
 @settings(unhurried, max_examples=60)
-@given(case=cases_with_a_dead_broker())
-def test_a_dead_broker_is_gone_round(case: Case) -> None:
-    octopia_checks.a_dead_broker_is_gone_round(case, BEYOND)
+@given(case=cases_with_a_dead_broker(), congested=st.sampled_from((0.0, 0.5, 0.9)), links=LINKS)
+def test_a_dead_broker_is_gone_round(case: Case, congested: float, links: type[Fickle]) -> None:
+    UnderCongestion(octopia_checks.a_dead_broker_is_gone_round, congested, links)(case, BEYOND)
 
 
 @settings(unhurried, max_examples=60)

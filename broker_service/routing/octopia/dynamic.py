@@ -112,6 +112,7 @@ class InterClusterDynamicRouting:
     def _carrier(self, left: ClusterIndexVector, free_i_links: list[BrokerId], onward: Onward) -> Copy | None:
         """Lines 27 to 40: the copy that takes the vector of the clusters that are left; None when there is no way."""
         spare = self._spare(onward, left)
+        # Case I, Case II, and what goes beyond the paper
         for links in free_i_links, self._not_overloaded(onward.a_links), self._not_overloaded(spare):
             best = self._best(links)
             if best is not None:
