@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.placement import ALONE, HOST, SPARK, Placement
+from tests.waiting import await_true
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFTEST = """
+import pytest
+from xdist.workermanage import NodeManager
+from tests import placement
+
+NodeManager.EXIT_TIMEOUT = 0.3
+
+def pytest_configure(config):
+    placement.install(config)
+"""
 
 GROUPS = {"h1": HOST, "h2": HOST, "h3": HOST, "s1": SPARK, "s2": SPARK, "m1": ALONE, "m2": ALONE}
 PLAIN = ["t1", "t2", "t3", "t4", "t5", "t6"]
@@ -104,3 +121,62 @@ def test_what_a_crashed_worker_had_is_run_before() -> None:
     assert {"h2", "h3"} <= set(done)
     assert done[-1] == "m1"
     assert second.shutting_down
+
+
+def start(directory: Path, tests: str) -> subprocess.Popen[str]:
+    """pytest on two workers, in a directory of its own."""
+    (directory / "conftest.py").write_text(CONFTEST)
+    (directory / "test_some.py").write_text(f"import os, pathlib, time\nimport pytest\n{tests}")
+    options = ["-n", "2", "-v", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", f"--rootdir={directory}"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, "-o", f"pythonpath={ROOT}", str(directory)], cwd=directory,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def test_workers_tell_what_is_in_which_group(tmp_path: Path) -> None:
+    tests = """
+@pytest.fixture(autouse=True)
+def note(request, worker_id):
+    with open("done", "a") as file:
+        file.write(request.node.originalname + " " + worker_id + "\\n")
+
+@pytest.mark.alone
+@pytest.mark.parametrize("n", range(4))
+def test_measures(n): pass
+
+@pytest.mark.container
+@pytest.mark.parametrize("n", range(8))
+def test_starts_containers(n): pass
+
+@pytest.mark.parametrize("n", range(8))
+def test_computes(n): pass
+"""
+    process = start(tmp_path, tests)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    done = [line.split() for line in (tmp_path / "done").read_text().splitlines()]
+    assert [test for test, _ in done[-4:]] == ["test_measures"] * 4
+    for test in ("test_measures", "test_starts_containers"):
+        assert len({worker for name, worker in done if name == test}) == 1
+    assert "test_some.py::test_measures[0]" in said
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_under_way_is_put_away_when_the_tests_are_ended(tmp_path: Path, sent: signal.Signals) -> None:
+    tests = """
+@pytest.fixture
+def made():
+    pathlib.Path("made").touch()
+    yield
+    time.sleep(1.5)
+    pathlib.Path("put-away").touch()
+
+def test_slow(made): time.sleep(100)
+"""
+    process = start(tmp_path, tests)
+    await_true(lambda: (tmp_path / "made").exists() or process.poll() is not None, "the test begins", 120)
+    process.send_signal(sent)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
+    assert (tmp_path / "put-away").exists(), said
