@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -69,6 +69,9 @@ def _each_option(name: str, struct: type[msgspec.Struct], options: Mapping[str, 
         path: FieldPath = ("routing", option)
         if option not in known:
             yield Problem(path, f"the protocol {name} has no option {option!r}{suggestion(option, known)}")
+            continue
+        if get_origin(known[option]) is Literal and value not in get_args(known[option]):
+            yield Problem(path, f"unknown value {value!r}{suggestion(str(value), map(str, get_args(known[option])))}")
             continue
         try:
             msgspec.convert(value, known[option])

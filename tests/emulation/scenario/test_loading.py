@@ -92,7 +92,7 @@ REPLACEMENTS = {
     "unknown option": (("publications: fixed", "publication: fixed"), "s.yaml:6: routing.publication: "
                        "the protocol tid has no option 'publication'; did you mean 'publications'?"),
     "bad option": (("publications: fixed", "publications: fixes"), "s.yaml:6: routing.publications: "
-                   "invalid enum value 'fixes'"),
+                   "unknown value 'fixes'; did you mean 'fixed'?"),
     "bad time": (("publications: fixed", "status_interval: 0.0"), "s.yaml:6: routing: "
                  "status_interval must be more than 0"),
     "placement": (("selectivity: 2%", "placement: [B1, B9]"), "s.yaml:13: workload.subscriptions.placement[1]: "
@@ -124,7 +124,7 @@ REPLACEMENTS = {
     "joins too late": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 10s}}"), "s.yaml:11: "
                        "workload.publications.individually.P2.joins: after the run phase, which lasts 10 s"),
     "vary": (("name: small", "vary: {routing.publications: [fixed, mixed]}\nname: small"), "s.yaml:7: "
-             "routing.publications: variant mixed: invalid enum value 'mixed'"),
+             "routing.publications: variant mixed: unknown value 'mixed'; did you mean 'fixed'?"),
     "vary a unit": (("name: small", "vary:\n  timeline.run: [5s, 5]\nname: small"), "s.yaml:2: vary.timeline.run: "
                     "variant 5: timeline.run: a unit is missing in 5: write a duration with one of s, ms, us, ns, min, h"),
     "vary twice the same": (("name: small", "vary:\n  seed: [1, 1]\nname: small"), "s.yaml:1: vary: "
