@@ -45,7 +45,14 @@ SECTIONS: Mapping[str, type[Section]] = {
 }
 """Where each section stands in a scenario, and its model."""
 
-_SIMPLE = {"integer": "whole number", "number": "number", "string": "text", "object": "mapping", "array": "list"}
+_SIMPLE = {
+    "integer": "whole number",
+    "number": "number",
+    "string": "text",
+    "object": "mapping",
+    "array": "list",
+    "boolean": "`true` or `false`",
+}
 
 
 def reference() -> str:
@@ -83,11 +90,13 @@ def _section(place: str, model: type[Section]) -> str:
 
 def _protocols() -> Iterator[str]:
     for name, protocol in PROTOCOLS.items():
-        rows = ["| field | default |", "|---|---|"]
+        rows = ["| field | takes | default |", "|---|---|---|"]
+        schema = msgspec.json.schema_components([protocol.options])[1][protocol.options.__name__]
         for option in msgspec.structs.fields(protocol.options):
             default = "required" if option.default is msgspec.NODEFAULT else f"`{json.dumps(option.default)}`"
-            rows.append(f"| `{option.encode_name}` | {default} |")
-        yield f"### routing, protocol: {name}\n\nOptions of this protocol.\n\n" + "\n".join(rows)
+            rows.append(f"| `{option.encode_name}` | {_takes(schema['properties'][option.encode_name])} | {default} |")
+        meaning = "Options of this protocol; what they mean: [routing-protocols.md](routing-protocols.md)."
+        yield f"### routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)
 
 
 def _takes(field: Mapping[str, Any]) -> str:
