@@ -28,7 +28,7 @@ What is not said again after a restart is given up as `reconciliation` tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
@@ -109,8 +109,7 @@ class TidRouter:
         entry = SubscriptionEntry(id, body, home, number, client, True, _subscription=subscription)
         self._subscriptions.add(entry)
         tids = [row.tid for row in self._advertisements if intersects(row.advertisement, subscription)]
-        for tid in tids:
-            self._subscriptions.bind(entry, tid, None)
+        self._subscriptions.bind(entry, tids, None)
         self._index(entry)
         return self._forward_subscription(entry, tids, 0)
 
@@ -129,7 +128,7 @@ class TidRouter:
         return self._receivers[message.kind](neighbour, message)
 
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
-        tids = decode_unsubscribe(message.header).tids
+        tids = dict.fromkeys(decode_unsubscribe(message.header).tids)
         entry = self._subscriptions.get(message.id)
         return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
 
@@ -200,12 +199,12 @@ class TidRouter:
             self._subscriptions.add(entry)
         route = Route(neighbour, message.hops)
         news = []
-        for tid in header.tids:
+        for tid in dict.fromkeys(header.tids):
             self._reconciliation.renew_subscription(neighbour, entry.id, tid)
             if self._is_void(tid) or entry.routes.by_tid.get(tid) == route:
                 continue
-            self._subscriptions.bind(entry, tid, route)
             news.append(tid)
+        self._subscriptions.bind(entry, news, route)
         if not entry.tids:
             self._subscriptions.remove(entry)
         self._index(entry)
@@ -270,7 +269,7 @@ class TidRouter:
         actions: list[Action] = []
         for entry in self._subscriptions:
             if entry.local and intersects(row.advertisement, entry.subscription):
-                self._subscriptions.bind(entry, row.tid, None)
+                self._subscriptions.bind(entry, (row.tid,), None)
                 self._index(entry)
                 actions += self._forward_subscription(entry, (row.tid,), 0)
         return actions
@@ -302,15 +301,15 @@ class TidRouter:
         ]
 
     def _withdraw_subscription(
-        self, entry: SubscriptionEntry, tids: Iterable[TreeId], source: BrokerId | None
+        self, entry: SubscriptionEntry, tids: Collection[TreeId], source: BrokerId | None
     ) -> list[Action]:
         """Removes the routes that came from `source` (None: the subscriber itself), here and up the trees."""
+        if source is not None:
+            routes = entry.routes.by_tid
+            tids = [tid for tid in tids if (route := routes.get(tid)) is not None and route.last_hop == source]
+        self._subscriptions.unbind(entry, tids)
         by_next_hop: dict[BrokerId, list[TreeId]] = {}
         for tid in tids:
-            route = entry.routes.by_tid.get(tid)
-            if source is not None and (route is None or route.last_hop != source):
-                continue
-            self._subscriptions.unbind(entry, tid)
             next_hop = self._advertisements.last_hop(tid)
             if next_hop is not None and next_hop != source:
                 by_next_hop.setdefault(next_hop, []).append(tid)
@@ -337,7 +336,7 @@ class TidRouter:
 
     def _unbind_all(self, tid: TreeId) -> None:
         for entry in self._subscriptions.bound_to(tid):
-            self._subscriptions.unbind(entry, tid)
+            self._subscriptions.unbind(entry, (tid,))
             if not entry.local and not entry.tids:
                 self._subscriptions.remove(entry)
             self._index(entry)

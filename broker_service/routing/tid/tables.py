@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -180,29 +180,32 @@ class PublicationRoutingTable:
         self._by_home.setdefault(entry.home_name, {})[entry.number] = entry
 
     def remove(self, entry: SubscriptionEntry) -> None:
-        for tid in tuple(entry.tids):
-            self.unbind(entry, tid)
+        self.unbind(entry, tuple(entry.tids))
         self._entries.pop(entry.id, None)
         numbers = self._by_home[entry.home_name]
         numbers.pop(entry.number, None)
         if not numbers:
             del self._by_home[entry.home_name]
 
-    def bind(self, entry: SubscriptionEntry, tid: TreeId, route: Route | None) -> None:
-        """Notes that a subscription is bound to a tree, and (unless it is local) the route it came by."""
-        entry.tids[tid] = None
-        self._by_tid.setdefault(tid, {})[entry.id] = entry
-        if route is not None:
-            self._set_routes(entry, {**entry.routes.by_tid, tid: route})
+    def bind(self, entry: SubscriptionEntry, tids: Collection[TreeId], route: Route | None) -> None:
+        """Notes that a subscription is bound to trees, and (unless it is local) the route it came by along them."""
+        for tid in tids:
+            entry.tids[tid] = None
+            self._by_tid.setdefault(tid, {})[entry.id] = entry
+        if route is not None and tids:
+            self._set_routes(entry, {**entry.routes.by_tid, **dict.fromkeys(tids, route)})
 
-    def unbind(self, entry: SubscriptionEntry, tid: TreeId) -> None:
-        entry.tids.pop(tid, None)
-        entries = self._by_tid.get(tid, {})
-        entries.pop(entry.id, None)
-        if not entries:
-            self._by_tid.pop(tid, None)
-        if tid in entry.routes.by_tid:
-            self._set_routes(entry, {key: route for key, route in entry.routes.by_tid.items() if key != tid})
+    def unbind(self, entry: SubscriptionEntry, tids: Collection[TreeId]) -> None:
+        for tid in tids:
+            entry.tids.pop(tid, None)
+            entries = self._by_tid.get(tid, {})
+            entries.pop(entry.id, None)
+            if not entries:
+                self._by_tid.pop(tid, None)
+        routes = entry.routes.by_tid
+        kept = {tid: route for tid, route in routes.items() if tid not in tids}
+        if len(kept) < len(routes):
+            self._set_routes(entry, kept)
 
     def _set_routes(self, entry: SubscriptionEntry, by_tid: dict[TreeId, Route]) -> None:
         key = tuple(sorted(by_tid.items(), key=_tid_of))
