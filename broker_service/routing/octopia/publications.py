@@ -52,7 +52,8 @@ class Publications:
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
         """A publication of a client of this broker, which is its host broker."""
         row = self._advertisements.get(advertisement)
-        return self._route(message, self._match(message, publication, 0), row.civ if row is not None else 0, None)
+        matches = self._match(message, publication, self._clock())
+        return self._route(message, matches, row.civ if row is not None else 0, None)
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         civ, source = 0, neighbour
@@ -91,13 +92,13 @@ class Publications:
 
     def _read_and_match(self, message: Message) -> list[SubscriptionRow]:
         began = self._clock()
-        publication = self._decode(message.body)
-        return self._match(message, publication, self._clock() - began)
+        return self._match(message, self._decode(message.body), began)
 
-    def _match(self, message: Message, publication: Publication, reading: int) -> list[SubscriptionRow]:
-        began = self._clock()
+    def _match(self, message: Message, publication: Publication, began: int) -> list[SubscriptionRow]:
+        """`began` is when it began to be read."""
+        read = self._clock()
         matches = self._subscriptions.match(publication.attributes)
-        self._trace.matched(message.id, len(matches), self._clock() - began, reading)
+        self._trace.matched(message.id, len(matches), self._clock() - read, read - began)
         return matches
 
 
