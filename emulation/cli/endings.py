@@ -22,6 +22,7 @@ _REFUSALS = {
     errno.ENFILE: "this host has too many open files; end what holds them",
     errno.ENOMEM: "this host has no memory left; end what holds it, or make the scenario smaller",
     errno.ENAMETOOLONG: "the name is too long",
+    errno.EEXIST: "something else of this name is in the way; move it, or choose another place",
     errno.ENOTDIR: "a part of this path is no directory",
     errno.EISDIR: "this is a directory, where a file is wanted",
 }

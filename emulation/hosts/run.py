@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import msgspec
 from rich.console import Console
 
 from emulation import manifest, provenance
-from emulation.ansible import PlayCancelledError, Played, PlayError, TaskResult, play
+from emulation.ansible import PlayCancelledError, Played, PlayError, play
 from emulation.clean import clean
 from emulation.errors import BadInputError, HostError
 from emulation.faults import Count, Schedule
@@ -29,13 +28,14 @@ from emulation.hosts.inventory import Hosts
 from emulation.hosts.model import Member, Part, part_id
 from emulation.hosts.placement import crossing, place
 from emulation.hosts.product import pack
+from emulation.hosts.progress import LEAD, HostsProgress
 from emulation.journal import Journal
 from emulation.manifest import Choice, Manifest
 from emulation.network.echo import TOKEN_BYTES
 from emulation.place import RunPlace
-from emulation.plan import Plan, VariantPlan
+from emulation.plan import Plan
 from emulation.processes import RUN_VARIABLE, boot_id
-from emulation.progress import Display, Snapshot, display
+from emulation.progress import Snapshot, display
 from emulation.registry import live_runs, register, unregister
 from emulation.run.directory import Outcome, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt
@@ -48,12 +48,8 @@ PRIVATE = "ansible"
 _PATIENCE = 90.0
 _PATIENCE_EACH = 2.0
 """Seconds that all hosts, and each further broker, get to come to the next place."""
-_LEAD = 3
-"""Seconds between the word to begin and that moment, beside three times what it takes until all hosts hear a word."""
 _ENDS_WITHIN = 60.0
 """Seconds that an agent gets to end in order."""
-_AROUND = 30.0
-"""Seconds that starting and stopping a variant is expected to take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
         stack.callback(os.environ.pop, RUN_VARIABLE)
         snapshot = Snapshot(variants=len(plan.variants))
         shown = stack.enter_context(display(snapshot, console))
-        hosts_run = HostsRun(request, members, place_of_run, interrupt, Progress(plan, snapshot, shown))
+        hosts_run = HostsRun(request, members, place_of_run, interrupt, HostsProgress(plan, snapshot, shown))
         hosts_run.variables = dict(stack.enter_context(connections(place_of_run.sockets / "ssh")))
         return hosts_run.execute(when_over)
 
@@ -121,7 +117,7 @@ class HostsRun:
         members: tuple[Member, ...],
         place_of_run: RunPlace,
         interrupt: Interrupt,
-        progress: Progress,
+        progress: HostsProgress,
     ) -> None:
         self._request = request
         self._plan = request.plan
@@ -253,13 +249,13 @@ class HostsRun:
         return _PATIENCE * dilation + _PATIENCE_EACH * most
 
     def _run_variables(self) -> dict[str, Any]:
-        lasts = [variant.lasts + _LEAD for variant in self._plan.variants]
+        lasts = [variant.lasts + LEAD for variant in self._plan.variants]
         return {
             "reference": self._members[0].name,
             "with_files": (self._place.directory / HOSTS / FILES).exists(),
             "variants": len(self._plan.variants),
             "patience": self._patience,
-            "lead": _LEAD,
+            "lead": LEAD,
             "lasts": lasts,
             "longest": round(sum(lasts) + 8 * self._patience * len(lasts)),
         }
@@ -309,63 +305,3 @@ def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]
 def examined(played: Played) -> dict[str, Facts]:
     """What `check.yml` found out, by host."""
     return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in played.of("examine").items()}
-
-
-class Progress:
-    """What the user sees, from the tasks that hosts have done."""
-
-    def __init__(self, plan: Plan, snapshot: Snapshot, shown: Display) -> None:
-        self._plan = plan
-        self._snapshot = snapshot
-        self._shown = shown
-        self._ahead: list[tuple[float, str, float]] = []
-        """When each phase to come begins, its name, and when it ends."""
-
-    def say(self, line: str) -> None:
-        self._shown.say(line)
-
-    def doing(self, activity: str) -> None:
-        self._snapshot.activity = activity
-        self._shown.refresh()
-
-    def hear(self, result: TaskResult) -> None:
-        """A host has done a task: `<variant> await|go <place>` tells where it is."""
-        match result.task.split():
-            case [number, "await", "answering"] if self._snapshot.variant_number != int(number) + 1:
-                self._begin(int(number))
-            case [_, "await", where]:
-                self._snapshot.activity = f"{result.host} is {where}"
-            case [number, "go", "ready"] if not self._ahead:
-                self._plan_phases(self._plan.variants[int(number)])
-            case [_, "go", "drained"]:
-                self.ending()
-        self.look()
-
-    def ending(self) -> None:
-        """The variant is over, as planned or before."""
-        self._ahead.clear()
-        self._snapshot.phase, self._snapshot.phase_end = "stop", None
-
-    def look(self) -> bool:
-        """Takes the time to the display. Never asks for the end."""
-        now = time.monotonic()
-        while self._ahead and self._ahead[0][0] <= now:
-            begin, self._snapshot.phase, end = self._ahead.pop(0)
-            self._snapshot.phase_begin, self._snapshot.phase_end, self._snapshot.activity = begin, end, ""
-        self._shown.refresh()
-        return False
-
-    def _begin(self, number: int) -> None:
-        ahead = sum(variant.lasts + _AROUND for variant in self._plan.variants[number:])
-        variant = self._plan.variants[number]
-        self._snapshot.begin_variant(variant.name, number + 1, time.monotonic() + ahead)
-        self._snapshot.brokers = self._snapshot.brokers_up = len(variant.overlay.brokers)
-        self._snapshot.links = self._snapshot.links_up = len(variant.overlay.links)
-        self._ahead.clear()
-
-    def _plan_phases(self, variant: VariantPlan) -> None:
-        begin, timeline = time.monotonic() + _LEAD, variant.scenario.timeline
-        for name, seconds in (("join", timeline.join), ("run", timeline.run), ("drain", timeline.drain)):
-            end = begin + seconds * variant.scenario.time_dilation
-            self._ahead.append((begin, name, end))
-            begin = end

@@ -25,7 +25,7 @@ from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.run.part import Part
 from emulation.run.session import HostSession, open_log
 from emulation.run.variant import VariantRun
-from emulation.runtimes import ContainerRuntime, ProcessRuntime, Runtime
+from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
 
 _AROUND = 12.0
@@ -67,7 +67,7 @@ def emulate(
         manifest.write(record, place.directory)
         os.environ[RUN_VARIABLE] = plan.run_id  # for the children that others start
         stack.callback(os.environ.pop, RUN_VARIABLE)
-        runtime = stack.enter_context(_runtime(rungs, place, journal))
+        runtime = stack.enter_context(runtime_on(rungs, place, journal))
         session = HostSession(
             place=place,
             manifest=record,
@@ -92,12 +92,6 @@ def emulate(
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"
     return conclude(place, record, measured, judge)
-
-
-def _runtime(rungs: Rungs, place: RunPlace, journal: Journal) -> Runtime:
-    if rungs.docker is None:
-        return ProcessRuntime(place, journal)
-    return ContainerRuntime(rungs.docker.client, rungs.docker.image.name, place, journal)
 
 
 def _run_variants(

@@ -74,6 +74,10 @@ def read_only() -> None:
     raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/somewhere/x")
 
 
+def in_the_way() -> None:
+    Path(__file__).mkdir()
+
+
 def asked_to_end() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     signal.pause()
@@ -84,6 +88,7 @@ def asked_to_end() -> None:
     [
         (no_legs, 70, r"(?s)Traceback.*no legs\nbrokerlab: a fault of the program, and not of yours"),
         (read_only, 4, r"brokerlab: /somewhere/x: the file system is read-only; choose another place\n$"),
+        (in_the_way, 4, r"brokerlab: .*/test_cli.py: something else of this name is in the way"),
         (asked_to_end, 130, r"brokerlab: interrupted\n$"),
     ],
 )

@@ -30,7 +30,8 @@ from emulation.plan import make_run_id
 from emulation.processes import RUN_VARIABLE
 from emulation.registry import ROOT, register, unregister
 from emulation.run.interrupt import Interrupt
-from emulation.runtimes import ContainerRuntime, ProcessRuntime, Runtime
+from emulation.runtimes import Runtime
+from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import AUTO, Rungs, choose
 
 
@@ -57,7 +58,7 @@ def host_testbed(runtime: str, interrupt: Interrupt, say: Callable[[str], None])
         stack.callback(journal.close)
         os.environ[RUN_VARIABLE] = run_id  # for the children that others start
         stack.callback(os.environ.pop, RUN_VARIABLE)
-        hosting = stack.enter_context(_runtime(rungs, place, journal))
+        hosting = stack.enter_context(runtime_on(rungs, place, journal))
         runner = stack.enter_context(asyncio.Runner())
         testbed = HostTestbed(place, journal, runtime=hosting, driver=rungs.driver, runner=runner, interrupt=interrupt)
         try:
@@ -65,12 +66,6 @@ def host_testbed(runtime: str, interrupt: Interrupt, say: Callable[[str], None])
         finally:
             interrupt.teardown = True
             testbed.close()
-
-
-def _runtime(rungs: Rungs, place: RunPlace, journal: Journal) -> Runtime:
-    if rungs.docker is None:
-        return ProcessRuntime(place, journal)
-    return ContainerRuntime(rungs.docker.client, rungs.docker.image.name, place, journal)
 
 
 class HostTestbed:

@@ -1,0 +1,17 @@
+"""From the rungs that were chosen to the runtime that hosts brokers on them."""
+
+from __future__ import annotations
+
+from emulation.journal import Journal
+from emulation.place import RunPlace
+from emulation.runtimes.container import ContainerRuntime
+from emulation.runtimes.interface import Runtime
+from emulation.runtimes.ladder import Rungs
+from emulation.runtimes.process import ProcessRuntime
+
+
+def runtime_on(rungs: Rungs, place: RunPlace, journal: Journal) -> Runtime:
+    """The runtime, to be entered; leaving it removes what it made."""
+    if rungs.docker is None:
+        return ProcessRuntime(place, journal)
+    return ContainerRuntime(rungs.docker.client, rungs.docker.image.name, place, journal)
