@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from broker_service.config import Limits
+from broker_service.routing import PROTOCOLS
 from broker_service.service_time import ServiceTime
 from emulation.scenario.faults import FaultItem
 from emulation.scenario.fields import dotted, set_field
@@ -20,7 +21,7 @@ from emulation.scenario.messages import Problem, describe
 from emulation.scenario.section import Count, Name, Section
 from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.topology import TopologySection
-from emulation.scenario.units import Duration, Size
+from emulation.scenario.units import DURATION, Duration, Size
 from emulation.scenario.workload import WorkloadSection
 from topology import Overlay, Range
 
@@ -35,10 +36,27 @@ class Routing(Section):
     protocol: Name
     """The routing protocol's name."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _times_in_seconds(cls, data: Any) -> Any:
+        """Protocols count their times in seconds; here they may be written as all others, with a unit."""
+        protocol = PROTOCOLS.get(str(data.get("protocol"))) if isinstance(data, dict) else None
+        if protocol is None:
+            return data
+        times = {name: data[name] for name in protocol.times if isinstance(data.get(name), str)}
+        return data | {name: _seconds(name, text) for name, text in times.items()}
+
     @property
     def options(self) -> dict[str, Any]:
         """All fields but the protocol's name, as `BrokerConfig.options` takes them."""
         return dict(self.model_extra or {})
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        return DURATION.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 class Timeline(Section):

@@ -94,7 +94,9 @@ def _protocols() -> Iterator[str]:
         schema = msgspec.json.schema_components([protocol.options])[1][protocol.options.__name__]
         for option in msgspec.structs.fields(protocol.options):
             default = "required" if option.default is msgspec.NODEFAULT else f"`{json.dumps(option.default)}`"
-            rows.append(f"| `{option.encode_name}` | {_takes(schema['properties'][option.encode_name])} | {default} |")
+            word = option.encode_name
+            takes = "duration: `50ms`; or seconds" if word in protocol.times else _takes(schema["properties"][word])
+            rows.append(f"| `{word}` | {takes} | {default} |")
         meaning = "Options of this protocol; what they mean: [routing-protocols.md](routing-protocols.md)."
         yield f"### routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)
 

@@ -156,6 +156,13 @@ def test_every_mistake_is_told(file: Path) -> None:
     assert [line.split(" ")[0] for line in error(file, text).splitlines()] == ["s.yaml:4:", "s.yaml:10:", "s.yaml:14:"]
 
 
+def test_a_protocols_times_may_have_units(file: Path) -> None:
+    file.write_text(GOOD.replace("publications: fixed", "status_interval: 20ms, reconcile_after: 3"))
+    assert load(file).routing.options == {"status_interval": 0.02, "reconcile_after": 3}
+    said = error(file, GOOD.replace("publications: fixed", "status_interval: 20 parsecs"))
+    assert said.startswith("s.yaml:6: routing: status_interval: unknown unit 'parsecs'")
+
+
 @pytest.mark.parametrize(
     ("other", "command"),
     [("campaigns/smoke.yaml", "campaign"), ("tests/conformance/lines.json", "conformance")],
