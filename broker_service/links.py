@@ -93,7 +93,7 @@ class OverlayLink:
     @property
     def sendable(self) -> bool:
         """Whether a message may travel now."""
-        if not self.up or len(self._in_flight) >= self._window or not (self._waiting or self._repeat):
+        if not (self._waiting or self._repeat) or not self.up or len(self._in_flight) >= self._window:
             return False
         return self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
 

@@ -39,7 +39,7 @@ class QuoteSeries:
         """One quote as the attributes of a publication."""
         quote: dict[str, Value] = dict(self.constants)
         for name, column in self.numbers.items():
-            quote[name] = column[row].item()
+            quote[name] = column.item(row)
         for name, texts in self.strings.items():
             quote[name] = texts[row]
         return quote
