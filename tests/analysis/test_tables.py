@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from analysis.engines import PlainEngine
@@ -234,3 +237,15 @@ def test_only_what_grows_with_messages_is_a_directory_and_nothing_else_is_left(
 def test_a_table_that_was_not_made_is_an_error_that_says_how(run: RunDirectory) -> None:
     with pytest.raises(RunDirectoryError, match="brokerlab analyze"):
         read_table(run.path / "elsewhere", Notification)
+
+
+def test_what_waits_once_clients_leave_is_none_of_the_experiments(tmp_path: Path) -> None:
+    history = joined("base").publish().notify()
+    for at in (120, 171):
+        history.add("B1", Event.QUEUE, at, peer="B2", queue=7, count=1)
+    directory = write_run(tmp_path / "run", [history])
+    manifest = msgspec.json.decode((directory / "manifest.json").read_bytes())
+    manifest["variants"][0]["phases"].append({"name": "stop", "start": 170 * SECOND, "end": 175 * SECOND})
+    (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    analyze(directory, PlainEngine())
+    assert [(row.second, row.queue) for row in read_table(directory / "results", QueueLength)] == [(20, 7)]
