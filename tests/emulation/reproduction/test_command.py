@@ -39,7 +39,7 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     [
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
         (["tid-5f"], "brokerlab: tid-5f: brokerlab has no scenario for it yet"),
-        (["tid-5a", "--runtime", "cloud"], "brokerlab: there is no runtime 'cloud'"),
+        (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
     ],
 )
 def test_mistakes(
