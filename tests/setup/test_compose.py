@@ -34,8 +34,8 @@ PROFILES = {
 }
 SHARED_KEYS = {
     "cap_add", "cap_drop", "command", "depends_on", "devices", "entrypoint", "environment", "image", "init",
-    "mem_limit", "network_mode", "networks", "pid", "pids_limit", "profiles", "pull_policy", "read_only",
-    "security_opt", "tmpfs", "user", "volumes", "working_dir",
+    "mem_limit", "memswap_limit", "network_mode", "networks", "pid", "pids_limit", "profiles", "pull_policy",
+    "read_only", "security_opt", "tmpfs", "user", "volumes", "working_dir",
 }  # fmt: skip
 """What a service says, of what docker-compose 1.29 and the Compose Specification of `docker compose` both know."""
 
@@ -90,7 +90,8 @@ def test_all_but_the_emulator_are_without_privileges(services: dict[str, Any]) -
         assert service["cap_drop"] == ["ALL"], name
         assert service["read_only"] is True, name
         assert service["security_opt"] == ["no-new-privileges"], name
-        assert {"mem_limit", "pids_limit", "user"} <= service.keys(), name
+        assert {"pids_limit", "user"} <= service.keys(), name
+        assert service["memswap_limit"] == service["mem_limit"], name
         assert not {"cap_add", "devices", "pid"} & service.keys(), name
 
 
