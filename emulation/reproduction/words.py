@@ -19,6 +19,9 @@ STYLES = {
     Verdict.NOT_MEASURED: "dim",
 }
 
+_TINY = 0.001
+"""A difference that would be told as 0.0% or 0.1%."""
+
 _SHOWN = 4
 """Runs named in one line at most."""
 
@@ -150,8 +153,10 @@ def _estimate(kind: Kind, measured: Estimate) -> str:
 
 
 def _number(kind: Kind, value: float) -> str:
-    """Differences and margins in percent, with their sign."""
-    return f"{value:.3g}" if kind is Kind.VALUE else f"{100 * value:+.1f}%"
+    """Differences and margins in percent, with their sign; one more digit where that is all there is of them."""
+    if kind is Kind.VALUE:
+        return f"{value:.3g}"
+    return f"{100 * value:+.2f}%" if 0 < abs(value) < _TINY else f"{100 * value:+.1f}%"
 
 
 def _reported_part(part: JudgedPart) -> ReportedPart:

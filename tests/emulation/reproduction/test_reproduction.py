@@ -132,6 +132,16 @@ def test_rows_for_people() -> None:
     assert table([ratio, single, holds, both]).row_count == 6
 
 
+def test_differences_near_nothing_are_not_told_as_nothing() -> None:
+    tiny = judge(
+        claim("x-tiny", Kind.RATIO, "relative delay", 0.0004),
+        [Measurement(values=(0.0,)), Measurement(values=(-0.0005,))],
+    )
+    assert next(rows(tiny))[2:4] == ("+0.04%", "-0.03% [-0.3%, +0.3%]")
+    none = judge(claim("x-none", Kind.RATIO, "relative delay", 0.001), [Measurement(values=(0.0,))])
+    assert next(rows(none))[2:4] == ("+0.1%", "+0.0% [one seed]")
+
+
 def test_reasons_are_given_where_a_claim_is_not_reproduced() -> None:
     assert explanation(judge(CLAIMS[0], [Measurement(values=(0.1,))])) == "because"
     assert explanation(judge(CLAIMS[2], [Measurement(values=(0.0,), checked=1)])) == ""
