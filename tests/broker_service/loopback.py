@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from broker_service import rpc
+from broker_service.client import Session
 from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.generated import broker_pb2 as pb
+from broker_service.generated import broker_pb2_grpc
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.server import BrokerServer
 
 WITHIN = 10.0
 """Seconds after which a test gives up; nothing is expected to take long."""
+
+MB = 1 << 20
 
 STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
 STOCKS = Subscription((STOCK,))
@@ -54,6 +61,26 @@ async def until(queue: asyncio.Queue[tuple[Any, ...]], wanted: Callable[..., boo
         while not wanted(*(arguments := await queue.get())):
             pass
     return arguments
+
+
+async def status(address: str) -> pb.StatusReply:
+    async with rpc.channel(address, MB) as channel:
+        stub = broker_pb2_grpc.BrokerControlStub(channel)
+        return await stub.Status(pb.StatusRequest(tables=True))
+
+
+async def deliver(at: Session, to: Session, id: str = "P:1") -> None:
+    """Has a fresh publisher and a fresh subscriber exchange a publication at one broker: it works."""
+    publisher, subscriber = await at.client(f"publisher of {id}"), await to.client(f"subscriber to {id}")
+    await publisher.advertise("a", QUOTES)
+    await subscriber.subscribe("s", STOCKS)
+    publisher.publish(id, quote(1))
+    async with asyncio.timeout(WITHIN):
+        assert (await anext(subscriber)).id == id
+
+
+def events(log: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in log.read_text().splitlines()]
 
 
 class Loopback:
