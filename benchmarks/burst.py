@@ -92,10 +92,10 @@ class Sampler:
 
 
 def _used(pids: list[int]) -> float | None:
-    """None once the first of them has ended."""
+    """None once the first of them has ended: it is gone, or has no memory left to tell of until its parent looks."""
     try:
         return sum(Usage.of(pid).cpu for pid in pids)
-    except OSError:
+    except (OSError, KeyError):
         return None
 
 
