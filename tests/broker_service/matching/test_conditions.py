@@ -57,6 +57,14 @@ def test_a_new_condition_under_a_number_is_unknown() -> None:
     assert list(conditions.findings({"price": 2})) == [UNKNOWN]
 
 
+def test_a_condition_that_is_added_has_its_place_among_what_is_known() -> None:
+    conditions = Conditions()
+    conditions.acquire(_condition(1))
+    conditions.findings({"price": 2})[0] = HOLDS
+    added = conditions.acquire(_condition(2))
+    assert conditions.findings({"price": 2})[added] == UNKNOWN
+
+
 def test_a_condition_about_another_attribute_tells_values_apart_by_it() -> None:
     conditions = Conditions()
     conditions.acquire(_condition(1))
