@@ -25,7 +25,8 @@ def host_state() -> frozenset[str]:
         *(f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()),
         *(f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("*/docker/*") if path.is_dir()),
         *(f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("docker/*") if path.is_dir()),
-        *(f"directory {path}" for path in (ROOT.iterdir() if ROOT.is_dir() else ())),
+        # Without the note of whose cell of a campaign has this host now, which no run makes.
+        *(f"directory {path}" for path in (ROOT.iterdir() if ROOT.is_dir() else ()) if path.name != ".cell.json"),
         *_marked_processes(),
     }
     return frozenset(line for line in lines if not any(run_id in line for run_id in live))
