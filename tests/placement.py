@@ -3,7 +3,8 @@
 Most tests need nothing but CPU and go to whichever worker is free, one by one. The others form groups; the tests of a
 group run one after another, on one worker:
 
-- `HOST`: what starts containers, Mininet or links on this host (the marker `container`). They look for what is left
+- `HOST`: what starts containers, Mininet or links on this host (the marker `container`), or takes it for itself without
+  needing any of these (`host`). They look for what is left
   behind and end what others began, so they cannot meet; beside tests that only compute they are right all the same,
   since what they demand is what was delivered and what was left, never how punctual it was. They mostly wait.
 - `LABORATORY`: runs over the three hosts of `tests/emulation/hosts/laboratory.py`. Their namespaces, `/run` included,
@@ -83,7 +84,7 @@ def group(test: pytest.Item) -> str | None:
     belongs = {
         ALONE: marked("alone", "guest"),
         LABORATORY: "laboratory" in fixtures,
-        HOST: marked("container"),
+        HOST: marked("container", "host"),
         SPARK: marked("spark") or "spark" in fixtures,
     }
     return next((name for name, does in belongs.items() if does), None)

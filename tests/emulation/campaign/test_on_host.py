@@ -76,6 +76,7 @@ def test_it_ends_when_it_is_asked_or_its_campaign_is_gone(tmp_path: Path, reason
         process.wait()
 
 
+@pytest.mark.host
 def test_a_users_mistake_is_a_line_and_an_exit_code(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     chosen = cells(load_campaign(file), file)[0]
