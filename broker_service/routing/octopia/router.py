@@ -64,6 +64,11 @@ from broker_service.routing.octopia.vector import bit, decode_vector, encode_vec
 
 RECONCILE = "reconcile:"
 
+_WITHIN_CLUSTERS = frozenset({Kind.SUBSCRIBE, Kind.UNSUBSCRIBE})
+_WITHIN_REGIONS = frozenset({Kind.ADVERTISE, Kind.UNADVERTISE, Kind.CONTROL})
+"""What travels on aLinks only, and on iLinks only. That no publication can go round for ever rests on it, so a broker
+does not take a neighbour's word that came the other way."""
+
 
 class OctopiaRouter:
     """OctopiA at one broker. See the module's text for the rules."""
@@ -123,6 +128,9 @@ class OctopiaRouter:
     # Messages of neighbours
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        elsewhere = _WITHIN_REGIONS if self._neighbourhood.is_primary(neighbour) else _WITHIN_CLUSTERS
+        if message.kind in elsewhere:
+            raise ValueError(f"{neighbour} is in another {'region' if elsewhere is _WITHIN_REGIONS else 'cluster'}")
         return self._receivers[message.kind](neighbour, message)
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:

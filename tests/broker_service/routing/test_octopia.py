@@ -10,8 +10,10 @@ import pytest
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.relations import intersects
-from broker_service.messages import Operation
+from broker_service.language.wire import encode_predicates
+from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.octopia import router, tables
+from broker_service.routing.octopia.vector import encode_vector
 from broker_service.trace import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
@@ -201,6 +203,18 @@ def test_a_client_that_moves_ahead_of_a_publication_is_notified_again(protocol: 
     overlay.held.clear()
     overlay.settle()
     assert overlay.notified == {"S": ["P:1"] * times, "T": ["P:1"]}
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "kind", "because"),
+    [("a1", Kind.SUBSCRIBE, "a1 is in another cluster"), ("b0", Kind.ADVERTISE, "b0 is in another region")],
+)
+def test_what_a_neighbour_has_no_business_to_say_is_dropped(neighbour: str, kind: Kind, because: str) -> None:
+    overlay = scot(FIGURE_3_TREE, 3)
+    forged = Message(kind, f"{neighbour}.1.1", encode_predicates(tuple(above(0))), encode_vector(1), hops=1)
+    overlay.brokers["a0"].receive(neighbour, [forged])
+    assert subscribed(overlay) == advertised(overlay) == {}
+    assert [record.text for record in overlay.records(Event.DROPPED)] == [f"malformed: {because}"]
 
 
 def test_static_routing_adds_nothing_to_publications() -> None:
