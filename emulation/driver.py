@@ -34,6 +34,7 @@ from broker_service.trace import Event, Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace
 from emulation.clients import Clients, Counts
 from emulation.driver_operations import ReadyOperation, Schedule
+from emulation.priority import CLIENTS
 from emulation.workload.operations import read_operations
 
 _STATUS_TICKS = 5
@@ -43,9 +44,6 @@ _LAG_TICKS = 10
 
 _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
-
-NICE = -10
-"""Clients stand for machines of their own: they get the CPU before brokers do, where the host allows it."""
 
 _log = logging.getLogger(__name__)
 
@@ -234,6 +232,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(OSError):  # of users other than root; publications may then come later than planned
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    CLIENTS.take()
     sys.exit(main())

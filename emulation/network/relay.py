@@ -15,7 +15,6 @@ closed or its parent is gone, and its TAP interfaces end with it.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import gc
 import heapq
@@ -52,12 +51,10 @@ from emulation.network.relay_messages import (
     SetUp,
 )
 from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
+from emulation.priority import LINKS
 from emulation.shaping import Drop, Shaper, needs_single_frames
 from topology.model import LinkProperties
 
-REAL_TIME_PRIORITY = 10
-NICE = -15
-UNRESTING = 2.0
 MAXIMUM_IN_FLIGHT = 250_000
 """Frames, of all links together: under 400 MB when each is of full size."""
 
@@ -320,31 +317,6 @@ class Relay:
             enter_open_namespace(self._home)
 
 
-def take_priority() -> str:
-    """Get ahead of the processes that the relay serves, as far as the host allows; say how far that was.
-
-    A relay that has not rested for `UNRESTING` seconds carries more than it can, or is broken: it steps back, and the
-    host stays usable.
-    """
-    with contextlib.suppress(OSError):
-        signal.signal(signal.SIGXCPU, lambda *_: _step_back())
-        microseconds = round(UNRESTING * 1e6)
-        resource.setrlimit(resource.RLIMIT_RTTIME, (microseconds, resource.getrlimit(resource.RLIMIT_RTTIME)[1]))
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REAL_TIME_PRIORITY))
-        return f"real-time, round-robin, {REAL_TIME_PRIORITY}"
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
-        return f"nice {NICE}"
-    return "none"
-
-
-def _step_back() -> None:
-    """Give up real-time scheduling."""
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
-
-
 def main() -> None:
     """Serve the emulator that holds the other end of the control socket."""
     parser = argparse.ArgumentParser(description="Carries frames for an emulated network; started by the emulator.")
@@ -358,7 +330,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     gc.disable()
-    control.send(msgspec.json.encode(Done(take_priority())))
+    control.send(msgspec.json.encode(Done(LINKS.take())))
     relay.run()
 
 

@@ -17,8 +17,9 @@ import msgspec
 import pytest
 
 from broker_service.trace import Event, PredicateRecord, TraceRecord
-from emulation.driver import NICE, DriverConfig, main
+from emulation.driver import DriverConfig, main
 from emulation.driver_operations import Schedule
+from emulation.priority import CLIENTS, LINKS
 from emulation.workload.operations import Operation, OperationKind, write_operations
 from tests.broker_service.loopback import WITHIN, Loopback
 
@@ -111,7 +112,8 @@ async def test_clients_get_the_processor_before_brokers(tmp_path: Path) -> None:
     async with Loopback(tmp_path) as overlay:
         await overlay.start("B1")
         async with driver(overlay, joining()) as running:
-            assert os.getpriority(os.PRIO_PROCESS, running.process.pid) == NICE
+            assert os.sched_getscheduler(running.process.pid) == os.SCHED_RR
+            assert os.sched_getparam(running.process.pid).sched_priority == CLIENTS.real_time < LINKS.real_time
 
 
 async def test_operations_are_executed_logged_and_counted(tmp_path: Path) -> None:

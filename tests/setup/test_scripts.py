@@ -52,8 +52,11 @@ def programs(tmp_path: Path) -> Path:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The scripts in a tree of their own, readable by anybody."""
-    for directory in tmp_path.parents[1], tmp_path.parent, tmp_path:
-        directory.chmod(directory.stat().st_mode | 0o055)
+    for directory in (tmp_path, *tmp_path.parents):
+        mode = directory.stat().st_mode
+        if mode & 0o055 == 0o055:
+            break
+        directory.chmod(mode | 0o055)
     bash(f"cp -r setup proto constraints.txt pyproject.toml {tmp_path}")
     return tmp_path
 

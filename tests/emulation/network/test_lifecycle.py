@@ -128,21 +128,6 @@ def kill_owner(run_id: str, *sandboxes: int) -> None:
         owner.kill()
 
 
-UNRESTING = """
-import os
-from emulation.network.relay import take_priority
-print(take_priority(), flush=True)
-while os.sched_getscheduler(0) == os.SCHED_RR:
-    pass
-print("stepped back")
-"""
-
-
-def test_a_relay_that_never_rests_gives_up_its_priority() -> None:
-    printed = subprocess.run([sys.executable, "-c", UNRESTING], capture_output=True, text=True, timeout=60, check=True)
-    assert printed.stdout.splitlines() == ["real-time, round-robin, 10", "stepped back"]
-
-
 def test_nothing_outlives_a_killed_owner(run_id: str) -> None:
     kill_owner(run_id)
     await_true(lambda: not list(processes_of_run(run_id)), "relay and shells end")
