@@ -91,6 +91,7 @@ def render(data: ReportData) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_code"] = words.with_code
     variants = data.variants
     return environment.get_template("report.html.j2").render(
         data=data,

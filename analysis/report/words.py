@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup, escape
+
 from analysis.comparison import Comparison
 from analysis.report.data import ReportData
 from analysis.run_directory import VariantFidelity
@@ -45,9 +47,19 @@ def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
     """The verdict on the emulation, and every reason why it is not VALID."""
     if fidelity is None:
         return [FIDELITY_SENTENCES["UNKNOWN"]]
-    reasons = [f"{check.name}: {check.detail}" for check in fidelity.checks if check.verdict != "VALID"]
+    failed = [check for check in fidelity.checks if check.verdict != "VALID"]
+    failed.sort(key=lambda check: check.verdict != "INVALID")  # the severest first
+    reasons = [f"{check.name}: {check.detail}" for check in failed]
     advice = [f"{fidelity.advice}."] if fidelity.advice else []
     return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *reasons, *advice]
+
+
+def with_code(text: str) -> Markup:
+    """A sentence for the page, with what stands between backticks as something to type."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
+    )
 
 
 def comparison_sentence(comparison: Comparison) -> str:

@@ -77,9 +77,14 @@ def test_a_difference_is_told_with_how_sure_it_is(
     assert expected in words.comparison_sentence(comparison(difference, interval))
 
 
+def test_what_is_to_be_typed_is_told_from_words_and_nothing_else_is_markup() -> None:
+    assert words.with_code("a < b: `--set x=<y>` helps") == "a &lt; b: <code>--set x=&lt;y&gt;</code> helps"
+
+
 def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
     check = FidelityCheck("event loop", 12.0, "ms", 10.0, "DEGRADED", "worst at B7")
+    worse = FidelityCheck("relay", 3.0, "ms", 1.0, "INVALID", "late")
     kept = FidelityCheck("CPU idle", 0.5, "share", 0.1, "VALID", "fine")
-    sentences = words.fidelity_sentences(VariantFidelity("fixed", "DEGRADED", [kept, check], []))
-    assert sentences[1:] == ["event loop: worst at B7"]
+    sentences = words.fidelity_sentences(VariantFidelity("fixed", "INVALID", [kept, check, worse], []))
+    assert sentences[1:] == ["relay: late", "event loop: worst at B7"]
     assert words.fidelity_sentences(None) == [words.FIDELITY_SENTENCES["UNKNOWN"]]
