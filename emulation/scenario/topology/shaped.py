@@ -10,7 +10,7 @@ import networkx as nx
 from pydantic import Field, model_validator
 
 from emulation.scenario.section import BrokerCount, Count
-from emulation.scenario.topology.kind import TopologyKind, check_total
+from emulation.scenario.topology.kind import MOST_LINKS, TopologyKind, check_total
 from topology import BrokerId, LinkTemplates, Overlay, build, shapes
 
 
@@ -39,6 +39,11 @@ class CyclicTopology(Shaped):
     degree: Annotated[float, Field(gt=0)] = 4.0
     """Mean number of links of a broker."""
 
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> CyclicTopology:
+        check_total(int(self.brokers * min(self.degree, self.brokers) / 2), MOST_LINKS, "links")
+        return self
+
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.cyclic(self.brokers, self.degree, rng)
 
@@ -51,6 +56,11 @@ class RandomRegularTopology(Shaped):
     """How many brokers: B1, B2, ..."""
     degree: Count = 4
     """Links of each broker; the number of brokers or this one must be even."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> RandomRegularTopology:
+        check_total(self.brokers * self.degree // 2, MOST_LINKS, "links")
+        return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.random_regular(self.brokers, self.degree, rng)
@@ -113,6 +123,11 @@ class FullTopology(Shaped):
     kind: Literal["full"]
     brokers: BrokerCount
     """How many brokers."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> FullTopology:
+        check_total(self.brokers * (self.brokers - 1) // 2, MOST_LINKS, "links")
+        return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.full(self.brokers)

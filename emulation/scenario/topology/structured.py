@@ -9,7 +9,7 @@ import networkx as nx
 from pydantic import model_validator
 
 from emulation.scenario.section import BrokerName, Count
-from emulation.scenario.topology.kind import check_total
+from emulation.scenario.topology.kind import MOST_LINKS, check_total
 from emulation.scenario.topology.shaped import Shaped
 from topology import BrokerId, shapes
 
@@ -55,7 +55,9 @@ class ScotTopology(Shaped):
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> ScotTopology:
-        check_total(tree_size(self.acyclic, self.regions, "an acyclic factor", "regions") * self.clusters)
+        brokers = tree_size(self.acyclic, self.regions, "an acyclic factor", "regions") * self.clusters
+        check_total(brokers)
+        check_total(brokers * (self.clusters + 1) // 2, MOST_LINKS, "links")
         return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
@@ -75,7 +77,9 @@ class RedundantTreeTopology(Shaped):
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> RedundantTreeTopology:
-        check_total(tree_size(self.tree, self.nodes, "a tree", "nodes") * self.replicas)
+        brokers = tree_size(self.tree, self.nodes, "a tree", "nodes") * self.replicas
+        check_total(brokers)
+        check_total(brokers * self.replicas * 3 // 2, MOST_LINKS, "links")
         return self
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:

@@ -21,6 +21,15 @@ QUICKSTART = Path(__file__).resolve().parents[3] / "scenarios" / "quickstart.yam
         ("workload.publications.rate", "1e9/s", r"makes up to 600,000,000,000 publications in a run of 30 s"),
         ("timeline.run", "1e300s", "a duration is at most 8760h"),
         ("topology.link.delay", "1e300s", "a duration is at most 8760h"),
+        (
+            "topology",
+            "{kind: cyclic, brokers: 10000, degree: 9999}",
+            "makes up to 49,995,000 links; 500,000 is the most",
+        ),
+        ("topology", "{kind: random-regular, brokers: 10000, degree: 200}", "makes up to 1,000,000 links"),
+        ("topology", "{kind: full, brokers: 2000}", "makes up to 1,999,000 links"),
+        ("topology", "{kind: scot, regions: 2, clusters: 1000}", "makes up to 1,001,000 links"),
+        ("topology", "{kind: redundant-tree, nodes: 3, replicas: 1000}", "makes up to 4,500,000 links"),
     ],
 )
 def test_sizes(key: str, value: str, told: str) -> None:
