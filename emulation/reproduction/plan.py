@@ -93,15 +93,18 @@ def plan_experiments(
         if reason := _FIXED.get(key.split(".")[0]):
             raise BadInputError(f"--set {key}: not in a reproduction: {reason}")
     by_file: dict[str, list[Claim]] = {}
+    places: dict[str, int] = {}
     for claim in claims:
         assert claim.measured_by is not None
         if (measure := claim.measured_by.measure) not in MEASURES:
             known = suggestion(measure, MEASURES)
             raise BadInputError(f"claims.yaml: claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
-        for file in claim.measured_by.scenarios:
+        for place, file in enumerate(claim.measured_by.scenarios):
             by_file.setdefault(file, []).append(claim)
+            places[file] = min(places.get(file, place), place)
     return tuple(
-        _experiment(scenarios / file, tuple(measured), seeds, overrides or {}) for file, measured in by_file.items()
+        _experiment(scenarios / file, tuple(measured), seeds, places[file], overrides or {})
+        for file, measured in by_file.items()
     )
 
 
@@ -111,7 +114,11 @@ def cells(experiments: Iterable[Experiment]) -> tuple[Cell, ...]:
     return tuple(sorted(every, key=lambda cell: -cell.experiment.weight))
 
 
-def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None, overrides: Mapping[str, str]) -> Experiment:
+def _experiment(
+    file: Path, claims: tuple[Claim, ...], seeds: int | None, place: int, overrides: Mapping[str, str]
+) -> Experiment:
+    """`place` is the scenario's among those that a claim is about alike. Each of these has seeds of its own: runs of
+    the same clients have most in common, and an interval over them would tell more than is known."""
     if not file.is_file():
         raise BadInputError(f"claims.yaml: claim {claims[0].id}: measured_by.scenario: {file} does not exist")
     scenario = load(file, overrides)
@@ -122,7 +129,7 @@ def _experiment(file: Path, claims: tuple[Claim, ...], seeds: int | None, overri
         file=file,
         name=scenario.name,
         claims=claims,
-        seeds=tuple(range(1, count + 1)),
+        seeds=tuple(range(place * count + 1, (place + 1) * count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
         overrides=overrides,

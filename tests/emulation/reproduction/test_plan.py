@@ -222,6 +222,13 @@ def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
     assert pooled.parts[0].measured.mean == pytest.approx(0.3)
 
 
+def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios: Path) -> None:
+    one = claim("x", "a.yaml")
+    assert one.measured_by is not None
+    several = msgspec.structs.replace(one, measured_by=msgspec.structs.replace(one.measured_by, also=("b.yaml",)))
+    assert [each.seeds for each in plan_experiments([several], 2, scenarios)] == [(1, 2), (3, 4)]
+
+
 def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:
     """Overlay, links, brokers, variants and, where there are subscribers, how they choose: see octopia/*.yaml."""
     chosen = chosen_claims(load_claims(), ["oct"])
