@@ -4,9 +4,9 @@ Most tests need nothing but CPU and go to whichever worker is free, one by one. 
 group run one after another, on one worker:
 
 - `HOST`: what starts containers, Mininet or links on this host (the marker `container`), or takes it for itself without
-  needing any of these (`host`). They look for what is left
-  behind and end what others began, so they cannot meet; beside tests that only compute they are right all the same,
-  since what they demand is what was delivered and what was left, never how punctual it was. They mostly wait.
+  needing any of these (`host`). They look for what is left behind and end what others began, so they cannot meet;
+  beside tests that only compute they are right all the same, since what they demand is what was delivered and what
+  was left, never how punctual it was. They mostly wait.
 - `LABORATORY`: runs over the three hosts of `tests/emulation/hosts/laboratory.py`. Their namespaces, `/run` included,
   are their own, so they meet neither the host's runs nor its Docker. They mostly wait, too.
 - `SPARK`: what takes a Java machine (the marker `spark`, or the fixture of that name), so that there is one at a time.

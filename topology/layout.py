@@ -58,7 +58,7 @@ def _numbers(overlay: Overlay, attribute: str) -> dict[BrokerId, float] | None:
     numbers = {}
     for broker in overlay.brokers:
         value = broker.attributes.get(attribute)
-        if not isinstance(value, int | float) or not math.isfinite(value):
+        if not isinstance(value, int | float):
             return None
         numbers[broker.id] = float(value)
     return numbers
