@@ -14,8 +14,10 @@ ENV PYTHONPATH=/opt/brokerlab:/opt/brokerlab/packages \
 # The standard library is compiled too: brokers run unprivileged on a read-only root and cannot do it for themselves.
 COPY .cache/broker-packages /opt/brokerlab/packages
 RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/opt/brokerlab/packages"]
+COPY record /opt/brokerlab/record
 COPY broker_service /opt/brokerlab/broker_service
-RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/opt/brokerlab/broker_service"]
+RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", \
+     "/opt/brokerlab/record", "/opt/brokerlab/broker_service"]
 
 USER 10001:10001
-CMD ["python", "-m", "broker_service.server", "/etc/brokerlab/broker.json"]
+CMD ["python", "-m", "broker_service.grpc_shell.server", "/etc/brokerlab/broker.json"]

@@ -18,13 +18,14 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import fields
 
-from analysis import oracle, summary, tables
-from analysis.comparison import Comparison
+from analysis.judging import oracle
 from analysis.live import counting
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant
-from analysis.logs import LogLoss
-from broker_service import trace
-from broker_service.trace import Event, PredicateRecord, TraceRecord
+from analysis.run_files.logs import LogLoss
+from analysis.tables import summary, tables
+from analysis.tables.comparison import Comparison
+from record import log as log_schema
+from record.log import Event, PredicateRecord, TraceRecord
 
 _INTRODUCTION = """\
 # Logs, tables, summary
@@ -83,9 +84,9 @@ def render() -> str:
 
 def _blocks() -> Iterator[str]:
     yield _INTRODUCTION
-    yield from _members(Event, trace)
+    yield from _members(Event, log_schema)
     for record in (TraceRecord, PredicateRecord):
-        yield from _struct(record, trace, f"### {record.__name__}")
+        yield from _struct(record, log_schema, f"### {record.__name__}")
     yield _TABLES
     for name, row in tables.TABLES.items():
         divided = ", a directory" if row in tables.PARTITIONED else ""

@@ -12,24 +12,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
-from analysis.delays import DelayTables, DelayTally, measure_delays
 from analysis.engines.interface import Exchange, Workers
 from analysis.errors import RunDirectoryError
-from analysis.fault_counts import VariantFaults
-from analysis.fault_tables import FaultTables
-from analysis.histories import faults_of, histories_of, reading_of
-from analysis.judging import Judging, JudgingTally
-from analysis.lifetimes import Lifetime, lifetimes
-from analysis.logs import divide
-from analysis.ordering import Ordering, OrderingTally, VariantOrder
-from analysis.partitions import parts_directory, publish_parts
-from analysis.phases import run_start
-from analysis.progress import Progress, counted
-from analysis.reading import ReadTally
-from analysis.router_work import WorkTables
-from analysis.run_directory import RunDirectory
-from analysis.tables import Expectation, Notification
-from analysis.traffic import TrafficTables
+from analysis.judging.delays import DelayTables, DelayTally, measure_delays
+from analysis.judging.fault_counts import VariantFaults
+from analysis.judging.fault_tables import FaultTables
+from analysis.judging.histories import faults_of, histories_of, reading_of
+from analysis.judging.judging import Judging, JudgingTally
+from analysis.judging.ordering import Ordering, OrderingTally, VariantOrder
+from analysis.judging.router_work import WorkTables
+from analysis.reading.lifetimes import Lifetime, lifetimes
+from analysis.reading.progress import Progress, counted
+from analysis.reading.reading import ReadTally
+from analysis.reading.traffic import TrafficTables
+from analysis.run_files.logs import divide
+from analysis.run_files.phases import run_start
+from analysis.run_files.run_directory import RunDirectory
+from analysis.tables.partitions import parts_directory, publish_parts
+from analysis.tables.tables import Expectation, Notification
 
 LARGEST_SHARE = 32 << 20
 """Bytes of logs that one task reads; about 150,000 records."""

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from analysis.engines import Engine
 from analysis.errors import AnalysisHostError, RunDirectoryError
-from analysis.phases import phase_table
 from analysis.pipeline import Findings, find
-from analysis.progress import Progress
-from analysis.results import write_table
-from analysis.run_directory import RunDirectory, open_run
+from analysis.reading.progress import Progress
+from analysis.run_files.run_directory import RunDirectory, open_run
 from analysis.summarise import summarise
-from analysis.summary import Summary, write_summary
-from analysis.tables import (
+from analysis.tables.phase_table import phase_table
+from analysis.tables.results import write_table
+from analysis.tables.summary import Summary, write_summary
+from analysis.tables.tables import (
     BrokerMessages,
     DelayByHops,
     DelayDistribution,

@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
-from analysis.comparison import Comparison, compare
-from analysis.delays import DelayFigures
-from analysis.fields import made_of
-from analysis.judging import PublicationCounts
-from analysis.oracle import SETTLE_SECONDS, unconfirmed
-from analysis.ordering import DeliveryCounts
+from analysis.judging.delays import DelayFigures
+from analysis.judging.judging import PublicationCounts
+from analysis.judging.oracle import SETTLE_SECONDS, unconfirmed
+from analysis.judging.ordering import DeliveryCounts
 from analysis.pipeline import Findings
-from analysis.run_directory import RunDirectory
-from analysis.summary import (
+from analysis.run_files.run_directory import RunDirectory
+from analysis.tables.comparison import Comparison, compare
+from analysis.tables.fields import made_of
+from analysis.tables.summary import (
     CORRECT,
     UNJUDGED,
     Delay,
@@ -25,7 +25,7 @@ from analysis.summary import (
     Summary,
     VariantSummary,
 )
-from analysis.tables import BrokerMessages, Defect, DelayByHops, Drop, Fault, MatchingLoad
+from analysis.tables.tables import BrokerMessages, Defect, DelayByHops, Drop, Fault, MatchingLoad
 
 _PUBLISH = "publish"
 _Of = TypeVar("_Of", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)

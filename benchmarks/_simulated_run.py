@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from emulation.plan import make_plan
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
 

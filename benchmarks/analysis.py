@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.engines import PlainEngine, RunningSpark
+from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.run import analyze
-from analysis.session import LOCAL_MASTER, open_session
 from benchmarks._memory import Peak, Watch
 from benchmarks._simulated_run import log_size, simulated_run
 

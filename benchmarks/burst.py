@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.throughput import Usage
-from emulation.processes import RUN_VARIABLE
+from emulation.host.processes import RUN_VARIABLE
 
 BROKERS = 56
 FOLLOWERS = ("A0", "D1", "J2", "L3", "E0", "K1", "M2", "B3", "N0", "C1")
@@ -87,7 +87,7 @@ class Sampler:
                     environment = (entry / "environ").read_bytes().split(b"\0")
                 except OSError:
                     continue
-                if b"broker_service.server" in command and any(run in environment for run in runs):
+                if b"broker_service.grpc_shell.server" in command and any(run in environment for run in runs):
                     yield int(entry.name)
 
 
@@ -128,7 +128,7 @@ def measure(runtime: str, publications: int, rate: int) -> Result:
         sampler = Sampler(directory)
         watching = threading.Thread(target=sampler.watch, daemon=True)
         watching.start()
-        command = [sys.executable, "-m", "emulation", "emulate", str(scenario), "--runtime", runtime]
+        command = [sys.executable, "-m", "command_line", "emulate", str(scenario), "--runtime", runtime]
         command += ["--out", temporary, "--no-report", "--no-spark"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         sampler.end()

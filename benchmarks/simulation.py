@@ -24,10 +24,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker_service.trace import Event
-from emulation.plan import make_plan
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
+from record.log import Event
 
 QUICKSTART = Path(__file__).resolve().parents[1] / "scenarios" / "quickstart.yaml"
 TARGET_SPEED = 20.0

@@ -71,7 +71,7 @@ def measure(runtime: str) -> list[Step]:
     with tempfile.TemporaryDirectory() as directory:
         scenario = Path(directory, "startup.yaml")
         scenario.write_text(SCENARIO)
-        command = [sys.executable, "-m", "emulation", "emulate", str(scenario)]
+        command = [sys.executable, "-m", "command_line", "emulate", str(scenario)]
         command += ["--runtime", runtime, "--out", directory, "--no-report"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         logs = list(Path(directory).glob("*/emulator.log"))

@@ -19,11 +19,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.campaign import Campaign, Cell, cells
-from emulation.campaign.attempt import Keep
-from emulation.campaign.directory import CampaignDirectory
-from emulation.campaign.result import encode
-from emulation.campaign.spark import spark_cells
+from studies.campaign import Campaign, Cell, cells
+from studies.campaign.attempt import Keep
+from studies.campaign.directory import CampaignDirectory
+from studies.campaign.result import encode
+from studies.campaign.spark import spark_cells
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET_SPEED_UP = 1.8

@@ -29,9 +29,9 @@ import msgspec
 
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Value
-from broker_service.trace import PredicateRecord
-from emulation.driver import DriverConfig
+from emulation.drivers.driver import DriverConfig
 from emulation.workload.operations import Operation, OperationKind, write_operations
+from record.log import PredicateRecord
 
 OVERLAYS: Mapping[str, tuple[int, tuple[tuple[int, int], ...], int]] = {
     "one broker": (1, (), 1),
@@ -109,7 +109,7 @@ class Overlay:
                 path = self._write(name)
                 begin = time.monotonic()
                 errors = undo.enter_context((self._directory / f"{name}.stderr").open("wb"))
-                process = start("broker_service.server", path, stderr=errors)
+                process = start("broker_service.grpc_shell.server", path, stderr=errors)
                 undo.callback(end, process)
                 self.processes[name] = process
                 wait_for(lambda name=name: Path(self.addresses[name].removeprefix("unix:")).is_socket(), process)
@@ -217,7 +217,9 @@ class Driver:
         )  # fmt: skip
         path = write(directory / f"{name}.json", config)
         with (directory / f"{name}.stderr").open("wb") as errors:
-            self.process = start("emulation.driver", path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+            self.process = start(
+                "emulation.drivers.driver", path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            )
         if self.process.stdin is None or self.process.stdout is None:
             raise RuntimeError("a driver is spoken to through pipes")
         self._told, self._says = self.process.stdin, self.process.stdout

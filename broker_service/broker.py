@@ -18,7 +18,7 @@ from broker_service.config import BrokerConfig
 from broker_service.language import Advertisement, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms
 from broker_service.language.wire import decode_predicates, decode_publication
-from broker_service.links import OverlayLink
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
     BrokerId,
@@ -33,7 +33,8 @@ from broker_service.messages import (
 from broker_service.routing import make_router, status_interval
 from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer
 from broker_service.sessions import Client, Content, Declared, Session
-from broker_service.trace import Event, Recorder, Trace
+from broker_service.trace import Recorder, Trace
+from record.log import Event
 
 OPERATION_KINDS: Mapping[Operation, Kind] = {
     Operation.ADVERTISE: Kind.ADVERTISE,

@@ -1,4 +1,4 @@
-"""What a broker process is told when it starts: one JSON file, `python -m broker_service.server CONFIG`."""
+"""What a broker process is told when it starts: one JSON file, `python -m broker_service.grpc_shell.server CONFIG`."""
 
 from __future__ import annotations
 

@@ -1,126 +1,15 @@
-"""The per-message log: one JSON object a line, one line for each thing that happened to a message at a node.
+"""A node's own log: `Recorder` is the one place where records are stamped with time, node and variant.
 
-`TraceRecord` is the schema. The writer (`trace_writer`) and the reader in `analysis` both take it from here. Whoever
-has something to log tells a `Recorder`, the one place where records are stamped with time, node and variant.
+The schema of the records is `record.log.TraceRecord`.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-import msgspec
-
 from broker_service.messages import KIND_WORDS, Kind, Message
-
-
-class Event(enum.StrEnum):
-    """What happened. Broker events first, then those of clients (written by the driver processes), then gauges."""
-
-    RECEIVED = "received"
-    """A message came in. peer: the neighbour or client; bytes: body and header.
-
-    duration: the router's work on it, the comparison that `matched` tells of included, decoding a publication's content
-    not: no protocol does that at the publisher's broker (of what clients say, only of publications).
-    """
-    MATCHED = "matched"
-    """Publication content was compared with subscriptions. count: matches; duration: the comparison alone."""
-    SENT = "sent"
-    """A message left for a neighbour. duration: its wait in the output queue; queue: length left behind."""
-    DELIVERED = "delivered"
-    """A notification left for a client."""
-    DROPPED = "dropped"
-    """A message ended here. text: why; count: how many, when counted together."""
-    REJECTED = "rejected"
-    """A client's operation was refused. text: why."""
-    LINK_UP = "link_up"
-    """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker."""
-    LINK_DOWN = "link_down"
-    """It broke, or its other end is silent."""
-    STARTED = "started"
-    """The node began to log. count: its incarnation."""
-    STOPPED = "stopped"
-    """The node ended in order. count: log records lost."""
-
-    ADVERTISE = "advertise"
-    """A client's operation, as issued. id: the client's name for it; predicates: its content."""
-    UNADVERTISE = "unadvertise"
-    SUBSCRIBE = "subscribe"
-    UNSUBSCRIBE = "unsubscribe"
-    PUBLISH = "publish"
-    """intended: when the workload wanted it; time: when it was handed to the session; numbers, strings: its content."""
-    CONFIRMED = "confirmed"
-    """The broker confirmed an operation. id and kind: the operation's."""
-    NOTIFIED = "notified"
-    """A client got a notification. id: the publication's; client: who."""
-
-    QUEUE = "queue"
-    """A gauge, once a second and link, unless all is zero as before. queue: messages waiting; count: in flight.
-
-    Without peer: messages waiting for service (`BrokerConfig.service_time`); duration: the longest wait since the last.
-    """
-    LAG = "lag"
-    """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
-
-    FAULT = "fault"
-    """A fault took effect, between `time` and `time + duration`. text: its kind (kill, link_down, ...).
-
-    peer: the broker, `A-B` for a link, `A->B` for one direction of it.
-    """
-    HEALED = "healed"
-    """It was healed, between `time - duration` and `time`. text: how (restart, link_up, ...); peer: as in `fault`.
-
-    The node of both is whoever injects faults.
-    """
-
-
-class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One predicate of a subscription or an advertisement. Its value is `number` or `string`, whichever is set."""
-
-    attribute: str
-    operator: str
-    """The PADRES word: =, <, eq, str-prefix, ... (`language.Operator` values)."""
-    number: int | float | None = None
-    string: str | None = None
-
-
-class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One line of `logs/<node>.jsonl`. Fields that do not apply are left out."""
-
-    time: int
-    """Nanoseconds of the host's monotonic clock; of virtual time when simulated."""
-    node: str
-    """The broker, or the driver process that speaks for clients."""
-    variant: str
-    """Which variant of the scenario ran; a scenario without `vary` has the one variant `base`."""
-    event: Event
-    kind: str | None = None
-    """advertise, unadvertise, subscribe, unsubscribe, publish or control."""
-    id: str | None = None
-    """The message's identifier, the same at every node."""
-    client: str | None = None
-    """The logical client concerned."""
-    peer: str | None = None
-    """The neighbour, for broker events; the broker, for client events."""
-    hops: int | None = None
-    """Overlay links travelled so far."""
-    queue: int | None = None
-    """Messages waiting in the output queue concerned."""
-    duration: int | None = None
-    """Nanoseconds."""
-    bytes: int | None = None
-    """Size of body and header."""
-    count: int | None = None
-    intended: int | None = None
-    """Nanoseconds, same clock as `time`."""
-    text: str | None = None
-    """A reason, for people."""
-    numbers: dict[str, int | float] | None = None
-    """A publication's numeric attributes."""
-    strings: dict[str, str] | None = None
-    """A publication's string attributes."""
-    predicates: list[PredicateRecord] | None = None
+from record.log import Event, PredicateRecord, TraceRecord
 
 
 class Trace(Protocol):

@@ -2,8 +2,8 @@
 
 import sys
 
-from emulation.docker_host import ensure_image
-from emulation.errors import UserError
+from emulation.host.docker_host import ensure_image
+from record.errors import UserError
 
 
 def main() -> int:

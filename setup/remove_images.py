@@ -4,10 +4,10 @@ import sys
 
 import docker.errors
 
-from emulation.docker_host import REPOSITORY, docker_client
-from emulation.errors import HostError
-from emulation.images import BOOTSTRAPPED_BASE
-from emulation.testbed_image import REPOSITORY as TESTBED_REPOSITORY
+from emulation.host.docker_host import REPOSITORY, docker_client
+from emulation.host.emulator_image import REPOSITORY as TESTBED_REPOSITORY
+from emulation.host.images import BOOTSTRAPPED_BASE
+from record.errors import HostError
 
 
 def main() -> int:

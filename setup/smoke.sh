@@ -11,7 +11,7 @@ compose+=(--profile smoke --project-name "brokerlab-smoke-$$")  # side by side w
 
 # Whoever edits the tree meanwhile has another image soon; the name is that of the one that is there.
 BROKERLAB_IMAGE=$(.venv/bin/python -c '
-from emulation.docker_host import ensure_image
+from emulation.host.docker_host import ensure_image
 print(ensure_image(say=lambda _: None).name)')
 export BROKERLAB_IMAGE
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from emulation.errors import UserError
-from emulation.testbed_image import ensure_testbed_image
+from emulation.host.emulator_image import ensure_testbed_image
+from record.errors import UserError
 
 
 def main() -> int:

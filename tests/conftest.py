@@ -14,9 +14,9 @@ from contextlib import closing
 import hypothesis
 import pytest
 
-from emulation.clean import clean
-from emulation.docker_host import docker_client
-from emulation.errors import HostError
+from emulation.host.docker_host import docker_client
+from emulation.upkeep.clean import clean
+from record.errors import HostError
 from tests import placement
 
 # How long an example takes says more of the machine than of the code. In CI the same examples come each time, so that a

@@ -7,8 +7,8 @@ group run one after another, on one worker:
   needing any of these (`host`). They look for what is left behind and end what others began, so they cannot meet;
   beside tests that only compute they are right all the same, since what they demand is what was delivered and what
   was left, never how punctual it was. They mostly wait.
-- `LABORATORY`: runs over the three hosts of `tests/emulation/hosts/laboratory.py`. Their namespaces, `/run` included,
-  are their own, so they meet neither the host's runs nor its Docker. They mostly wait, too.
+- `LABORATORY`: runs over the three hosts of `tests/emulation/multi_host/laboratory.py`. Their namespaces, `/run`
+  included, are their own, so they meet neither the host's runs nor its Docker. They mostly wait, too.
 - `SPARK`: what takes a Java machine (the marker `spark`, or the fixture of that name), so that there is one at a time.
 - `ALONE`: what measures what neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
   VALID (the markers `alone` and `guest`). They come last, when everything else is done.

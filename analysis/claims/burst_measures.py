@@ -5,7 +5,7 @@ What the paper's words mean here is settled once:
 - The *burst* is what the publisher with most publications made.
 - *Delays* are of all notifications, the other publishers' too: of 50,000 publications that drain for minutes, half
   cannot have come within a second, as is published.
-- *Stability* is judged as in figures 17 to 20 (`analysis.stability`), in stretches of 5,000.
+- *Stability* is judged as in figures 17 to 20 (`analysis.judging.burst_recovery`), in stretches of 5,000.
 - `arguments` hold the published size of the burst, 50,000 publications. A run with a `1/n` of them is a run of an `n`th
   of the time: rates and service times are as published, queues grow as fast but for an nth as long. So its times are
   multiplied by n, and a stretch is an nth as long. What a publication takes without any queue does not shrink: it is
@@ -27,9 +27,9 @@ from statistics import fmean
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from analysis.stability import stable_after, stretches
-from analysis.tables import Notification
-from broker_service.trace import Event
+from analysis.judging.burst_recovery import stable_after, stretches
+from analysis.tables.tables import Notification
+from record.log import Event
 
 STRETCH = 5000
 """Notifications of which the largest delay counts, in a burst of the published size."""

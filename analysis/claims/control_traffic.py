@@ -22,7 +22,7 @@ from statistics import fmean
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from broker_service.trace import Event
+from record.log import Event
 
 OCTOPIA, PADRES = "OctopiA", "PADRES"
 

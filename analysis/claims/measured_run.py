@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from analysis.claims.model import ClaimsError
-from analysis.logs import Dilations, bring_to_scenario_time
-from analysis.results import read_table
-from analysis.summary import Matching, read_summary
-from analysis.tables import BrokerMessages, Notification, PhaseTimes
-from broker_service.trace import TraceRecord
+from analysis.run_files.logs import Dilations, bring_to_scenario_time
+from analysis.tables.results import read_table
+from analysis.tables.summary import Matching, read_summary
+from analysis.tables.tables import BrokerMessages, Notification, PhaseTimes
+from record.log import TraceRecord
 from topology import BrokerId, Overlay
 from topology.files import load
 

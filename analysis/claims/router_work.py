@@ -17,7 +17,7 @@ from analysis.claims.control_traffic import by_size
 from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from broker_service.trace import Event
+from record.log import Event
 
 SLOWEST_LEFT_OUT = 0.02
 """Share of the times."""

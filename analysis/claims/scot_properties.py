@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from broker_service.trace import Event
+from record.log import Event
 from topology.scot import Scot, scot_of
 
 SPR = "SPR"

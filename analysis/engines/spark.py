@@ -38,7 +38,7 @@ class SparkEngine:
 
     @contextmanager
     def open(self) -> Iterator[Workers]:
-        from analysis.session import LOCAL_MASTER, open_session  # noqa: PLC0415 - half a second, for Spark alone
+        from analysis.engines.spark_session import LOCAL_MASTER, open_session  # noqa: PLC0415 - half a second, for Spark alone
 
         with open_session(self.master or LOCAL_MASTER) as session:
             yield _SparkWorkers(session.sparkContext)

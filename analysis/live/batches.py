@@ -8,24 +8,24 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.duration_classes import DurationClasses
 from analysis.engines.interface import Workers
-from analysis.faults import fault_spans
-from analysis.fields import made_of
-from analysis.histories import histories_of, reading_of
-from analysis.lifetimes import Lifetime, lifetimes
+from analysis.judging.faults import fault_spans
+from analysis.judging.histories import histories_of, reading_of
 from analysis.live.counting import LiveJudging, LiveTally, Open, Settled
 from analysis.live.growth import last_line
 from analysis.live.state import Mark, Moved, State, load_state, save_state
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant, write_live_summary
-from analysis.logs import Piece
-from analysis.outages import FOREVER
-from analysis.phases import MILLISECOND
-from analysis.reading import Reading, ReadTally
-from analysis.run_directory import RUN_PHASE, RunDirectory, Variant, open_run
-from analysis.run_directory import Phase as RunPhase
-from analysis.summary import KindMessages
-from analysis.traffic import TrafficTables
+from analysis.reading.lifetimes import Lifetime, lifetimes
+from analysis.reading.outages import FOREVER
+from analysis.reading.reading import Reading, ReadTally
+from analysis.reading.traffic import TrafficTables
+from analysis.run_files.logs import Piece
+from analysis.run_files.phases import MILLISECOND
+from analysis.run_files.run_directory import RUN_PHASE, RunDirectory, Variant, open_run
+from analysis.run_files.run_directory import Phase as RunPhase
+from analysis.tables.fields import made_of
+from analysis.tables.histogram import DurationClasses
+from analysis.tables.summary import KindMessages
 
 START, JOIN, DRAIN = "start", "join", "drain"
 _NEXT = {START: JOIN, JOIN: RUN_PHASE, RUN_PHASE: DRAIN}

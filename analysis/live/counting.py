@@ -16,15 +16,15 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.duration_classes import DurationClasses
 from analysis.engines.interface import Bucket, Output
-from analysis.journeys import Journey
-from analysis.judging import Judged, what_became
-from analysis.oracle import History, Oracle
-from analysis.ordering import DeliveryCounts
-from analysis.phases import SECOND
-from analysis.sightings import Notified, Published, Sighting, by_publication, decode, encode
-from analysis.tables import Right
+from analysis.judging.journeys import Journey
+from analysis.judging.judging import Judged, what_became
+from analysis.judging.oracle import History, Oracle
+from analysis.judging.ordering import DeliveryCounts
+from analysis.reading.publication_events import Notified, Published, Sighting, by_publication, decode, encode
+from analysis.run_files.phases import SECOND
+from analysis.tables.histogram import DurationClasses
+from analysis.tables.tables import Right
 
 GRACE_SECONDS = 5.0
 MISSING_SECONDS = 120.0

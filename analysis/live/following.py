@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.engines import RunningSpark
+from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.live.batches import Batches
 from analysis.live.summary import LIVE_SUMMARY, LiveSummary
-from analysis.logs import Piece
-from analysis.progress import Progress
+from analysis.reading.progress import Progress
 from analysis.run import alone, analyze
-from analysis.run_directory import open_run
-from analysis.session import LOCAL_MASTER, open_session
-from analysis.summary import Summary, read_summary
+from analysis.run_files.logs import Piece
+from analysis.run_files.run_directory import open_run
+from analysis.tables.summary import Summary, read_summary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

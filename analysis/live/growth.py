@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.logs import Piece
+from analysis.run_files.logs import Piece
 
 _LOOK_BYTES = 64 << 10
 

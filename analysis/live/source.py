@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes
 
 from analysis.live.growth import Places, grown, latest
-from analysis.logs import Piece
+from analysis.run_files.logs import Piece
 
 FORMAT = "brokerlab-logs"
 PATH, MOST_BYTES = "path", "mostbytes"

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.live.counting import Open, Settled, waiting_file
-from analysis.reading import Declared, Outage
+from analysis.reading.reading import Declared, Outage
 
 _FILE = "state.msgpack"
 

@@ -6,10 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.report.stability import Stability, read_stability
-from analysis.results import read_table
-from analysis.run_directory import Fidelity, Manifest, open_run
-from analysis.summary import Summary, read_summary
-from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, Fault, LinkLoad, PhaseTimes, QueueLength
+from analysis.run_files.run_directory import Fidelity, Manifest, open_run
+from analysis.tables.results import read_table
+from analysis.tables.summary import Summary, read_summary
+from analysis.tables.tables import (
+    BrokerMessages,
+    DelayDistribution,
+    DelayOverTime,
+    Fault,
+    LinkLoad,
+    PhaseTimes,
+    QueueLength,
+)
 from topology.model import Overlay
 
 

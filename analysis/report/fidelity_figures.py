@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour
-from analysis.run_directory import Fidelity, FidelitySample, LinkProbe
+from analysis.run_files.run_directory import Fidelity, FidelitySample, LinkProbe
 
 BEFORE, DURING = "before", "during"
 _SECONDS = "seconds since the start of the run phase"

@@ -13,7 +13,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from analysis.tables.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
 from topology.layout import layout
 from topology.model import Link, Overlay
 

@@ -11,13 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.report import fidelity_figures, figures, words
+from analysis.report import fidelity_figures, figures
+from analysis.report import sentences as words
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.report.stability import ranked, stability_figure, stability_sentence
-from analysis.run_directory import FidelityCheck, VariantFidelity
-from analysis.summary import OVERTAKEN, Example, Summary, VariantSummary
+from analysis.run_files.run_directory import FidelityCheck, VariantFidelity
+from analysis.tables.summary import OVERTAKEN, Example, Summary, VariantSummary
 
 PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
 """Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""

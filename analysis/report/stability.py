@@ -16,11 +16,11 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.phases import SECOND
+from analysis.judging.burst_recovery import normal_up_to, stable_after, stretches
 from analysis.report.figures import blank_figure, colour, dash, log_axis, symbol
-from analysis.results import read_columns
-from analysis.stability import normal_up_to, stable_after, stretches
-from analysis.tables import Notification, PhaseTimes
+from analysis.run_files.phases import SECOND
+from analysis.tables.results import read_columns
+from analysis.tables.tables import Notification, PhaseTimes
 
 POINTS = 250
 """About so many for each variant,"""

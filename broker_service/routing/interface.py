@@ -22,7 +22,7 @@ import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.wire import decode_publication
-from broker_service.link_flow import Flow
+from broker_service.links.flow import Flow
 from broker_service.messages import BrokerId, ClientId, Message
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import ansible_runner
 from ansible_runner.exceptions import AnsibleRunnerException
 
-from emulation.errors import BadInputError, HostError
+from record.errors import BadInputError, HostError
 
 PLAYBOOKS = Path(__file__).parent
 LOCALHOST = "localhost"

@@ -8,7 +8,7 @@
     under_way.heal()                                                       # before the drain phase
 
 A fault run asks a `FaultInjector`, which does no I/O, what is due, and has an `Actuator` do it: that of
-`emulation.faults.host` for brokers that are processes, that of `emulation.faults.simulated` for the simulator.
+`emulation.run.actuator` for brokers that are processes, that of `emulation.simulation.actuator` for the simulator.
 """
 
 from emulation.faults.actuator import Actuator, perform

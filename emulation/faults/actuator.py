@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from broker_service.service_time import ServiceTime
-from broker_service.trace import Event, Trace, TraceRecord
+from broker_service.trace import Trace
 from emulation.faults.conditions import Kind, Way
 from emulation.faults.injector import Action
+from record.log import Event, TraceRecord
 from topology import BrokerId, LinkProperties
 
 

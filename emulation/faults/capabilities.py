@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulation.errors import HostError
 from emulation.faults.conditions import Kind, begins_by
 from emulation.faults.planning import Schedule
+from record.errors import HostError
 
 _CLOCK = "a running process has the host's clock (a time namespace takes its offset before its first process)"
 

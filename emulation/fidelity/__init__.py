@@ -1,10 +1,10 @@
 """The fidelity verdict: did the emulation keep its promises?"""
 
 from emulation.fidelity.checks import Measurements, Relayed, judge
-from emulation.fidelity.model import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict, read, worst, write
 from emulation.fidelity.modelled import judge_modelled
 from emulation.fidelity.series import Stretch
 from emulation.fidelity.throttling import Throttling
+from record.fidelity import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict, read, worst, write
 
 __all__ = [
     "Check",

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 
 from emulation.fidelity import thresholds
 from emulation.fidelity.host import HostUse
-from emulation.fidelity.model import Check, Verdict
 from emulation.fidelity.thresholds import Threshold
+from record.fidelity import Check, Verdict
 
 AIM = 0.6
 """Share of the CPUs that a run should take: comfortably less than what makes it DEGRADED, since load has bursts."""

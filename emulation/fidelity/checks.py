@@ -10,11 +10,11 @@ from emulation.fidelity import thresholds
 from emulation.fidelity.advice import advice
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
-from emulation.fidelity.model import Check, LinkCheck, VariantFidelity, Verdict, worst
 from emulation.fidelity.series import Stretch, samples
 from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
+from record.fidelity import Check, LinkCheck, VariantFidelity, Verdict, worst
 
 _SHOWN = 3
 """How many examples a detail names."""

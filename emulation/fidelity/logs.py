@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.trace import Event
+from record.log import Event
 
 _EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT, Event.HEALED))
 _LOOKED_FOR = re.compile(f'"event":"({_EVENTS})"'.encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulation.fidelity.advice import remedies
 from emulation.fidelity.checks import Measurements, clocks, lateness, losses, settling, torn, unended
-from emulation.fidelity.model import Check, VariantFidelity, Verdict, worst
+from record.fidelity import Check, VariantFidelity, Verdict, worst
 
 BY_CONSTRUCTION = Check(
     name="links, CPU and clocks", value=None, unit="", limit=None, verdict=Verdict.VALID,

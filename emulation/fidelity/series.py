@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
-from emulation.fidelity.model import Sample
+from record.fidelity import Sample
 
 
 @dataclass(frozen=True, slots=True)

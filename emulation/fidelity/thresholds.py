@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulation.fidelity.model import Verdict
+from record.fidelity import Verdict
 
 
 @dataclass(frozen=True, slots=True)

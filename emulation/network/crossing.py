@@ -21,10 +21,10 @@ from dataclasses import replace
 
 from mininet.link import Intf
 
+from emulation.network.host_tunnels import LINK_MTU, Peer, Underlay
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
 from emulation.network.tolerance import DELAY_FLOOR
-from emulation.network.underlay import LINK_MTU, Peer, Underlay
 from topology.model import LinkProperties
 
 UNSHAPED = LinkProperties()

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from emulation.errors import HostError
-from emulation.journal import Resource
+from emulation.host.journal import Resource
+from record.errors import HostError
 from topology.model import BrokerId, Link
 
 MAXIMUM_LINKS = 99_999
@@ -36,7 +36,7 @@ class LinkDriver(enum.StrEnum):
 
 
 class Journal(Protocol):
-    """Where a run writes down what it is about to change on the host, before it does. See `emulation.journal`."""
+    """Where a run writes down what it is about to change on the host, before it does. See `emulation.host.journal`."""
 
     def creating(self, resource: Resource, name: str) -> None:
         """To be called before the change."""

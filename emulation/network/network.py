@@ -22,8 +22,9 @@ from typing import Self
 
 from mininet.log import lg
 
-from emulation.journal import Resource
+from emulation.host.journal import Resource
 from emulation.network.crossing import ExchangeNode, half, less_underlay
+from emulation.network.host_tunnels import LINK_MTU, Peer, Underlay
 from emulation.network.links import PlainLink, UserspaceLink
 from emulation.network.model import Journal, LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
 from emulation.network.namespaces import run_in_namespace
@@ -34,7 +35,6 @@ from emulation.network.probing import LinkProbe, Route, probe_idle, probe_under_
 from emulation.network.relay_messages import Punctuality
 from emulation.network.relay_process import RelayProcess
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
-from emulation.network.underlay import LINK_MTU, Peer, Underlay
 from topology.model import BrokerId, Link, LinkProperties, Overlay
 
 _EXCHANGE = "exchange"

@@ -16,9 +16,9 @@ from typing import Any
 from mininet.link import Intf
 from mininet.node import Host
 
+from emulation.host.processes import RUN_VARIABLE
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import run_in_namespace
-from emulation.processes import RUN_VARIABLE
 
 IPV6_SETTINGS = Path("/proc/sys/net/ipv6")
 """Present where the kernel speaks IPv6."""

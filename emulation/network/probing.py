@@ -28,7 +28,7 @@ from emulation.network.probe_messages import (
     ProbedDirection,
     ProbeTask,
 )
-from emulation.shaping import standard_quantiles
+from emulation.network.shaping import standard_quantiles
 from topology.model import BrokerId, JitterDistribution, LinkProperties
 
 ATTEMPTS = 3

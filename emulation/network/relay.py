@@ -29,7 +29,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker_service.timer_file import TimerFile
+from broker_service.grpc_shell.timer_file import TimerFile
+from emulation.host.priority import LINKS
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import enter_namespace, enter_open_namespace
 from emulation.network.relay_messages import (
@@ -50,9 +51,8 @@ from emulation.network.relay_messages import (
     Request,
     SetUp,
 )
+from emulation.network.shaping import Drop, Shaper, needs_single_frames
 from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
-from emulation.priority import LINKS
-from emulation.shaping import Drop, Shaper, needs_single_frames
 from topology.model import LinkProperties
 
 MAXIMUM_IN_FLIGHT = 250_000

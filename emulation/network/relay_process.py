@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from emulation.host.processes import RUN_VARIABLE
 from emulation.network.model import NetworkError
 from emulation.network.relay_messages import (
     MAXIMUM_MESSAGE,
@@ -25,7 +26,6 @@ from emulation.network.relay_messages import (
     Reply,
     Request,
 )
-from emulation.processes import RUN_VARIABLE
 
 REPLY_TIMEOUT = 60.0
 """Seconds; a relay that has not answered by then is taken for dead."""

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import topology
-from emulation import fidelity, provenance
-from emulation.errors import DISK_IS_FULL, HostError
+from emulation import fidelity
 from emulation.fidelity import Fidelity, Measurements, VariantFidelity, worst
 from emulation.fidelity.logs import Span, scan
-from emulation.manifest import Choice, Manifest, VariantRecord
-from emulation.place import RunPlace
-from emulation.plan import Plan
+from emulation.host import provenance
+from emulation.host.run_paths import RunPlace
+from emulation.planning.plan import Plan
+from record.errors import DISK_IS_FULL, HostError
+from record.manifest import Choice, Manifest, VariantRecord
 from topology import Overlay
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from emulation.errors import HostError
-from emulation.journal import Journal, Resource
-from emulation.processes import RUN_VARIABLE
+from emulation.host.journal import Journal, Resource
+from emulation.host.processes import RUN_VARIABLE
+from record.errors import HostError
 
 _END_WITHIN = 10.0
 """Seconds that a driver gets to write its log down."""
@@ -67,7 +67,7 @@ class DriverProcess:
         journal.creating(Resource.PROCESS, self._resource)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "emulation.driver", str(config.absolute())],
+                [sys.executable, "-m", "emulation.drivers.driver", str(config.absolute())],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=_SOURCE_ROOT,
                 env=os.environ | {RUN_VARIABLE: run_id}, start_new_session=True,
             )  # fmt: skip

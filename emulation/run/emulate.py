@@ -10,23 +10,24 @@ from pathlib import Path
 
 from rich.console import Console
 
-from emulation import manifest, provenance
-from emulation.errors import HostError
 from emulation.fidelity import Measurements, judge
-from emulation.journal import Journal
+from emulation.host import provenance
+from emulation.host.journal import Journal
+from emulation.host.processes import RUN_VARIABLE
+from emulation.host.registry import register, unregister
+from emulation.host.run_paths import RunPlace
 from emulation.network import NetworkError
-from emulation.place import RunPlace
-from emulation.plan import Plan, VariantPlan
-from emulation.processes import RUN_VARIABLE
-from emulation.progress import Snapshot, display
-from emulation.registry import register, unregister
+from emulation.output.progress import Snapshot, display
+from emulation.planning.plan import Plan, VariantPlan
+from emulation.run.context import HostSession, open_log
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
+from emulation.run.host_share import Part
 from emulation.run.interrupt import Interrupt, Interrupted
-from emulation.run.part import Part
-from emulation.run.session import HostSession, open_log
 from emulation.run.variant import VariantRun
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
+from record import manifest
+from record.errors import HostError
 
 _AROUND = 12.0
 """Seconds that starting and stopping a variant is expected to take."""

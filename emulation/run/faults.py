@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from broker_service.trace_writer import FileTrace, NullTrace
+from broker_service.grpc_shell.trace_writer import FileTrace, NullTrace
 from emulation.faults import Action, Counts, FaultRun
 from emulation.faults.actuator import described
 from emulation.faults.fault_run import NODE
-from emulation.faults.host import HostActuator
 from emulation.network import EmulatedNetwork
-from emulation.plan import VariantPlan
+from emulation.planning.plan import VariantPlan
+from emulation.run.actuator import HostActuator
+from emulation.run.context import HostSession
 from emulation.run.drivers import DriverStatus
-from emulation.run.part import Part
-from emulation.run.session import HostSession
+from emulation.run.host_share import Part
 from emulation.runtimes.interface import Launch
 
 _SHOWN = 4

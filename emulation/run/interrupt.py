@@ -8,7 +8,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from emulation.signals import heeded
+from emulation.host.signals import heeded
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it

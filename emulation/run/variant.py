@@ -9,22 +9,22 @@ from pathlib import Path
 
 import msgspec
 
-from emulation.dilation import dilate
-from emulation.driver import DriverConfig
-from emulation.errors import HostError
+from emulation.drivers.driver import DriverConfig
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
+from emulation.host.processes import ProcessIdentity
 from emulation.network import EmulatedNetwork, LinkDriver
-from emulation.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
-from emulation.processes import ProcessIdentity
+from emulation.planning.dilation import dilate
+from emulation.planning.plan import DriverInput, VariantPlan, broker_configs, write_driver_inputs
+from emulation.planning.variant_record import new_variant
+from emulation.run.context import HostSession
 from emulation.run.drivers import Drivers
 from emulation.run.faults import VariantFaults
+from emulation.run.host_share import Part
 from emulation.run.monitor import BrokerState, OverlayMonitor, QuietWatch
 from emulation.run.observation import LoadObserver, link_checks
-from emulation.run.part import Part
-from emulation.run.session import HostSession
 from emulation.runtimes.interface import Ending, Launch
-from emulation.variant_record import new_variant
+from record.errors import HostError
 from topology import BrokerId
 
 TICK = 0.5

@@ -20,11 +20,11 @@ import docker
 import docker.errors
 from docker.types import LogConfig, Mount
 
-from emulation.errors import HostError
-from emulation.journal import Journal, Resource
-from emulation.place import BROKER_UID, RunPlace
-from emulation.processes import RUN_VARIABLE, ProcessIdentity, identify
+from emulation.host.journal import Journal, Resource
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
+from emulation.host.run_paths import BROKER_UID, RunPlace
 from emulation.runtimes.interface import Ending, Launch, Paths
+from record.errors import HostError
 from topology.model import BrokerId
 
 RUN_LABEL = "brokerlab.run"
@@ -177,7 +177,7 @@ class ContainerRuntime:
                 _mount(LOG_MOUNT, self._place.logs),
             ],
         )
-        command = ["python", "-m", "broker_service.server", f"{CONFIG_MOUNT}/broker.json"]
+        command = ["python", "-m", "broker_service.grpc_shell.server", f"{CONFIG_MOUNT}/broker.json"]
         self._run(self._name(broker), broker, command, config)
         pid = self._pid(self._name(broker))
         if (identity := identify(pid) if pid else None) is None:

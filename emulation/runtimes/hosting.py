@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulation.journal import Journal
-from emulation.place import RunPlace
+from emulation.host.journal import Journal
+from emulation.host.run_paths import RunPlace
 from emulation.runtimes.container import ContainerRuntime
 from emulation.runtimes.interface import Runtime
 from emulation.runtimes.ladder import Rungs

@@ -16,7 +16,7 @@ from typing import Protocol, Self
 import msgspec
 
 from broker_service.config import BrokerConfig
-from emulation.processes import ProcessIdentity
+from emulation.host.processes import ProcessIdentity
 from topology.model import BrokerId
 
 

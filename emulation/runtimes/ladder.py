@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emulation.docker_host import docker_client, ensure_image
-from emulation.errors import BadInputError, HostError
-from emulation.images import ImageReference
-from emulation.manifest import Choice
+from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.images import ImageReference
 from emulation.network import LinkDriver, usable_drivers
+from record.errors import BadInputError, HostError
+from record.manifest import Choice
 
 if TYPE_CHECKING:
     from docker import DockerClient

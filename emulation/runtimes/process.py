@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Self
 
 import broker_service
-from emulation.errors import HostError
-from emulation.journal import Journal, Resource
-from emulation.place import BROKER_UID, RunPlace
-from emulation.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
+from emulation.host.journal import Journal, Resource
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
+from emulation.host.run_paths import BROKER_UID, RunPlace
 from emulation.runtimes.interface import Ending, Launch, Paths
+from record.errors import HostError
 from topology.model import BrokerId
 
 _LAST_LINES = 20
@@ -112,7 +112,8 @@ class ProcessRuntime:
             "prlimit", f"--data={launch.resources.memory}",
             f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
             *unprivileged(self._place.logs), "--",
-            sys.executable, "-m", "broker_service.server", str((launch.config_directory / "broker.json").absolute()),
+            sys.executable, "-m", "broker_service.grpc_shell.server",
+            str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip
         environment = os.environ | {RUN_VARIABLE: self._place.run_id, "PYTHONPATH": str(_SOURCE_ROOT)}
         self._journal.creating(Resource.PROCESS, self._name(broker))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulation.errors import BadInputError
+from record.errors import BadInputError
 
 
 class ScenarioError(BadInputError):

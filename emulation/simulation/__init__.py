@@ -1,6 +1,6 @@
 """The simulator: the broker core in virtual time."""
 
-from emulation.simulation.agenda import Agenda, UnsettledError
+from emulation.simulation.event_queue import Agenda, UnsettledError
 from emulation.simulation.overlay import Settings, SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 

@@ -1,7 +1,8 @@
 """A broker of the simulation: the very core that the gRPC server drives, driven in virtual time.
 
 What the server's asyncio parts do is done here by calls on an agenda: `LinkEnd` stands for a link's port and stream
-(`broker_service.link_port`, `link_stream`), `server` for the broker's own work (`broker_service.service`).
+(`broker_service.grpc_shell.link_port`, `link_stream`), `server` for the broker's own work
+(`broker_service.grpc_shell.service`).
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ import msgspec
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
-from broker_service.duplex import Pace
-from broker_service.gauges import QueueGauges
+from broker_service.grpc_shell.duplex import Pace
+from broker_service.grpc_shell.gauges import QueueGauges
+from broker_service.grpc_shell.link_stream import ACKNOWLEDGE_AFTER
+from broker_service.grpc_shell.service import Service
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
-from broker_service.link_stream import ACKNOWLEDGE_AFTER
 from broker_service.messages import BrokerId, Message
-from broker_service.service import Service
 from broker_service.service_time import ServiceTime
-from broker_service.trace import Event, Recorder, Trace
-from emulation.simulation.agenda import Agenda
+from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
+from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import NANOSECONDS, Direction
 from emulation.simulation.server import FrameServer, make_server, make_successor
+from record.log import Event
 
 FRAME_BYTES = 16
 """Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""

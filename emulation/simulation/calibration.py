@@ -18,7 +18,7 @@ from random import Random
 import msgspec
 
 from broker_service.messages import KIND_WORDS, ClientRequest, Kind, Message, Operation
-from emulation.errors import BadInputError
+from record.errors import BadInputError
 
 DEFAULT_FILE = "default-calibration.json"
 """In this package: what was measured on the host that its `origin` names."""

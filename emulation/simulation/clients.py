@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker_service.trace import Event, Recorder, Trace
-from emulation.clients import Clients, Counts
-from emulation.driver_operations import ReadyOperation
-from emulation.plan import drivers
+from broker_service.trace import Recorder, Trace
+from emulation.drivers.clients import Clients, Counts
+from emulation.drivers.driver_operations import ReadyOperation
+from emulation.planning.plan import drivers
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 from emulation.workload import Workload
+from record.log import Event
 
 
 class ClientNodes:

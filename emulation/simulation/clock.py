@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from broker_service.trace import Trace, TraceRecord
-from emulation.simulation.agenda import Agenda
+from broker_service.trace import Trace
+from emulation.simulation.event_queue import Agenda
+from record.log import TraceRecord
 
 
 class LeapingClock:

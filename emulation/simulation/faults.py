@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from broker_service.trace import Trace
-from emulation.clients import Counts
+from emulation.drivers.clients import Counts
 from emulation.faults import Action, FaultRun, Schedule
 from emulation.faults import Counts as FaultCounts
 from emulation.faults.actuator import described
-from emulation.faults.simulated import SimulatedActuator
-from emulation.run.session import Session
+from emulation.run.context import Session
+from emulation.simulation.actuator import SimulatedActuator
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay import SimulatedOverlay
 

@@ -1,6 +1,6 @@
 """One direction of an overlay link as a gRPC stream sees it: frames arrive whole, in order, and none is lost.
 
-`emulation.shaping.Shaper` says when each packet leaves the link, as it does in the userspace link driver; TCP
+`emulation.network.shaping.Shaper` says when each packet leaves the link, as it does in the userspace link driver; TCP
 makes a stream of them. What TCP adds is modelled, not emulated: a packet that the link drops comes again, after a probe
 or a time-out as Linux takes them (RFC 8985 and RFC 6298, with their minimum of 200 ms), twice as late each time it is
 dropped again, and everything behind it waits. Acknowledgements of TCP itself use none of the rate, and a window of TCP
@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from emulation.shaping import Shaper
+from emulation.network.shaping import Shaper
 from topology.model import LinkProperties
 
 NANOSECONDS = 1_000_000_000

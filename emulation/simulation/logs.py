@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.trace import TraceRecord
+from record.log import TraceRecord
 
 BUFFERED_BYTES = 40_000
 """A node's lines are written as soon as so many bytes wait: of a thousand nodes 40 MB in all."""

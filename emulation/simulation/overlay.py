@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from broker_service.broker import Broker
-from broker_service.client_requests import SessionLimits
+from broker_service.client_library.client_requests import SessionLimits
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
-from emulation.simulation.agenda import Agenda
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.clock import LeapingClock, TrueTime
+from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import partial
 
 from broker_service.config import Limits
-from broker_service.link_stream import MISSED_HEARTBEATS
-from emulation.simulation.agenda import Agenda
+from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS
 from emulation.simulation.brokers import FRAME_BYTES, LinkEnd
+from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import NANOSECONDS, Direction
 from topology import BrokerId, Link, LinkProperties
 

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from emulation import manifest
 from emulation.fidelity import Measurements, judge_modelled
-from emulation.manifest import MODELLED, Choice
-from emulation.place import RunPlace
-from emulation.plan import Plan
-from emulation.progress import Display, Snapshot, no_display
+from emulation.host.run_paths import RunPlace
+from emulation.output.progress import Display, Snapshot, no_display
+from emulation.planning.plan import Plan
+from emulation.run.context import Session, open_log
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt, Interrupted
-from emulation.run.session import Session, open_log
-from emulation.simulation.agenda import Agenda
 from emulation.simulation.calibration import Calibration, load_calibration
+from emulation.simulation.event_queue import Agenda
 from emulation.simulation.memory import rare_collections
 from emulation.simulation.variant import SimulatedVariant
+from record import manifest
+from record.manifest import MODELLED, Choice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
 ASKED_FOR = Choice("simulated", "asked for")

@@ -1,4 +1,4 @@
-"""A simulated broker's own work, in virtual time: what `broker_service.service` is to a real one.
+"""A simulated broker's own work, in virtual time: what `broker_service.grpc_shell.service` is to a real one.
 
 Frames wait in a queue before one server. A broker that is as fast as it can be handles a frame as a whole, at the cost
 its calibration states; one with a set service time handles each message on its own, when the time of that is over.
@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, ImmediateService, Service
-from emulation.simulation.agenda import Agenda
+from broker_service.grpc_shell.service import Handler, ImmediateService, Service
 from emulation.simulation.calibration import Calibration, Cost
+from emulation.simulation.event_queue import Agenda
 
 PieceCost = Callable[[Sequence[Any]], int]
 """Nanoseconds that the messages of one piece of work take."""

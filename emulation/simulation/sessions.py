@@ -1,15 +1,15 @@
-"""Client sessions of the simulation: as `broker_service.client_session`, in virtual time."""
+"""Client sessions of the simulation: as `broker_service.client_library.client_session`, in virtual time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from broker_service.client_requests import ClientRequests, SessionLimits
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
 from broker_service.sessions import Session
-from emulation.simulation.agenda import Agenda
 from emulation.simulation.brokers import SimulatedBroker
+from emulation.simulation.event_queue import Agenda
 
 EVENTS_AT_ONCE = 64
 """Events in one frame at most."""

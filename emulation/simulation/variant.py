@@ -6,22 +6,22 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from emulation.dilation import dilate
-from emulation.driver_operations import ready
-from emulation.errors import HostError
+from emulation.drivers.driver_operations import ready
 from emulation.faults.fault_run import NODE as FAULT_NODE
 from emulation.fidelity import Measurements
-from emulation.plan import VariantPlan
+from emulation.planning.dilation import dilate
+from emulation.planning.plan import VariantPlan
+from emulation.planning.variant_record import new_variant
+from emulation.run.context import Session
 from emulation.run.directory import full_disk_in_words
-from emulation.run.session import Session
-from emulation.simulation.agenda import Agenda, UnsettledError
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.clients import ClientNodes
+from emulation.simulation.event_queue import Agenda, UnsettledError
 from emulation.simulation.faults import SimulatedFaults
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import Settings, SimulatedOverlay
-from emulation.variant_record import new_variant
+from record.errors import HostError
 
 _STEP = NANOSECONDS // 10
 """Virtual time that passes at most between two looks at the user and the disk."""

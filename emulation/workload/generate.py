@@ -50,7 +50,7 @@ class Workload:
     explicit: tuple[Operation, ...]
     """Operations written out in the scenario, sorted by time."""
     stretch: float = 1.0
-    """How many times later than the scenario says each operation comes (`emulation.dilation`)."""
+    """How many times later than the scenario says each operation comes (`emulation.planning.dilation`)."""
 
     @property
     def clients(self) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from broker_service.language import ContentError, Predicate, Value, operator_named
-from broker_service.trace import PredicateRecord
+from record.log import PredicateRecord
 
 
 class OperationKind(enum.StrEnum):

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from broker_service.client import Client, Session
-from broker_service.client_session import ConnectError
+from broker_service.client_library.client import Client, Session
+from broker_service.client_library.client_session import ConnectError
 from broker_service.generated import broker_pb2, broker_pb2_grpc
 from broker_service.language import Advertisement, Predicate, Publication, Subscription, Value, operator_named
 

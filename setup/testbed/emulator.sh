@@ -13,6 +13,6 @@ done 2>/dev/null
 # Version 2: Docker shows a container its own part of the tree; the host's first process sees all of it, brokers' quotas
 # included.
 if nsenter --target 1 --cgroup true 2>/dev/null; then
-    exec nsenter --target 1 --cgroup -- python3 -m emulation "$@"
+    exec nsenter --target 1 --cgroup -- python3 -m command_line "$@"
 fi
-exec python3 -m emulation "$@"
+exec python3 -m command_line "$@"

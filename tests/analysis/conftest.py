@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis.engines.spark_session import check_java, open_session
 from analysis.errors import AnalysisHostError
-from analysis.session import check_java, open_session
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from broker_service.trace import Event, PredicateRecord, TraceRecord
+from record.log import Event, PredicateRecord, TraceRecord
 from topology.files import save
 from topology.model import Broker, Link, Overlay
 

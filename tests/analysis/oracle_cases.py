@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from broker_service.trace import Event
+from record.log import Event
 from tests.analysis.history import ADVERTISED, EXPENSIVE, STOCK, History, joined, predicate
 
 CHEAP = [STOCK, predicate("price", "<", 10)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker_service.trace import Event
+from record.log import Event
 from tests.analysis.history import History, joined
 from tests.analysis.oracle_cases import Case
 

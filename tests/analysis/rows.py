@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.judging import Judged
-from analysis.tables import Expectation
+from analysis.judging.judging import Judged
+from analysis.tables.tables import Expectation
 
 
 def expectation(**fields: object) -> Expectation:

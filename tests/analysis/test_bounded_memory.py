@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
 from analysis.engines.interface import Bucket, Output
-from analysis.gauges import Gauges, Queue
-from analysis.judging import Judged, decode_judged, encode_judged
-from analysis.spool import spooled
+from analysis.judging.judging import Judged, decode_judged, encode_judged
+from analysis.reading.gauges import Gauges, Queue
+from analysis.run_files.mapped_bytes import spooled
 from tests.analysis.rows import judged
 
 publications = st.builds(

@@ -13,12 +13,12 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.run import analyze
-from analysis.summary import Delivery
+from analysis.tables.summary import Delivery
 from broker_service.language import Publication
 from broker_service.messages import ClientId, Kind, Message
 from broker_service.routing import registry
 from broker_service.routing.interface import Action, Actions, Deliver, Router, RouterContext, Send
-from emulation.plan import make_plan
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
 

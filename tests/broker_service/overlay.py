@@ -14,7 +14,7 @@ from broker_service.language import Predicate, Publication, Value
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation, Outcome
 from broker_service.sessions import Session
-from broker_service.trace import Event, TraceRecord
+from record.log import Event, TraceRecord
 
 STEPS_AT_MOST = 200_000
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import itertools
 
-from broker_service.trace import Event, Recorder
+from broker_service.trace import Recorder
+from record.log import Event
 from tests.broker_service.overlay import ListTrace
 
 

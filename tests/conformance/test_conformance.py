@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation.conformance import Relation, Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
-from emulation.conformance.display import explanation
-from emulation.conformance.host import host_testbed
-from emulation.conformance.running import obstacle
-from emulation.conformance.selection import Trial, in_company, select
 from emulation.run.interrupt import Interrupt
+from studies.conformance import Relation, Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
+from studies.conformance.display import explanation
+from studies.conformance.host import host_testbed
+from studies.conformance.running import obstacle
+from studies.conformance.selection import Trial, in_company, select
 
 FILES = sorted(each for each in Path(__file__).parent.iterdir() if each.suffix in {".json", ".yaml"})
 CASES = read_all(FILES)

@@ -17,8 +17,8 @@ import pytest
 
 from broker_service.language import Predicate, Value
 from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
-from emulation.conformance.model import Relation
-from emulation.conformance.reading import read
+from studies.conformance.model import Relation
+from studies.conformance.reading import read
 
 Attributes = dict[str, Value]
 

@@ -12,9 +12,9 @@ import pytest
 import typer
 
 from analysis.claims import load_claims
-from emulation.campaign.model import load_campaign
-from emulation.cli.program import app
+from command_line.program import app
 from emulation.scenario import load
+from studies.campaign.model import load_campaign
 from tests.documentation.markdown import PAGES, ROOT, Command, commands
 
 CLI: Any = typer.main.get_command(app)

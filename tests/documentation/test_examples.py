@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from broker_service.routing import PROTOCOLS
-from emulation.campaign.model import load_campaign
-from emulation.conformance.protocols import PROTOCOLS as CONFORMANCE_ROWS
 from emulation.scenario import load, load_text
+from studies.campaign.model import load_campaign
+from studies.conformance.protocols import PROTOCOLS as CONFORMANCE_ROWS
 from tests.documentation.markdown import PAGES, ROOT
 
 IMPORTS = re.compile(r"^(?:from|import) .*$", re.MULTILINE)

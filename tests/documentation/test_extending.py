@@ -13,11 +13,11 @@ from unittest import mock
 import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
-from emulation.conformance import SimulatedTestbed, Verdict, read_all, run_case
-from emulation.conformance.display import explanation
-from emulation.conformance.protocols import ConformanceProtocol
-from emulation.conformance.selection import Trial, select
 from emulation.scenario import load_text
+from studies.conformance import SimulatedTestbed, Verdict, read_all, run_case
+from studies.conformance.display import explanation
+from studies.conformance.protocols import ConformanceProtocol
+from studies.conformance.selection import Trial, select
 from tests.documentation.markdown import ROOT
 
 MODULE = "broker_service.routing.flooding"

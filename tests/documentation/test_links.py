@@ -14,10 +14,13 @@ PACKAGES = (
     "benchmarks",
     "broker_service",
     "campaigns",
+    "command_line",
     "docs",
     "emulation",
+    "record",
     "scenarios",
     "setup",
+    "studies",
     "topology",
 )
 _FILE = re.compile(rf"(?:{'|'.join((*PACKAGES, 'tests', 'proto'))})/[\w./*-]*[\w*/]")

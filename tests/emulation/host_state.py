@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from emulation.processes import RUN_VARIABLE
-from emulation.registry import ROOT, live_runs
+from emulation.host.processes import RUN_VARIABLE
+from emulation.host.registry import ROOT, live_runs
 
 
 def host_state() -> frozenset[str]:

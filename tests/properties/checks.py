@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties.oracle import NEVER, history, violations
 from tests.properties.trial import Outcome, forced_tid_changes, run
 

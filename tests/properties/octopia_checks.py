@@ -14,7 +14,7 @@ import networkx as nx
 from broker_service.messages import BrokerId
 from broker_service.routing.congestion import Congestion
 from broker_service.routing.identifiers import split_id
-from emulation.conformance.model import BrokerFault, Case
+from studies.conformance.model import BrokerFault, Case
 from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.content import suits
 from tests.properties.octopia_truth import Truth, is_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties.content import PRICES, publications, subscriptions
 from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients, Storm
 

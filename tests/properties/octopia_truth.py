@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 import networkx as nx
 
-from emulation.conformance.model import Case, Declaration, Step, Withdrawal
+from studies.conformance.model import Case, Declaration, Step, Withdrawal
 from tests.properties.content import CLASSES, PRICES, suits
 from tests.properties.oracle import NEVER, Published, Span, history
 from topology import Scot, scot_of

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from emulation.conformance.model import BrokerFault, Case, Declaration, LinkFault, Withdrawal
+from studies.conformance.model import BrokerFault, Case, Declaration, LinkFault, Withdrawal
 from tests.properties.content import suits
 
 NEVER = 1_000_000_000

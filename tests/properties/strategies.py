@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties.content import advertisements, publications, subscriptions
 
 MOST_BROKERS = 12

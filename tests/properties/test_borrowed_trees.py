@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties import checks
 from tests.properties.trial import forced_tid_changes, run
 

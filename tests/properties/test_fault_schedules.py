@@ -12,7 +12,7 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.run import analyze
-from emulation.plan import make_plan
+from emulation.planning.plan import make_plan
 from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate

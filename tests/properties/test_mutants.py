@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from broker_service.routing.tid import TidRouter
-from emulation.conformance.model import Case
-from emulation.conformance.protocols import PROTOCOLS
-from emulation.conformance.reading import parse_cases
-from emulation.conformance.result import Verdict
-from emulation.conformance.running import run_case
-from emulation.conformance.simulated import SimulatedTestbed
+from studies.conformance.model import Case
+from studies.conformance.protocols import PROTOCOLS
+from studies.conformance.reading import parse_cases
+from studies.conformance.result import Verdict
+from studies.conformance.running import run_case
+from studies.conformance.simulated import SimulatedTestbed
 from tests.properties import checks, mutants
 from tests.properties.strategies import cases
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties import checks, octopia_checks
 from tests.properties.octopia_checks import BEYOND, BOTH, IDR, SPR, Fickle, Steady, UnderCongestion
 from tests.properties.octopia_strategies import (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from broker_service.routing.octopia import OctopiaRouter
 from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, PassageRelay
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties import checks, detour_mutants, octopia_checks, octopia_mutants
 from tests.properties.detour_mutants import in_place_of_detours
 from tests.properties.octopia_checks import BEYOND, IDR, SPR

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from emulation.conformance.model import Case
+from studies.conformance.model import Case
 from tests.properties import checks
 from tests.properties.strategies import ALL_FAULTS, CUTS, DEATHS, cases, cases_with_faults
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from unittest import mock
 
-from broker_service.links import OverlayLink
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
-from broker_service.trace import Event, TraceRecord
-from emulation.conformance.model import Case
-from emulation.conformance.protocols import PROTOCOLS, ConformanceProtocol
-from emulation.conformance.result import Result
-from emulation.conformance.running import run_case
-from emulation.conformance.simulated import SimulatedCase, SimulatedTestbed
-from emulation.conformance.testbed import UnsettledError
-from emulation.conformance.writing import write
 from emulation.simulation import SimulatedOverlay
+from record.log import Event, TraceRecord
+from studies.conformance.model import Case
+from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
+from studies.conformance.result import Result
+from studies.conformance.running import run_case
+from studies.conformance.simulated import SimulatedCase, SimulatedTestbed
+from studies.conformance.testbed import UnsettledError
+from studies.conformance.writing import write
 from tests.properties.oracle import violations
 
 MOST_MESSAGES = 5_000

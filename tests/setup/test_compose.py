@@ -17,12 +17,12 @@ import yaml
 
 from analysis.engines import PlainEngine
 from analysis.run import analyze
-from emulation import images
-from emulation.docker_host import docker_client
-from emulation.plan import make_plan
+from emulation.host import images
+from emulation.host.docker_host import docker_client
+from emulation.host.emulator_image import REPOSITORY
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
-from emulation.testbed_image import REPOSITORY
 from tests.listening import LOOPBACK, listening_addresses
 from tests.waiting import await_true
 

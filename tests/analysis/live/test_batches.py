@@ -14,8 +14,8 @@ from analysis.live import LiveSummary
 from analysis.live.batches import Batches
 from analysis.live.growth import grown, latest
 from analysis.run import analyze
-from analysis.summary import read_summary
-from emulation.plan import make_plan
+from analysis.tables.summary import read_summary
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
 from tests.analysis.history import SECOND, History, joined, write_run

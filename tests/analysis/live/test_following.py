@@ -14,9 +14,9 @@ from rich.console import Console
 from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.live import LIVE_SUMMARY, Follower, LiveSummary, following
 from analysis.live.following import DIRECTORY
-from analysis.summary import read_summary
-from emulation.commands import follow
-from emulation.commands.exit_codes import ExitCode
+from analysis.tables.summary import read_summary
+from command_line.commands import follow
+from record.exit_codes import ExitCode
 from tests.analysis.history import SECOND, joined, write_run
 
 FIDELITY = b'{"verdict":"VALID","variants":[]}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.report.fidelity_figures import host_figure, link_delay_figure, link_error_figure, waits_figure
-from analysis.run_directory import Fidelity, FidelitySample, LinkProbe, VariantFidelity
+from analysis.run_files.run_directory import Fidelity, FidelitySample, LinkProbe, VariantFidelity
 
 
 def probe(a: str, b: str, measured: float | None, second: float | None) -> LinkProbe:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.report import figures
-from analysis.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from analysis.tables.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
 from topology.model import Broker, Link, LinkProperties, Overlay
 
 TRIANGLE = Overlay(

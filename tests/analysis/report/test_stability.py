@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.phases import SECOND
 from analysis.report.data import read_report_data
 from analysis.report.page import render
 from analysis.report.stability import (
@@ -20,10 +19,11 @@ from analysis.report.stability import (
     stability_figure,
     stability_sentence,
 )
-from analysis.results import read_table
 from analysis.run import analyze
-from analysis.tables import Notification
-from emulation.plan import make_plan
+from analysis.run_files.phases import SECOND
+from analysis.tables.results import read_table
+from analysis.tables.tables import Notification
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
-from broker_service.trace import Event
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above
 

@@ -14,7 +14,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.octopia import router, tables
 from broker_service.routing.octopia.vector import encode_vector
-from broker_service.trace import Event
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_3_TREE,

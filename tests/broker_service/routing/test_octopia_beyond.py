@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from broker_service.messages import Kind, Message
 from broker_service.routing.octopia.messages import Detour, encode
 from broker_service.routing.registry import check_options
-from broker_service.trace import Event
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_3_TREE,

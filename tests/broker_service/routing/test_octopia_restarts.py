@@ -13,7 +13,7 @@ from broker_service.language import Advertisement, Subscription
 from broker_service.language.relations import intersects
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.octopia.messages import CivSetForAdvertisement, CivUnset, encode
-from broker_service.trace import Event
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.scot_overlays import (
     FIGURE_3_TREE,

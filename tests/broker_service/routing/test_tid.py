@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message, Operation
-from broker_service.trace import Event
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, between, quote
 from tests.broker_service.routing.tid_overlays import EMPTY, advertise_over

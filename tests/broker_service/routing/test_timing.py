@@ -10,7 +10,7 @@ import pytest
 
 from broker_service.matching import MatchIndex
 from broker_service.routing.octopia import OctopiaRouter
-from broker_service.trace import Event
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
 

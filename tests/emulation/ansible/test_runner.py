@@ -15,7 +15,7 @@ from emulation.ansible import (
     play,
     read_inventory,
 )
-from emulation.errors import BadInputError
+from record.errors import BadInputError
 
 PLAYBOOK = """\
 - name: try

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from broker_service.service_time import ServiceTime
-from broker_service.trace import Event, TraceRecord
 from emulation.faults import Action, Kind, Way, perform
 from emulation.faults.actuator import described
+from record.log import Event, TraceRecord
 from topology import LinkProperties
 
 AB, BA, BC = Way("B1", "B2"), Way("B2", "B1"), Way("B2", "B3")

@@ -6,7 +6,7 @@ from emulation.faults import Count, Counter, Counts, FaultRun, Kind
 from emulation.faults.conditions import Cut, Down, Way
 from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold
-from emulation.faults.simulated import SimulatedActuator
+from emulation.simulation.actuator import SimulatedActuator
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 
 SECOND = 1_000_000_000

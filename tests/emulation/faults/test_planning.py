@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from emulation.errors import HostError
 from emulation.faults import Count, Counter, FaultError, Moment, Phase, Targets, plan, require_possible
 from emulation.faults.conditions import ClockJumped, Cut, Down, Kind, Throttled
 from emulation.faults.planning import Schedule
 from emulation.faults.programs import Hold, Lift, Program
 from emulation.faults.times import When
+from record.errors import HostError
 from tests.emulation.faults.overlays import DUMBBELL, random_overlay
 
 AT_ONCE = Moment(1.0)

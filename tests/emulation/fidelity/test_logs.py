@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.trace import Event, TraceRecord
 from emulation.fidelity.logs import Span, scan
+from record.log import Event, TraceRecord
 
 SECOND = 1_000_000_000
 RUN = Span(0, 10 * SECOND, 20 * SECOND, 30 * SECOND)

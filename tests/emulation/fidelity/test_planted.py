@@ -29,14 +29,14 @@ import pytest
 from rich.console import Console
 
 from emulation.fidelity import Check, VariantFidelity, Verdict
-from emulation.journal import Entry
-from emulation.manifest import Choice
+from emulation.host.journal import Entry
+from emulation.host.run_paths import RunPlace
 from emulation.network import EmulatedNetwork
-from emulation.place import RunPlace
-from emulation.plan import make_plan
+from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
 from emulation.scenario import load
+from record.manifest import Choice
 from tests.tries import one_of_three
 
 pytestmark = [

@@ -15,8 +15,8 @@ import pytest
 
 from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
 from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
+from emulation.network.host_tunnels import VXLAN_PORT, Peer, ResponderProcess, Underlay, require_way
 from emulation.network.namespaces import in_namespace, run_in_namespace
-from emulation.network.underlay import VXLAN_PORT, Peer, ResponderProcess, Underlay, require_way
 from tests.emulation.network.conftest import Ports, overlay_of
 from topology.model import Link, LinkProperties, Overlay
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from emulation.journal import Resource
+from emulation.host.journal import Resource
+from emulation.host.processes import processes_of_run
 from emulation.network import EmulatedNetwork, LinkDriver, NetworkError, usable_drivers
 from emulation.network.model import interface_prefix
 from emulation.network.namespaces import run_in_namespace
-from emulation.processes import processes_of_run
 from tests.emulation.network.conftest import overlay_of
 from tests.waiting import await_true
 from topology.model import BrokerId, Link, LinkProperties

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from emulation.registry import live_runs
+from emulation.host.registry import live_runs
 
 ROOT = Path(__file__).resolve().parents[3]
 SMOKE = ROOT / "scenarios" / "smoke.yaml"
@@ -35,7 +35,7 @@ pytestmark = [
 
 
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "emulation", *map(str, arguments)]
+    return [sys.executable, "-m", "command_line", *map(str, arguments)]
 
 
 def brokerlab(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -276,9 +276,9 @@ def test_clean_removes_what_a_killed_run_left_and_nothing_foreign(
 def test_a_container_whose_name_is_taken_is_a_clear_error(tmp_path: Path) -> None:
     # The run id cannot be foreseen, so the name is taken from within: every run gets the same id.
     script = (
-        "import emulation.plan, sys; emulation.plan.make_run_id = lambda *_: 'name-taken';"
+        "import emulation.planning.plan, sys; emulation.planning.plan.make_run_id = lambda *_: 'name-taken';"
         f"sys.argv = ['brokerlab', 'emulate', {str(LINE)!r}, '--runtime', 'container', '--out', {str(tmp_path)!r}];"
-        "from emulation.cli import main; main()"
+        "from command_line import main; main()"
     )
     create = ["docker", "create", "--name", "brokerlab-name-taken-B1-sandbox", "brokerlab-broker:latest"]
     subprocess.run(create, capture_output=True, check=True)

@@ -52,7 +52,7 @@ def records(run: Path, node: str) -> list[dict[str, Any]]:
 def test_a_run_with_faults(tmp_path: Path) -> None:
     scenario, out = tmp_path / "faulty.yaml", tmp_path / "runs"
     scenario.write_text(SCENARIO)
-    command = [sys.executable, "-m", "emulation", "emulate", scenario, "--out", out, "--no-spark", "--no-report"]
+    command = [sys.executable, "-m", "command_line", "emulate", scenario, "--out", out, "--no-spark", "--no-report"]
     done = subprocess.run(
         [*map(str, command), "--runtime", "container"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -16,10 +16,10 @@ import grpc
 import pytest
 
 from broker_service.config import BrokerConfig, LinkConfig
-from emulation.docker_host import docker_client, ensure_image
-from emulation.journal import Journal
-from emulation.place import BROKER_UID, RunPlace
-from emulation.registry import register, unregister
+from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.journal import Journal
+from emulation.host.registry import register, unregister
+from emulation.host.run_paths import BROKER_UID, RunPlace
 from emulation.runtimes import ContainerRuntime, Launch
 from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT
 from emulation.runtimes.interface import Resources

@@ -5,9 +5,9 @@ from __future__ import annotations
 import docker.errors
 import pytest
 
-from emulation.errors import HostError
 from emulation.runtimes.container import docker_errors, explain
 from emulation.runtimes.interface import Ending
+from record.errors import HostError
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from emulation.errors import BadInputError, HostError
-from emulation.images import ImageReference
-from emulation.manifest import Choice
+from emulation.host.images import ImageReference
 from emulation.network import DriverTrial, LinkDriver
 from emulation.runtimes import ladder
+from record.errors import BadInputError, HostError
+from record.manifest import Choice
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.messages import ClientRequest, Kind, Message, Operation
-from emulation.errors import BadInputError
 from emulation.simulation.calibration import GROUPS, Calibration, Latency, load_calibration, save_calibration
+from record.errors import BadInputError
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=2000))

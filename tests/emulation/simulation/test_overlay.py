@@ -11,8 +11,8 @@ from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
-from broker_service.trace import Event
 from emulation.simulation import Settings, SimulatedOverlay, SimulatedSession
+from record.log import Event
 from tests.broker_service.overlay import ListTrace
 from topology import Broker, Link, LinkProperties, Overlay
 

@@ -14,16 +14,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from broker_service.trace import Event, TraceRecord
-from emulation import fidelity, manifest
-from emulation.errors import HostError
+from emulation import fidelity
 from emulation.fidelity import Verdict
-from emulation.plan import Plan, make_plan
+from emulation.planning.plan import Plan, make_plan
 from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.logs import BUFFERED_BYTES, LogDirectory
 from emulation.simulation.run import simulate
+from record import manifest
+from record.errors import HostError
+from record.log import Event, TraceRecord
 
 ROOT = Path(__file__).resolve().parents[3]
 SECOND = 1_000_000_000
@@ -43,7 +44,7 @@ seed: 5
 HASH = """
 import hashlib, sys
 from pathlib import Path
-from emulation.plan import make_plan
+from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
 run = simulate(make_plan(load(Path(sys.argv[1]))), Path(sys.argv[2])).directory

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from broker_service.trace import Event, TraceRecord
-from emulation import manifest
-from emulation.errors import HostError
-from emulation.manifest import Phase
-from emulation.plan import Plan, make_plan
+from emulation.planning.plan import Plan, make_plan
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
+from record import manifest
+from record.errors import HostError
+from record.log import Event, TraceRecord
+from record.manifest import Phase
 
 SECOND = 1_000_000_000
 SCENARIO = """

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
+from broker_service.grpc_shell.service import ImmediateService, Service
 from broker_service.messages import Kind, Message
-from broker_service.service import ImmediateService, Service
 from broker_service.service_time import Distribution, ServiceTime
 from emulation.simulation import Agenda, Settings, SimulatedOverlay
 from emulation.simulation.calibration import GROUPS, Calibration, Latency

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import ContentError, Operator, Predicate
-from broker_service.trace import PredicateRecord
 from emulation.scenario import Scenario
 from emulation.workload import (
     Operation,
@@ -22,6 +21,7 @@ from emulation.workload import (
     recorded_predicate,
     write_operations,
 )
+from record.log import PredicateRecord
 
 ITEMS = [
     {"at": "2s", "client": "P", "broker": "B1", "publish": "[class,'STOCK'],[price,90]"},

@@ -1,0 +1,157 @@
+"""What a Spark cluster needs that this host's own processors do not: a way back to the driver, and brokerlab's code.
+
+Executors of a cluster call the driver, fetch brokerlab's code from it, and must have its Python (3.11, say) and the
+packages that brokerlab imports. What goes wrong on them is put into words here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.errors import AnalysisHostError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = ROOT / ".cache" / "spark" / "events"
+"""Where the history server of docker-compose.yml reads what happened; written where it exists."""
+PACKAGES = ("analysis", "broker_service", "emulation", "record", "studies", "topology")
+EXECUTOR_MEMORY = "512m"
+"""Of Java, which only passes bytes on; SPARK_EXECUTOR_MEMORY in the environment is another choice."""
+TASK_FAILURES = 4
+"""How often a task may fail, an executor of its having been lost for instance, before the job does."""
+
+_MASTER_PATIENCE = 5.0
+_EXECUTOR_PATIENCE = 120.0
+"""Seconds until a master answers, and until it has given an executor."""
+_LOOK_SECONDS = 0.2
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The first time that zip files know: code that is the same makes a file that is the same."""
+_REMEDY = "give executors what `make setup` installs in .venv, or use the cluster of docker-compose.yml"
+_TROUBLES = (
+    (
+        r"PYTHON_VERSION_MISMATCH\D*(\d+\.\d+)\D*?(\d+\.\d+)",
+        "executors of {master} run Python {0} and this is Python {1}, and Spark needs the same on both: "
+        "name one in PYSPARK_PYTHON, or {remedy}",
+    ),
+    (r"No module named '?([\w.]+)", "an executor of {master} has no Python package {0}: {remedy}"),
+    (
+        r'Cannot run program "([^"]+)"',
+        "an executor of {master} has no {0}: name its Python in PYSPARK_PYTHON, or {remedy}",
+    ),
+    (r"WrongExecutorError: (.*)", "an executor of {master} {0}: {remedy}"),
+    (
+        r"ExecutorLostFailure .*?Reason: (.*)",
+        f"executors of {{master}} were lost {TASK_FAILURES} times at the same task: {{0}}",
+    ),
+    (
+        "Python worker exited unexpectedly",
+        "{master}: the Python process of a task ended at every try; was memory short?",
+    ),
+)
+"""What Spark's error says, and what it means."""
+_TROUBLES_OF_CLUSTERS = (
+    (
+        r"(?:FileNotFoundError|PermissionError): .*?'(/[^']+)'",
+        "an executor of {master} cannot use {0}: a cluster must share the run directory, at the same path, with this "
+        "user's rights (docs/docker-compose.md)",
+    ),
+)
+
+
+def is_local(master: str) -> bool:
+    """Whether a master is this very process's."""
+    return master.startswith("local")
+
+
+def settings(master: str) -> dict[str, str]:
+    """What Spark is told of a cluster, besides what it always is. Raises `AnalysisHostError` where no master is."""
+    chosen = {
+        "spark.executor.memory": os.environ.get("SPARK_EXECUTOR_MEMORY", EXECUTOR_MEMORY),
+        "spark.task.maxFailures": str(TASK_FAILURES),
+    }
+    if (address := _own_address(master)) is not None and "SPARK_LOCAL_IP" not in os.environ:
+        chosen |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
+    if EVENTS.is_dir() and os.access(EVENTS, os.W_OK):
+        chosen |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": EVENTS.as_uri()}
+    return chosen
+
+
+def equip(context: SparkContext, scratch: Path) -> None:
+    """Sends brokerlab's code to the executors, and waits for the first of them. Raises `AnalysisHostError`."""
+    context.addPyFile(str(pack_code(scratch / "brokerlab.zip")))
+    deadline = time.monotonic() + _EXECUTOR_PATIENCE
+    while _executors(context) == 0:
+        if time.monotonic() > deadline:
+            raise AnalysisHostError(
+                f"{context.master} gave no executor within {_EXECUTOR_PATIENCE:.0f} s: it needs a worker with a free "
+                f"core and {context.getConf().get('spark.executor.memory')} of memory (its page shows them; "
+                "SPARK_EXECUTOR_MEMORY asks for less), from which this host can be reached"
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+def pack_code(file: Path) -> Path:
+    """Makes a zip file of brokerlab's packages, from which Python imports them."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            for path in sorted((ROOT / package).rglob("*")):
+                if path.is_file() and path.suffix not in {".pyc", ".pyi"}:
+                    entry = zipfile.ZipInfo(str(path.relative_to(ROOT)), _EPOCH)
+                    archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return file
+
+
+@contextmanager
+def executor_errors_in_words(master: str) -> Iterator[None]:
+    """What an executor lacks becomes one line."""
+    try:
+        yield
+    except Exception as error:
+        of_spark = type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}
+        if not of_spark or (words := _words(master, str(error))) is None:
+            raise
+        raise AnalysisHostError(words) from error
+
+
+def _words(master: str, said: str) -> str | None:
+    """The mistake behind an error of Spark's, if it is a known one."""
+    for pattern, words in _TROUBLES if is_local(master) else _TROUBLES + _TROUBLES_OF_CLUSTERS:
+        if found := re.search(pattern, said):
+            return words.format(*found.groups(), master=master, remedy=_REMEDY)
+    return None
+
+
+def _own_address(master: str) -> str | None:
+    """This host's address on its way to the master: executors can reach that. None for what is no spark:// URL."""
+    if not master.startswith("spark://"):
+        return None
+    problem: OSError | None = None
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise AnalysisHostError(f"{master} is no Spark master: write spark://host:7077")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), _MASTER_PATIENCE) as connection:
+                return str(connection.getsockname()[0])
+        except OSError as error:
+            problem = error
+    raise AnalysisHostError(
+        f"no Spark master answers at {master} ({problem}); one starts on this host with "
+        "`docker-compose --profile spark up -d`"
+    ) from problem
+
+
+def _executors(context: SparkContext) -> int:
+    """How many have registered; the driver itself counts for one."""
+    scala_context = context._jsc.sc()
+    return int(scala_context.getExecutorMemoryStatus().size()) - 1

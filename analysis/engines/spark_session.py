@@ -1,0 +1,179 @@
+"""A quiet Spark session that leaves nothing behind.
+
+Starting one takes about five seconds, most of it the Java virtual machine's; `open_session` may run in a background
+thread while a run drains. Everything Spark writes for itself goes into one scratch directory, removed at the end; what
+it would print goes to a file there. Nothing it opens listens beyond loopback when the master is local.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from analysis.engines import spark_cluster as cluster
+from analysis.errors import AnalysisHostError
+
+LOCAL_MASTER = "local[*]"
+OLDEST_JAVA = 17
+LARGEST_HEAP_MB = 4096
+"""Of the Java process; never more than half of the host's memory."""
+STOP_SECONDS = 10.0
+"""How long the Java process may take to end before it is killed."""
+_REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+
+
+@contextmanager
+def open_session(
+    master: str = LOCAL_MASTER, scratch_parent: Path | None = None, name: str = "brokerlab analysis"
+) -> Iterator[SparkSession]:
+    """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
+
+    Raises `AnalysisHostError` without Java 17 or newer, when the master cannot be reached, or gives no executor. What
+    executors of a cluster lack is told in the same way, also where it comes out only in what the session is used for.
+    """
+    check_java()
+    scratch = Path(tempfile.mkdtemp(prefix="brokerlab-spark-", dir=scratch_parent))
+    try:
+        with _standard_error_file(scratch) as spark_log:
+            session = _start(_settings(master, scratch, name), scratch, spark_log)
+            try:
+                with cluster.executor_errors_in_words(master):
+                    if not cluster.is_local(master):
+                        cluster.equip(session.sparkContext, scratch)
+                    yield session
+            finally:
+                _stop(session)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def check_java() -> None:
+    """Raises `AnalysisHostError` unless Spark would find Java 17 or newer."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
+    if java is None:
+        where = f"in JAVA_HOME={home}" if home else "on the PATH"
+        raise AnalysisHostError(f"no Java {where}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', answer)
+    if found is None or int(found[1]) < OLDEST_JAVA:
+        version = found[1] if found else "of unknown version"
+        raise AnalysisHostError(f"{java} is Java {version}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
+
+
+@contextmanager
+def _standard_error_file(scratch: Path) -> Iterator[int]:
+    file = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSession:
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
+    if cluster.is_local(settings["spark.master"]):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    configuration = SparkConf().setAll(list(settings.items()))
+    try:
+        with _own_interrupt_handler():
+            gateway = launch_gateway(configuration, {"stdout": spark_log, "stderr": spark_log})  # type: ignore[no-untyped-call]
+            context = SparkContext(conf=configuration, gateway=gateway)
+            context.setLogLevel("ERROR")
+            return SparkSession(context)
+    except Exception as error:
+        said = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
+        _end_java()
+        reason = next((line for line in reversed(said) if "rror" in line or "xception" in line), str(error))
+        raise AnalysisHostError(
+            f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}"
+        ) from error
+
+
+def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:
+    java_options = " ".join(
+        (
+            f"-Djava.io.tmpdir={scratch}",
+            f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
+            "-XX:+UseParallelGC",
+            "-XX:-UsePerfData",
+            "-XX:TieredStopAtLevel=1",  # Java only schedules and shuffles; optimising it costs more than it earns
+        )
+    )
+    settings = {
+        "spark.master": master,
+        "spark.app.name": name,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": java_options,
+    }
+    if not cluster.is_local(master):
+        return settings | cluster.settings(master)
+    return settings | {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": f"{_heap_mb()}m",
+    }
+
+
+def _heap_mb() -> int:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    return min(LARGEST_HEAP_MB, memory // 2)
+
+
+@contextmanager
+def _own_interrupt_handler() -> Iterator[None]:
+    """Keeps the program's SIGINT handler: PySpark would put its own in place when started in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler: Callable[[int, FrameType | None], Any] | int | None = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler if handler is not None else signal.SIG_DFL)
+
+
+def _stop(session: SparkSession) -> None:
+    with suppress(Exception):
+        session.stop()
+    _end_java()
+
+
+def _end_java() -> None:
+    """Ends the Java process, which PySpark would keep for the rest of this one, and lets a later session start anew."""
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is None:
+        return
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    with suppress(Exception):
+        gateway.shutdown()
+    if process is None:
+        return
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,207 @@
+"""Delay, by time, by size and by distance: the last stage. Only a client's first notification of a publication counts.
+
+Delays are kept as whole nanoseconds, eight bytes each, until percentiles are taken: so sums do not depend on the order
+in which they were added up, and the percentiles are exact.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import msgspec
+import numpy as np
+
+from analysis.engines.interface import Bucket, Output
+from analysis.judging.judging import Judged, Receipt
+from analysis.run_files.phases import MILLISECOND, second_of
+from analysis.tables.fields import made_of
+from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
+from analysis.tables.tables import DelayByHops, DelayDistribution, DelayOverTime
+
+
+class Grouping(IntEnum):
+    """What notifications that are seen together have in common, besides their variant."""
+
+    ALL = 0
+    SECOND = 1
+    """In which the publication was intended."""
+    HOPS = 2
+    """Links travelled."""
+
+
+class _Group(msgspec.Struct, array_like=True):
+    """Some of the delays of a group."""
+
+    variant: int
+    grouping: Grouping
+    number: int
+    """The second, or the links; 0 of all."""
+    ways_known: int
+    known_delay: int
+    """In all, of those whose way is known."""
+    known_waiting: int
+    """Of these, in output queues."""
+    delays: bytes
+    """64-bit integers."""
+
+
+_Key = tuple[int, Grouping, int]
+
+
+@dataclass(slots=True)
+class _Samples:
+    delays: array[int] = field(default_factory=lambda: array("q"))
+    ways_known: int = 0
+    known_delay: int = 0
+    known_waiting: int = 0
+
+
+class DelaySamples:
+    """Collects delays."""
+
+    def __init__(self) -> None:
+        self._groups: dict[_Key, _Samples] = {}
+
+    def add(self, one: Judged, receipt: Receipt, run_start: int | None) -> None:
+        """Takes a client's first notification of a publication."""
+        if one.intended is None:
+            return
+        delay = receipt.notified - one.intended
+        self._add((one.variant, Grouping.ALL, 0), delay, receipt.waited)
+        second = second_of(one.intended, run_start)
+        if second is not None:
+            self._add((one.variant, Grouping.SECOND, second), delay, receipt.waited)
+        if receipt.hops is not None:
+            self._add((one.variant, Grouping.HOPS, receipt.hops), delay, receipt.waited)
+
+    def _add(self, key: _Key, delay: int, waited: int | None) -> None:
+        samples = self._groups.get(key)
+        if samples is None:
+            samples = self._groups[key] = _Samples()
+        samples.delays.append(delay)
+        if waited is not None:
+            samples.ways_known += 1
+            samples.known_delay += delay
+            samples.known_waiting += waited
+
+    def parts(self, buckets: int) -> dict[int, bytes]:
+        """All of a group's delays go into the same bucket."""
+        divided: dict[int, list[_Group]] = {}
+        for (variant, grouping, number), samples in self._groups.items():
+            group = _Group(
+                variant, grouping, number, samples.ways_known, samples.known_delay, samples.known_waiting,
+                samples.delays.tobytes(),
+            )  # fmt: skip
+            divided.setdefault((variant + grouping + number) % buckets, []).append(group)
+        return {number: msgspec.msgpack.encode(groups) for number, groups in divided.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DelayFigures:
+    """Of one group, milliseconds."""
+
+    notifications: int
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    queueing_share: float | None
+    ways_known: int
+    classes: Mapping[int, int]
+    """Notifications by the number of their logarithmic class; of all notifications only."""
+
+
+@dataclass(slots=True)
+class DelayTally:
+    """Figures by variant, grouping and number."""
+
+    figures: dict[_Key, DelayFigures] = field(default_factory=dict)
+
+    def merge(self, other: DelayTally) -> None:
+        self.figures |= other.figures
+
+
+def measure_delays(bucket: Bucket) -> Output[DelayTally]:
+    """The stage: each group's figures."""
+    grouped: dict[_Key, list[_Group]] = {}
+    decoder = msgspec.msgpack.Decoder(list[_Group])
+    for part in bucket.parts:
+        for group in decoder.decode(part):
+            grouped.setdefault((group.variant, group.grouping, group.number), []).append(group)
+    return Output(DelayTally({key: _figures(groups) for key, groups in grouped.items()}))
+
+
+def _figures(groups: list[_Group]) -> DelayFigures:
+    delays = np.concatenate([np.frombuffer(group.delays, dtype=np.int64) for group in groups])
+    total, largest = int(delays.sum()), int(delays.max())
+    median, p95, p99 = np.percentile(delays, [50, 95, 99], overwrite_input=True) / MILLISECOND
+    known_delay = sum(group.known_delay for group in groups)
+    known_waiting = sum(group.known_waiting for group in groups)
+    return DelayFigures(
+        notifications=len(delays),
+        mean_ms=total / len(delays) / MILLISECOND,
+        p50_ms=float(median),
+        p95_ms=float(p95),
+        p99_ms=float(p99),
+        max_ms=largest / MILLISECOND,
+        queueing_share=known_waiting / known_delay if known_delay else None,
+        ways_known=sum(group.ways_known for group in groups),
+        classes=_classes(groups) if groups[0].grouping is Grouping.ALL else {},
+    )
+
+
+def _classes(groups: list[_Group]) -> dict[int, int]:
+    """Group by group: there may be as many delays as notifications in a variant."""
+    classes: Counter[int] = Counter()
+    for group in groups:
+        clipped = np.maximum(np.frombuffer(group.delays, dtype=np.int64) / MILLISECOND, SMALLEST_MS)
+        numbers, counts = np.unique(np.floor(np.log10(clipped) * CLASSES_PER_DECADE).astype(int), return_counts=True)
+        classes.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    return dict(classes)
+
+
+@dataclass(frozen=True, slots=True)
+class DelayTables:
+    """The tables about delay."""
+
+    tally: DelayTally
+    variants: tuple[str, ...]
+
+    def over_time(self) -> list[DelayOverTime]:
+        """The table `delays`."""
+        return [
+            made_of(DelayOverTime, figures, variant=self.variants[variant], second=second)
+            for (variant, second), figures in self._of(Grouping.SECOND)
+        ]
+
+    def by_hops(self) -> list[DelayByHops]:
+        """The table `hops`."""
+        return [
+            made_of(DelayByHops, figures, variant=self.variants[variant], hops=hops)
+            for (variant, hops), figures in self._of(Grouping.HOPS)
+        ]
+
+    def distribution(self) -> list[DelayDistribution]:
+        """The table `distribution`: class i spans 10^(i/20) to 10^((i+1)/20) milliseconds."""
+        return [
+            DelayDistribution(
+                variant=self.variants[variant],
+                lower_ms=lower_ms(number),
+                upper_ms=lower_ms(number + 1),
+                notifications=count,
+            )
+            for (variant, _), figures in self._of(Grouping.ALL)
+            for number, count in sorted(figures.classes.items())
+        ]
+
+    def of_all(self, variant: int) -> DelayFigures | None:
+        return self.tally.figures.get((variant, Grouping.ALL, 0))
+
+    def _of(self, grouping: Grouping) -> Iterable[tuple[tuple[int, int], DelayFigures]]:
+        found = {key: figures for key, figures in self.tally.figures.items() if key[1] is grouping}
+        return (((variant, number), found[variant, grouping, number]) for variant, _, number in sorted(found))

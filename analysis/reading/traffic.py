@@ -1,0 +1,200 @@
+"""What moved, where: the tables about brokers and links, from one small count of all records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from analysis.reading.gauges import Gauges
+from analysis.run_files.phases import MILLISECOND
+from analysis.tables.tables import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
+from record.log import Event, TraceRecord
+
+COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, Event.REJECTED})
+_PUBLISH = "publish"
+_Key = TypeVar("_Key")
+_NEVER = -1
+"""The maximum of no value; none is negative."""
+
+
+class Activity(NamedTuple):
+    """What records have in common that are counted together."""
+
+    variant: int
+    node: str
+    event: Event
+    kind: str | None
+    peer: str | None
+    reason: str | None
+
+
+@dataclass(slots=True)
+class Amount:
+    """How many records of an activity there are, and sums and maxima of their numbers."""
+
+    records: int = 0
+    counted: int = 0
+    """The sum of `count`, which is 1 where a record does not say."""
+    bytes: int = 0
+    duration: int = 0
+    max_duration: int = _NEVER
+    max_queue: int = _NEVER
+
+    def add(self, record: TraceRecord) -> None:
+        self.records += 1
+        count, duration, queue = record.count, record.duration, record.queue
+        self.counted += 1 if count is None else count
+        if record.bytes is not None:
+            self.bytes += record.bytes
+        if duration is not None:
+            self.duration += duration
+            if duration > self.max_duration:  # noqa: PLR1730 - for every message of every hop
+                self.max_duration = duration
+        if queue is not None and queue > self.max_queue:
+            self.max_queue = queue
+
+    def merge(self, other: Amount) -> None:
+        self.records += other.records
+        self.counted += other.counted
+        self.bytes += other.bytes
+        self.duration += other.duration
+        self.max_duration = max(self.max_duration, other.max_duration)
+        self.max_queue = max(self.max_queue, other.max_queue)
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Amounts by activity (brokers x neighbours x kinds) and the largest values of gauges (queues x seconds)."""
+
+    amounts: dict[Activity, Amount] = field(default_factory=dict)
+    gauges: Gauges = field(default_factory=Gauges)
+
+    def add(self, variant: int, record: TraceRecord) -> None:
+        """Counts a record of one of the `COUNTED` events."""
+        key = Activity(variant, record.node, record.event, record.kind, record.peer, record.text)
+        amount = self.amounts.get(key)
+        if amount is None:
+            amount = self.amounts[key] = Amount()
+        amount.add(record)
+
+    def merge(self, other: Traffic) -> None:
+        for activity, amount in other.amounts.items():
+            self.amounts.setdefault(activity, Amount()).merge(amount)
+        self.gauges.merge(other.gauges)
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficTables:
+    """The tables that follow from the traffic, in the order of their first columns."""
+
+    traffic: Traffic
+    variants: Sequence[str]
+
+    def messages(self) -> list[BrokerMessages]:
+        """The table `messages`. A received record without a peer came from a client."""
+        rows: dict[tuple[int, str, str], list[int]] = {}
+        for activity, amount in self.traffic.amounts.items():
+            event, neighbour = activity.event, activity.peer is not None
+            if event not in (Event.RECEIVED, Event.SENT, Event.DELIVERED):
+                continue
+            row = rows.setdefault((activity.variant, activity.node, activity.kind or "control"), [0] * 6)
+            if event is Event.RECEIVED:
+                row[neighbour] += amount.records
+                row[4] += amount.bytes
+            elif event is Event.SENT:
+                row[2] += amount.records
+                row[5] += amount.bytes
+            else:
+                row[3] += amount.records
+        return [
+            BrokerMessages(
+                variant=self.variants[variant], broker=broker, kind=kind, from_clients=row[0], received=row[1],
+                sent=row[2], delivered=row[3], received_bytes=row[4], sent_bytes=row[5],
+            )
+            for (variant, broker, kind), row in sorted(rows.items())
+        ]  # fmt: skip
+
+    def links(self) -> list[LinkLoad]:
+        """The table `links`."""
+        rows: dict[tuple[int, str, str], tuple[Amount, Amount]] = {}
+        for activity, amount in self._of(Event.SENT):
+            key = activity.variant, activity.node, activity.peer or ""
+            every, publications = rows.setdefault(key, (Amount(), Amount()))
+            every.merge(amount)
+            if activity.kind == _PUBLISH:
+                publications.merge(amount)
+        return [
+            LinkLoad(
+                variant=self.variants[variant],
+                source=source,
+                target=target,
+                messages=every.records,
+                publications=publications.records,
+                bytes=every.bytes,
+                max_queue=_known(every.max_queue),
+                mean_wait_ms=every.duration / every.records / MILLISECOND if every.max_duration != _NEVER else None,
+                max_wait_ms=every.max_duration / MILLISECOND if every.max_duration != _NEVER else None,
+            )
+            for (variant, source, target), (every, publications) in sorted(rows.items())
+        ]
+
+    def matching(self) -> list[MatchingLoad]:
+        """The table `matching`."""
+        rows = self._summed(Event.MATCHED, lambda activity: (activity.variant, activity.node))
+        return [
+            MatchingLoad(
+                variant=self.variants[variant],
+                broker=broker,
+                operations=amount.records,
+                matches=amount.counted,
+                time_ms=amount.duration / MILLISECOND,
+            )
+            for (variant, broker), amount in sorted(rows.items())
+        ]
+
+    def drops(self, brokers: Container[str]) -> list[Drop]:
+        """The table `drops`. Refusals are taken from the clients, so that none counts twice."""
+
+        def reason(activity: Activity) -> tuple[int, str, str, str, str]:
+            return activity.variant, activity.node, activity.event, activity.kind or "", activity.reason or ""
+
+        dropped = self._summed(Event.DROPPED, reason)
+        refused = self._summed(Event.REJECTED, reason)
+        rows = dropped | {key: amount for key, amount in refused.items() if key[1] not in brokers}
+        return [
+            Drop(
+                variant=self.variants[variant],
+                node=node,
+                event=str(event),
+                kind=kind,
+                reason=text,
+                count=amount.counted,
+            )
+            for (variant, node, event, kind, text), amount in sorted(rows.items())
+        ]
+
+    def queues(self) -> Iterator[QueueLength]:
+        """The table `queues`, made while it is read: it may be long."""
+        for queue, second, waiting, in_flight in self.traffic.gauges.largest():
+            yield QueueLength(
+                variant=self.variants[queue.variant],
+                broker=queue.broker,
+                neighbour=queue.neighbour,
+                second=second,
+                queue=waiting,
+                in_flight=in_flight,
+            )
+
+    def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
+        return ((activity, amount) for activity, amount in self.traffic.amounts.items() if activity.event is event)
+
+    def _summed(self, event: Event, key: Callable[[Activity], _Key]) -> dict[_Key, Amount]:
+        rows: dict[_Key, Amount] = {}
+        for activity, amount in self._of(event):
+            rows.setdefault(key(activity), Amount()).merge(amount)
+        return rows
+
+
+def _known(maximum: int) -> int | None:
+    return None if maximum == _NEVER else maximum

@@ -1,0 +1,1 @@
+"""The files of a run directory as the analysis reads them: manifest, verdicts, logs and clocks."""

@@ -1,0 +1,153 @@
+"""A run's log files: cut into pieces that can be read side by side, their lines made records, damage counted.
+
+A line is *torn* when its writer was killed: it is the last of its file and has no end, or the writer's next start
+follows it. Any other line that is not a record of the schema is *malformed*.
+
+A run with time dilation has logs in the time that passed. Here, and nowhere else, they are brought to the scenario's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+import msgspec
+
+from record.log import Event, TraceRecord
+
+BLOCK_BYTES = 256 << 10
+"""Decoded at once."""
+_STARTED = Event.STARTED.value.encode()
+_decoder = msgspec.json.Decoder(TraceRecord)
+
+Dilations = Mapping[str, float]
+"""By variant, how many times slower than its scenario it ran; variants that ran at its pace may be left out."""
+AS_IT_WAS: Dilations = {}
+
+
+class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
+    """How whole the logs are."""
+
+    records: int
+    """Lines that could be read."""
+    torn: int
+    """Lines cut off because their writer was killed: the last of a file, or followed by the writer's next start."""
+    malformed: int
+    """Other lines that are no record of the log schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The lines of a file that begin from one byte on and before another."""
+
+    file: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Block:
+    """Some consecutive lines of a piece, decoded."""
+
+    offset: int
+    """Of the first, in its file."""
+    records: Sequence[TraceRecord]
+    torn: int = 0
+    malformed: int = 0
+
+
+def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
+    """Shares of about so many bytes: several small files, or a part of a large one. Empty files are in none."""
+    shares: list[list[Piece]] = []
+    room = 0
+    for file in files:
+        size = file.stat().st_size
+        for start in range(0, size, share_bytes):
+            end = min(start + share_bytes, size)
+            if end - start > room:
+                shares.append([])
+                room = share_bytes
+            shares[-1].append(Piece(str(file.resolve()), start, end))
+            room -= end - start
+    return shares
+
+
+def scenario_time(time: int, dilation: float) -> int:
+    """A time or a duration of the run, in nanoseconds, as the scenario has it."""
+    return time if dilation == 1 else round(time / dilation)
+
+
+def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations) -> None:
+    """Changes all times and durations of the records."""
+    for record in records:
+        dilation = dilations.get(record.variant, 1.0)
+        if dilation != 1:
+            record.time = scenario_time(record.time, dilation)
+            if record.duration is not None:
+                record.duration = scenario_time(record.duration, dilation)
+            if record.intended is not None:
+                record.intended = scenario_time(record.intended, dilation)
+
+
+def read_piece(piece: Piece, dilations: Dilations = AS_IT_WAS) -> Iterator[Block]:
+    """Every record of a piece, in order, in the scenario's time. Raises `OSError`."""
+    for block in _read_as_it_was(piece):
+        if dilations:
+            bring_to_scenario_time(block.records, dilations)
+        yield block
+
+
+def _read_as_it_was(piece: Piece) -> Iterator[Block]:
+    with Path(piece.file).open("rb") as file:
+        if piece.start:
+            file.seek(piece.start - 1)
+            file.readline()  # the rest of a line that the piece before has
+        while (offset := file.tell()) < piece.end:
+            lines = file.read(min(BLOCK_BYTES, piece.end - offset))
+            if not lines.endswith(b"\n"):
+                lines += file.readline()
+            yield _decode(offset, lines, file)
+
+
+def _decode(offset: int, lines: bytes, file: BufferedReader) -> Block:
+    try:
+        return Block(offset, _decoder.decode_lines(lines))
+    except msgspec.DecodeError:
+        return _decode_damaged(offset, lines, file)
+
+
+def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
+    """Line by line. Whether a damaged one is torn, the line after it tells."""
+    parts = lines.removesuffix(b"\n").split(b"\n")
+    records: list[TraceRecord] = []
+    torn = malformed = 0
+    for number, line in enumerate(parts):
+        try:
+            records.append(_decoder.decode(line))
+        except msgspec.DecodeError:
+            last = number == len(parts) - 1
+            unfinished = last and not lines.endswith(b"\n")
+            following = _peek_line(file) if last else parts[number + 1]
+            if unfinished or _is_start(following):
+                torn += 1
+            else:
+                malformed += 1
+    return Block(offset, records, torn, malformed)
+
+
+def _peek_line(file: BufferedReader) -> bytes:
+    place = file.tell()
+    line = file.readline()
+    file.seek(place)
+    return line
+
+
+def _is_start(line: bytes) -> bool:
+    if _STARTED not in line:
+        return False
+    try:
+        return _decoder.decode(line).event is Event.STARTED
+    except msgspec.DecodeError:
+        return False

@@ -1,0 +1,1 @@
+"""The tables and the summary that an analysis writes: their rows, their schema and their files."""

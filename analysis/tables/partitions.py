@@ -1,0 +1,120 @@
+"""Tables that grow with every message: a directory each, written in parts by workers, none of which passes the driver.
+
+`results/notifications.parquet/variant=fixed/part-000001.parquet` is what Spark, Arrow, pandas and DuckDB read as one
+table whose column `variant` is in the path. Names of variants are written as in a URL, so that any will do.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
+from analysis.tables.schema import arrow_schema
+from analysis.tables.tables import Expectation, Notification
+
+_EMPTY = "part-none.parquet"
+"""Of a variant without rows, so that it has a schema."""
+
+Row = TypeVar("Row", Notification, Expectation)
+
+
+class PartWriter(Generic[Row]):
+    """Writes the rows that one bucket has of a table: one file for each variant. Made again, it replaces them.
+
+    Rows are to come variant by variant.
+    """
+
+    def __init__(self, parts: Path, row: type[Row], number: int) -> None:
+        """`parts` is the directory given by `parts_directory`."""
+        self._row: type[Row] = row
+        self._table = parts / table_file(row)
+        self._file = f"part-{number:06}.parquet"
+        self._variant: str | None = None
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[Row] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, row: Row) -> None:
+        if row.variant != self._variant:
+            self._finish()
+            self._variant = row.variant
+        self._waiting.append(row)
+        if len(self._waiting) >= ROWS_AT_ONCE:
+            self._flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._finish()
+        elif self._writer is not None:
+            self._writer.close()
+
+    def _flush(self) -> None:
+        if self._writer is None:
+            directory = partition(self._table, self._variant or "")
+            directory.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(directory / self._file, _file_schema(self._row))
+        self._writer.write_table(arrow_table(self._waiting, self._row).drop_columns(PARTITION_KEY))
+        self._waiting.clear()
+
+    def _finish(self) -> None:
+        """Completes the variant's file."""
+        if self._waiting:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+@contextmanager
+def parts_directory(results: Path) -> Iterator[Path]:
+    """Where workers put their parts; gone in the end."""
+    parts = results / ".parts"
+    shutil.rmtree(parts, ignore_errors=True)
+    parts.mkdir()
+    try:
+        yield parts
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+
+
+def publish_parts(parts: Path, row: type[Row], results: Path, variants: Iterable[str]) -> int:
+    """Makes `results/<name>.parquet` of the parts of a table, replacing an older one. Returns the number of rows."""
+    table = parts / table_file(row)
+    for variant in variants:
+        directory = partition(table, variant)
+        directory.mkdir(parents=True, exist_ok=True)
+        if not any(directory.iterdir()):
+            pq.write_table(_file_schema(row).empty_table(), directory / _EMPTY)
+    rows = sum(int(pq.read_metadata(file).num_rows) for file in table.rglob("*.parquet"))
+    _replace(results / table.name, table, parts / f"{table.name}.old")
+    return rows
+
+
+def partition(table: Path, variant: str) -> Path:
+    """The directory of a variant's rows."""
+    return table / f"{PARTITION_KEY}={quote(variant, safe='')}"
+
+
+def _file_schema(row: type[Row]) -> pa.Schema:
+    schema = arrow_schema(row)
+    return schema.remove(schema.get_field_index(PARTITION_KEY))
+
+
+def _replace(target: Path, new: Path, aside: Path) -> None:
+    """A directory cannot take another's place in one step; the old one goes aside first."""
+    if target.exists():
+        target.rename(aside)
+    new.rename(target)

@@ -1,0 +1,104 @@
+"""Tables on disk, `results/<name>.parquet`: those that are one file each are written here, and all are read here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.json import ParseOptions, ReadOptions, read_json
+
+from analysis.errors import RunDirectoryError
+from analysis.tables.schema import arrow_schema
+from analysis.tables.tables import TABLES
+
+ROWS_AT_ONCE = 20_000
+"""Held before they are written."""
+PARTITION_KEY = "variant"
+"""The column that a partitioned table has in its directories' names instead of its files."""
+
+_Row = TypeVar("_Row", bound=msgspec.Struct)
+
+
+def write_table(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
+    """Replaces `results/<name>.parquet` in one step."""
+    with _replaced(results / table_file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
+        coming = iter(rows)
+        while some := list(islice(coming, ROWS_AT_ONCE)):
+            writer.write_table(arrow_table(some, row))
+
+
+def read_table(results: Path, row: type[_Row]) -> list[_Row]:
+    """The rows of a table, typed: `read_table(run / "results", LinkLoad)`. In no particular order.
+
+    Raises `RunDirectoryError` when the run was not analysed.
+    """
+    file = results / table_file(row)
+    try:
+        return [msgspec.convert(one, row) for one in (_partitioned if file.is_dir() else _rows)(file)]
+    except FileNotFoundError:
+        raise RunDirectoryError(f"{file}: no such table; `brokerlab analyze {results.parent}` makes it") from None
+    except (OSError, pa.ArrowException) as error:
+        raise RunDirectoryError(f"{file}: {error}") from error
+
+
+def read_columns(
+    results: Path, row: type[msgspec.Struct], columns: Sequence[str]
+) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
+    """Some columns of a table that is divided by variant: each variant with its rows, some at a time, in no order."""
+    for directory in sorted((results / table_file(row)).iterdir()):
+        yield unquote(directory.name.removeprefix(f"{PARTITION_KEY}=")), _batches(directory, columns)
+
+
+def _batches(directory: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for file in sorted(directory.iterdir()):
+        with pq.ParquetFile(file) as opened:
+            yield from opened.iter_batches(columns=list(columns))
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    with pq.ParquetFile(file) as opened:
+        for batch in opened.iter_batches():
+            yield from batch.to_pylist()
+
+
+def _partitioned(table: Path) -> Iterator[dict[str, Any]]:
+    """Not by `pyarrow.dataset`, which loads pandas wherever that is installed."""
+    for directory in sorted(table.iterdir()):
+        value = unquote(directory.name.removeprefix(f"{PARTITION_KEY}="))
+        for file in sorted(directory.iterdir()):
+            yield from ({PARTITION_KEY: value, **row} for row in _rows(file))
+
+
+def arrow_table(rows: Sequence[_Row], row: type[_Row]) -> pa.Table:
+    """Of at least one row. By way of JSON: to take lists, Arrow would load pandas wherever that is installed."""
+    schema = arrow_schema(row)
+    lines = msgspec.json.Encoder().encode_lines(rows)
+    whole = ReadOptions(use_threads=False, block_size=len(lines))
+    read = read_json(BytesIO(lines), read_options=whole, parse_options=ParseOptions(explicit_schema=schema))
+    return pa.Table.from_arrays(read.columns, schema=schema)  # which knows what is never null
+
+
+def table_file(row: type[msgspec.Struct]) -> str:
+    """The name of a table's file, or of its directory."""
+    return f"{next(name for name, struct in TABLES.items() if struct is row)}.parquet"
+
+
+@contextmanager
+def _replaced(target: Path) -> Iterator[Path]:
+    """A file beside the target that takes its place when all went well."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()

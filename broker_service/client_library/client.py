@@ -1,0 +1,190 @@
+"""The client library: publish and subscribe through a broker.
+
+    async with Session("127.0.0.1:7100") as session:
+        alice = await session.client("alice")
+        await alice.subscribe("s1", Subscription((Predicate("class", Operator.STRING_EQUAL, "STOCK"),)))
+        async for notification in alice:
+            print(notification.publication.attributes)
+
+Any number of logical clients share a session. Operations return when the broker has confirmed them, and raise
+`RejectedError` when it would not have them; publications return at once and a rejection is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from broker_service.client_library.client_requests import SessionLimits
+from broker_service.client_library.client_session import ClientSession
+from broker_service.language import Advertisement, ContentError, Publication, Subscription
+from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
+from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
+from broker_service.wire import MalformedFrameError
+
+NOTIFICATIONS_WAITING = 100_000
+"""Notifications that wait for a client which does not take them; further ones are dropped and counted."""
+
+REJECTIONS_KEPT = 10_000
+"""Rejected publications of which a client keeps the reason, the latest."""
+
+
+class RejectedError(Exception):
+    """The broker refused an operation; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A publication that matches one of the client's subscriptions."""
+
+    id: str
+    publication: Publication
+    hops: int
+    """Overlay links it travelled."""
+
+
+class Session:
+    """A connection to a broker that is opened again when it breaks. Use it as a context manager."""
+
+    def __init__(self, address: str, limits: SessionLimits | None = None) -> None:
+        """`address` is one that the broker listens on: `unix:/path` or `host:port`."""
+        self._transport = ClientSession(address, self._on_event, limits)
+        self._clients: dict[ClientId, Client] = {}
+        self._answers: dict[int, asyncio.Future[None]] = {}
+
+    async def __aenter__(self) -> Self:
+        """Connects. Raises `ConnectError` when no broker answers."""
+        await self._transport.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.close()
+        for client in self._clients.values():
+            client.end()
+        for answer in self._answers.values():
+            answer.cancel()
+
+    @property
+    def connections(self) -> int:
+        """How often the session was connected."""
+        return self._transport.connections
+
+    async def client(self, id: ClientId) -> Client:
+        """Attaches a logical client. The name is unique among all clients of the broker: the latest one has it."""
+        client = self._clients[id] = Client(id, self)
+        await self.perform(id, Operation.ATTACH)
+        return client
+
+    async def perform(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> None:
+        """Carries out an operation other than a publication. Raises `RejectedError` or `TooLargeError`."""
+        number = self._transport.submit(client, operation, id, body)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        try:
+            await answer
+        finally:
+            del self._answers[number]
+
+    def publish(self, client: ClientId, id: str, body: bytes) -> None:
+        """Hands an encoded publication over. Raises `TooLargeError` or `SessionFullError`."""
+        self._transport.submit(client, Operation.PUBLISH, id, body)
+
+    def _on_event(self, event: ClientEvent) -> None:
+        if event.outcome is Outcome.NOTIFIED:
+            try:
+                publication = decode_publication(event.body)
+            except ContentError as error:
+                raise MalformedFrameError(f"notification {event.id!r}: {error}") from None
+            notification = Notification(event.id, publication, event.hops)
+            for id in event.clients:
+                if (client := self._clients.get(id)) is not None:
+                    client.notify(notification)
+            return
+        answer = self._answers.get(event.number)
+        if answer is None:
+            if event.outcome is Outcome.REJECTED:
+                for id in event.clients:
+                    if (client := self._clients.get(id)) is not None:
+                        client.refuse(event.id, event.reason)
+        elif not answer.done():
+            if event.outcome is Outcome.CONFIRMED:
+                answer.set_result(None)
+            else:
+                answer.set_exception(RejectedError(event.reason))
+
+
+class Client:
+    """A logical client of a session. Iterating over it yields its notifications until the session ends."""
+
+    def __init__(self, id: ClientId, session: Session) -> None:
+        self.id = id
+        self.dropped = 0
+        """Notifications that were not taken in time."""
+        self.rejected: dict[str, str] = {}
+        """Publications the broker refused, by id, and why: the latest `REJECTIONS_KEPT`."""
+        self._session = session
+        self._waiting: deque[Notification] = deque()
+        self._arrived = asyncio.Event()
+        self._ended = False
+
+    async def advertise(self, id: str, advertisement: Advertisement) -> None:
+        """Promises what its publications will be like. Raises `RejectedError`."""
+        await self._session.perform(self.id, Operation.ADVERTISE, id, encode_predicates(advertisement.predicates))
+
+    async def unadvertise(self, id: str) -> None:
+        """Takes an advertisement back. Raises `RejectedError` when there is none of that name."""
+        await self._session.perform(self.id, Operation.UNADVERTISE, id)
+
+    async def subscribe(self, id: str, subscription: Subscription) -> None:
+        """Asks for notifications. Raises `RejectedError`."""
+        await self._session.perform(self.id, Operation.SUBSCRIBE, id, encode_predicates(subscription.predicates))
+
+    async def unsubscribe(self, id: str) -> None:
+        """Takes a subscription back. Raises `RejectedError` when there is none of that name."""
+        await self._session.perform(self.id, Operation.UNSUBSCRIBE, id)
+
+    async def detach(self) -> None:
+        """Leaves; the broker withdraws what the client still has."""
+        await self._session.perform(self.id, Operation.DETACH)
+        self.end()
+
+    def publish(self, id: str, publication: Publication) -> None:
+        """Publishes without waiting; `rejected` tells later when the broker refused it.
+
+        Raises `TooLargeError`, or `SessionFullError` when too much waits to be sent already.
+        """
+        self._session.publish(self.id, id, encode_publication(publication))
+
+    def notify(self, notification: Notification) -> None:
+        """Has a notification taken by whoever iterates."""
+        if len(self._waiting) >= NOTIFICATIONS_WAITING:
+            self.dropped += 1
+            return
+        self._waiting.append(notification)
+        self._arrived.set()
+
+    def refuse(self, publication: str, reason: str) -> None:
+        """Notes that the broker would not have a publication."""
+        self.rejected[publication] = reason
+        if len(self.rejected) > REJECTIONS_KEPT:
+            del self.rejected[next(iter(self.rejected))]
+
+    def end(self) -> None:
+        """Ends iteration once everything that waits is taken."""
+        self._ended = True
+        self._arrived.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Notification:
+        while not self._waiting:
+            if self._ended:
+                raise StopAsyncIteration
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._waiting.popleft()

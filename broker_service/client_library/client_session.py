@@ -1,0 +1,180 @@
+"""A client's side of a session, without waiting: operations are handed over at once, events come by callback.
+
+`client_requests` says what is asked and said again; here are the stream that carries it and its reconnections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+
+import grpc
+
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.grpc_shell import rpc
+from broker_service.grpc_shell.duplex import Duplex, StreamClosedError
+from broker_service.messages import ClientEvent, ClientId, Operation
+from broker_service.wire import MalformedFrameError, decode_broker_frame, encode_client_frames
+
+_LARGEST_BROKER_FRAME = 1 << 26
+"""Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
+
+_FRAMES_AT_ONCE = 16
+"""Frames that are made together; the broker may not take them."""
+
+_CLOSE_WITHIN = 2.0
+"""Seconds that closing a session may take to hand over what waits."""
+
+_log = logging.getLogger(__name__)
+
+
+class ConnectError(Exception):
+    """No broker answers at an address."""
+
+
+class ClientSession:
+    """One session with one broker."""
+
+    def __init__(
+        self, address: str, on_event: Callable[[ClientEvent], None], limits: SessionLimits | None = None
+    ) -> None:
+        self.address = address
+        self.connections = 0
+        """Streams opened so far."""
+        self.on_up: Callable[[], None] = _nothing
+        """Called when a stream has been opened."""
+        self.on_down: Callable[[], None] = _nothing
+        """Called when it has ended."""
+        self._limits = limits or SessionLimits()
+        self._requests = ClientRequests(address, on_event, self._limits)
+        self._stream: _ClientStream | None = None
+        self._call: grpc.aio.StreamStreamCall[bytes, bytes] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._connected = asyncio.Event()
+        self._problem = "no answer"
+
+    @property
+    def waiting(self) -> int:
+        """Operations not sent yet."""
+        return self._requests.waiting
+
+    async def open(self, within: float = 10.0) -> None:
+        """Connects, trying again and again for so many seconds. Raises `ConnectError`."""
+        self._task = asyncio.create_task(self._keep_open())
+        try:
+            async with asyncio.timeout(within):
+                await self._connected.wait()
+        except TimeoutError:
+            await self.close()
+            raise ConnectError(f"no broker answers at {self.address}: {self._problem}") from None
+
+    async def close(self) -> None:
+        """Hands over what waits, then ends the session; the broker withdraws what its clients still have."""
+        if self._task is None:
+            return
+        if self._call is not None and self._stream is not None:
+            with contextlib.suppress(TimeoutError, grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                async with asyncio.timeout(_CLOSE_WITHIN):
+                    await self._stream.flushed()
+                    self._stream.closing = True
+                    await self._call.done_writing()
+                    await asyncio.wait((self._task,))
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+
+    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
+        """Hands an operation over; its answer carries the number returned.
+
+        Raises `TooLargeError`, and for a publication `SessionFullError`; the operation is not sent then.
+        """
+        number = self._requests.submit(client, operation, id, body)
+        stream = self._stream
+        if stream is not None:
+            stream.wake()
+        return number
+
+    def take(self) -> Sequence[bytes]:
+        """The next frames, for the stream."""
+        frames: list[bytes] = []
+        while len(frames) < _FRAMES_AT_ONCE and (requests := self._requests.take()):
+            frames += encode_client_frames(requests, self._limits.message_bytes)
+        return frames
+
+    def receive(self, data: bytes) -> None:
+        """A frame from the stream."""
+        for event in decode_broker_frame(data):
+            self._requests.answer(event)
+
+    # The stream
+
+    async def _keep_open(self) -> None:
+        delay = self._limits.reconnect_first
+        while True:
+            connections = self.connections
+            if await self._open_once():
+                return
+            if self.connections > connections:
+                delay = self._limits.reconnect_first
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, self._limits.reconnect_last)
+
+    async def _open_once(self) -> bool:
+        """One stream's life. Whether it ended because the session was closed."""
+        channel = rpc.channel(self.address, _LARGEST_BROKER_FRAME)
+        stream: _ClientStream | None = None
+        try:
+            call = self._call = rpc.dial(channel, rpc.SESSION)
+            await call.wait_for_connection()
+            self.connections += 1
+            if self.connections > 1:
+                self._requests.say_again()
+            stream = self._stream = _ClientStream(call, self)
+            self._connected.set()
+            self.on_up()
+            await stream.run()
+            self._problem = "the broker closed the session"
+        except asyncio.CancelledError:
+            if rpc.cancelled_by_us():
+                raise
+            self._problem = "the broker cancelled the session"
+        except grpc.aio.AioRpcError as error:
+            self._problem = error.details() or str(error.code())
+        except asyncio.InvalidStateError:
+            self._problem = "the stream broke"
+        except (MalformedFrameError, StreamClosedError) as error:
+            self._problem = str(error)
+        except Exception as error:  # raised by whoever hears of events: it costs the stream, not the session
+            _log.exception("session with %s: an event could not be handled", self.address)
+            self._problem = f"an event could not be handled: {error!r}"
+        finally:
+            self._stream = self._call = None
+            await channel.close(None)
+            if stream is not None:
+                self.on_down()
+        if stream is not None and stream.closing:
+            return True
+        if stream is not None:
+            _log.warning("session with %s broke: %s", self.address, self._problem)
+        return False
+
+
+class _ClientStream(Duplex):
+    """A session's stream while it lasts."""
+
+    def __init__(self, stream: rpc.Stream, session: ClientSession) -> None:
+        super().__init__(stream)
+        self.closing = False
+        self._session = session
+
+    def on_frame(self, data: bytes) -> None:
+        self._session.receive(data)
+
+    def next_frames(self) -> Sequence[bytes]:
+        return self._session.take()
+
+
+def _nothing() -> None:
+    """Stands in until somebody listens."""

@@ -1,0 +1,75 @@
+"""The control service: what a broker says of itself when asked, and the one thing it can be told: how fast to work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import msgspec
+
+from broker_service.broker import Broker
+from broker_service.generated import broker_pb2 as pb
+from broker_service.generated import broker_pb2_grpc
+from broker_service.links.overlay_link import OverlayLink
+from broker_service.service_time import Distribution, ServiceTime
+
+
+class Control(broker_pb2_grpc.BrokerControlServicer):
+    """Answers from the broker's own counters. `malformed`, `log_lost` and `pace` are the shell's."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        malformed: Callable[[], int],
+        log_lost: Callable[[], int],
+        pace: Callable[[ServiceTime], None],
+    ) -> None:
+        self._broker = broker
+        self._malformed = malformed
+        self._log_lost = log_lost
+        self._pace = pace
+
+    async def Status(self, request: pb.StatusRequest, _context: Any) -> pb.StatusReply:  # noqa: N802 (gRPC's name)
+        """A snapshot."""
+        broker = self._broker
+        return pb.StatusReply(
+            broker=broker.id,
+            incarnation=broker.incarnation,
+            links=[_link_state(link) for link in broker.links.values()],
+            clients=broker.clients,
+            published=broker.published,
+            delivered=broker.delivered,
+            rejected=broker.rejected,
+            dropped=broker.dropped,
+            tables=msgspec.json.encode(broker.tables()).decode() if request.tables else "",
+            malformed=self._malformed(),
+            log_lost=self._log_lost(),
+        )
+
+    async def Pace(self, request: pb.PaceRequest, context: Any) -> pb.PaceReply:  # noqa: N802 (gRPC's name)
+        """Changes the service time."""
+        try:
+            self._pace(
+                ServiceTime(
+                    mean=request.mean,
+                    distribution=Distribution(request.distribution or Distribution.CONSTANT),
+                    deviation=request.deviation,
+                )
+            )
+        except ValueError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        return pb.PaceReply()
+
+
+def _link_state(link: OverlayLink) -> pb.LinkState:
+    return pb.LinkState(
+        neighbour=link.neighbour,
+        up=link.up,
+        queued=link.queue_length,
+        in_flight=link.in_flight,
+        sent=link.sent,
+        received=link.received,
+        dropped=link.dropped,
+        utilisation=link.utilisation,
+    )

@@ -1,0 +1,34 @@
+"""A timer that an event loop waits for to the microsecond; the loop's own ones are rounded to milliseconds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from broker_service.grpc_shell.timer_file import TimerFile
+
+
+class PreciseTimer:
+    """Calls back once at a time of the monotonic clock. Made within a running loop; close it after use."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback = callback
+        self._file = TimerFile()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._file.descriptor, self._fire)
+
+    def set(self, when: int) -> None:
+        """Calls back at `when` nanoseconds of the monotonic clock (at once, if that is over), and at no other time."""
+        self._file.set(max(when, 1))  # zero would disarm it
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._file.descriptor)
+        os.close(self._file.descriptor)
+
+    def _fire(self) -> None:
+        try:
+            os.read(self._file.descriptor, 8)
+        except BlockingIOError:
+            return  # set anew since the loop woke
+        self._callback()

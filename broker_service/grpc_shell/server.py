@@ -1,0 +1,281 @@
+"""A broker process: the core of `broker`, with gRPC around it.
+
+`python -m broker_service.grpc_shell.server CONFIG.json` serves until SIGTERM or SIGINT, then passes on what waits (for
+at most `STOP_WITHIN` seconds), logs its end and exits with 0. A config or an address it cannot use makes it exit with 2
+and one line that says so. Nothing a client or a neighbour sends ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import functools
+import gc
+import logging
+import signal
+import sys
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, NoReturn
+
+import grpc
+import msgspec
+import uvloop
+from grpc_health.v1 import health, health_pb2_grpc
+
+from broker_service.broker import Broker
+from broker_service.config import BrokerConfig, load
+from broker_service.generated import broker_pb2_grpc
+from broker_service.grpc_shell import rpc
+from broker_service.grpc_shell.control import Control
+from broker_service.grpc_shell.duplex import StreamClosedError
+from broker_service.grpc_shell.gauges import Gauges, QueueGauges
+from broker_service.grpc_shell.link_port import LinkPort, RefusedError, largest_link_frame
+from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS
+from broker_service.grpc_shell.listening import CannotListenError, listen
+from broker_service.grpc_shell.service import make_service
+from broker_service.grpc_shell.session_stream import SessionStream
+from broker_service.grpc_shell.trace_writer import FileTrace, NullTrace
+from broker_service.service_time import ServiceTime
+from broker_service.trace import Recorder
+from broker_service.wire import MalformedFrameError, decode_hello
+from record.log import Event
+
+STOP_WITHIN = 2.0
+"""Seconds that a broker which was told to stop may take to pass on what waits."""
+
+_LOOK_INTERVAL = 0.005
+"""Seconds between two looks, while stopping, whether everything is passed on."""
+
+_BRIEF_CALLS = 64
+"""Calls at a time to control and health, and streams on a link's address before they have said hello; more are refused
+by gRPC itself (RESOURCE_EXHAUSTED)."""
+
+_log = logging.getLogger(__name__)
+
+
+class BrokerServer:
+    """One broker and all its streams. Made and used within a running event loop."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        """Raises `OSError` when the log cannot be opened and `ValueError` for an unknown protocol or option."""
+        self.config = config
+        self.malformed = 0
+        """Frames on streams opened by others that could not be read."""
+        self._loop = asyncio.get_running_loop()
+        self._trace = (
+            FileTrace(Path(config.log), config.id, config.variant)
+            if config.log
+            else NullTrace(config.id, config.variant)
+        )
+        self._recorder = Recorder(self._trace, time.monotonic_ns)
+        self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule)
+        self._service = make_service(config)
+        queues = QueueGauges(self.broker.links, self._service, self._recorder)
+        self._gauges = Gauges(queues, self._trace, self._recorder)
+        self._ports = {link.neighbour: LinkPort(self.broker, config, link, self._service) for link in config.links}
+        self._sessions: set[SessionStream] = set()
+        self._servers: list[grpc.aio.Server] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._stopping = False
+
+    async def start(self) -> None:
+        """Listens and begins to dial. Raises `CannotListenError`; nothing is left open then."""
+        self._recorder.note(Event.STARTED, count=self.config.incarnation)
+        try:
+            for address in self.config.listen:
+                self._add_server(self._client_server(), address)
+            for local in dict.fromkeys(link.local for link in self.config.links if not link.dial):
+                self._add_server(self._link_server(local), local)
+            for server in self._servers:
+                await server.start()
+        except BaseException:
+            await self._close()
+            raise
+        self._run(self._gauges.run())
+        self._run(self._beat())
+        for link in self.config.links:
+            if link.dial:
+                self._run(self._ports[link.neighbour].keep_open())
+
+    async def stop(self) -> None:
+        """Takes nothing new from clients, passes on what waits, closes every stream and the log."""
+        self._stopping = True
+        for session in self._sessions:
+            session.stop_handling()
+        ends = [asyncio.ensure_future(server.stop(STOP_WITHIN)) for server in self._servers]
+        deadline = self._loop.time() + STOP_WITHIN
+        while not self._flushed() and self._loop.time() < deadline:  # noqa: ASYNC110 (many things, once in a life)
+            await asyncio.sleep(_LOOK_INTERVAL)
+        for session in self._sessions:
+            session.close("the broker stops")
+        for port in self._ports.values():
+            port.close("the broker stops")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, *ends, return_exceptions=True)
+        await self._close()
+
+    def _flushed(self) -> bool:
+        return (
+            not self._service.waiting
+            and all(port.flushed for port in self._ports.values())
+            and all(session.drained for session in self._sessions)
+        )
+
+    async def _close(self) -> None:
+        for server in self._servers:
+            await server.stop(None)
+        for timer in self._timers.values():
+            timer.cancel()
+        self._service.close()
+        self._trace.flush()
+        self._recorder.note(Event.STOPPED, count=self._trace.lost)
+        self._trace.close()
+
+    # Servers
+
+    def _add_server(self, server: grpc.aio.Server, address: str) -> None:
+        listen(server, address)
+        self._servers.append(server)
+
+    def _client_server(self) -> grpc.aio.Server:
+        server = rpc.server(self.config.limits.message_bytes, self.config.limits.sessions + _BRIEF_CALLS)
+        rpc.serve(server, rpc.SESSION, self._serve_session)
+        control = Control(self.broker, self._count_malformed, lambda: self._trace.lost, self._set_pace)
+        broker_pb2_grpc.add_BrokerControlServicer_to_server(control, server)  # type: ignore[no-untyped-call]
+        health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)  # type: ignore[attr-defined]
+        return server
+
+    def _link_server(self, local: str) -> grpc.aio.Server:
+        server = rpc.server(largest_link_frame(self.config.limits), len(self.config.links) + _BRIEF_CALLS)
+        rpc.serve(server, rpc.LINK, functools.partial(self._serve_link, local))
+        return server
+
+    async def _serve_session(self, _requests: Any, context: Any) -> None:
+        if len(self._sessions) >= self.config.limits.sessions:
+            reason = f"{self.config.limits.sessions} sessions are open already (limits.sessions)"
+            await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"session of {context.peer()}", reason)
+        stream = SessionStream(context, self.broker, self._service, self.config.limits)
+        self._sessions.add(stream)
+        try:
+            await self._serve(stream.run(), context, f"session of {context.peer()}")
+        finally:
+            self._sessions.discard(stream)
+            if not self._stopping:
+                stream.end()
+
+    async def _serve_link(self, local: str, _requests: Any, context: Any) -> None:
+        await self._serve(self._accept_link(local, context), context, f"link from {context.peer()}")
+
+    async def _accept_link(self, local: str, context: Any) -> None:
+        async with asyncio.timeout(MISSED_HEARTBEATS * self.config.limits.heartbeat):
+            first = await context.read()
+        if first is rpc.EOF:
+            raise StreamClosedError("closed without a hello")
+        hello = decode_hello(first)
+        port = self._ports.get(hello.broker)
+        if port is None or port.local != local:
+            raise RefusedError(f"{hello.broker!r} is no neighbour of {self.config.id!r} over {local}")
+        await port.accept(context, hello)
+
+    async def _serve(self, stream: Coroutine[Any, Any, None], context: Any, name: str) -> None:
+        """Runs a stream that somebody opened, and tells them if it ends by their fault or ours."""
+        try:
+            await stream
+        except StreamClosedError as error:
+            _log.info("%s ended: %s", name, error)
+        except TimeoutError:
+            await self._abort(context, grpc.StatusCode.DEADLINE_EXCEEDED, name, "no hello came")
+        except RefusedError as error:
+            await self._abort(context, grpc.StatusCode.FAILED_PRECONDITION, name, str(error))
+        except MalformedFrameError as error:
+            self.malformed += 1
+            await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, name, f"malformed frame: {error}")
+        except asyncio.CancelledError:
+            # gRPC tells no more than this; a frame above the limit was refused before anything here saw it.
+            _log.info("%s broke: the connection is lost, or a frame was above the limit (limits.message_bytes)", name)
+            raise
+        except Exception:
+            _log.exception("%s ended by a fault of this broker", name)
+            await self._abort(context, grpc.StatusCode.INTERNAL, name, "internal error")
+
+    async def _abort(self, context: Any, code: grpc.StatusCode, name: str, reason: str) -> NoReturn:
+        _log.warning("%s refused: %s", name, reason)
+        await context.abort(code, reason)
+        raise AssertionError("abort raises")
+
+    # Time
+
+    def _schedule(self, name: str, seconds: float) -> None:
+        former = self._timers.get(name)
+        if former is not None:
+            former.cancel()
+        self._timers[name] = self._loop.call_later(seconds, self._fire, name)
+
+    def _fire(self, name: str) -> None:
+        del self._timers[name]
+        self.broker.timer(name)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self.config.limits.heartbeat)
+            for port in self._ports.values():
+                port.beat()
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.create_task(work))
+
+    def _count_malformed(self) -> int:
+        return self.malformed + sum(port.malformed for port in self._ports.values())
+
+    def _set_pace(self, service_time: ServiceTime) -> None:
+        self._service.change(self.config.service_times(service_time) if service_time else None)
+
+
+async def serve_until_told(config: BrokerConfig) -> None:
+    """Serves until SIGTERM or SIGINT."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    server = BrokerServer(config)
+    await server.start()
+    _log.info("broker %s (incarnation %d, %s) serves", config.id, config.incarnation, config.protocol)
+    gc.collect()
+    gc.freeze()
+    await told.wait()
+    await server.stop()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process. Returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m broker_service.grpc_shell.server",
+        description="Runs one broker until SIGTERM.",
+        epilog="example: python -m broker_service.grpc_shell.server /etc/brokerlab/broker.json",
+    )
+    parser.add_argument("config", type=Path, help="the broker's configuration, JSON (broker_service/config.py)")
+    path: Path = parser.parse_args(arguments).config
+    try:
+        config = load(path)
+        logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {config.id} %(levelname)s %(message)s")
+        with contextlib.suppress(KeyboardInterrupt):
+            uvloop.run(serve_until_told(config))
+    except (OSError, CannotListenError, msgspec.MsgspecError, ValueError) as error:
+        print(f"broker cannot start ({path}): {_one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    return " ".join(str(error).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

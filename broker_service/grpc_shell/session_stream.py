@@ -1,0 +1,61 @@
+"""The stream of one client session: requests into the broker, events out of the session's queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker_service.broker import Broker
+from broker_service.config import Limits
+from broker_service.grpc_shell.duplex import Duplex
+from broker_service.grpc_shell.rpc import Stream
+from broker_service.grpc_shell.service import PacedService
+from broker_service.messages import ClientRequest
+from broker_service.wire import decode_client_frame, encode_broker_frames
+
+FRAMES_AT_ONCE = 16
+"""Frames taken from a session's queue together; what its client does not read shall wait in the queue."""
+
+
+class SessionStream(Duplex):
+    """One session, for as long as its stream lasts."""
+
+    def __init__(self, stream: Stream, broker: Broker, service: PacedService, limits: Limits) -> None:
+        super().__init__(stream)
+        self._broker = broker
+        self._service = service
+        self._batch = limits.batch
+        self._largest = limits.message_bytes
+        self._ended = False
+        self.session = broker.open_session()
+        self.session.on_waiting = self.wake
+
+    def on_frame(self, data: bytes) -> None:
+        self._service.submit(self._handle, decode_client_frame(data), len(data))
+
+    async def ready(self) -> None:
+        if self._service.full:
+            await self._service.room()
+
+    def next_frames(self) -> Sequence[bytes]:
+        frames: list[bytes] = []
+        while len(frames) < FRAMES_AT_ONCE and (events := self.session.take(self._batch, self._largest)):
+            frames += encode_broker_frames(events, self._largest)
+        return frames
+
+    def stop_handling(self) -> None:
+        """Further requests are not taken."""
+        self._ended = True
+
+    def end(self) -> None:
+        """The session is gone: what its clients have is withdrawn."""
+        self._ended = True
+        self._broker.close_session(self.session)
+
+    @property
+    def drained(self) -> bool:
+        """Whether all events so far are written."""
+        return self.idle and not self.session.waiting
+
+    def _handle(self, requests: Sequence[ClientRequest]) -> None:
+        if not self._ended:
+            self._broker.handle(self.session, requests)

@@ -1,0 +1,1 @@
+"""Overlay links without I/O: output queues, what is in flight, and the link status table."""

@@ -1,0 +1,212 @@
+"""`brokerlab campaign`: from a campaign's file to its matrix."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from command_line.commands.campaign_shrink import shrink_failures
+from command_line.commands.results import analysis_errors_translated
+from emulation.ansible import Inventory, read_inventory
+from emulation.fidelity import Verdict
+from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
+from emulation.scenario.section import suggestion
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+from studies.campaign import Campaign, Cell, cells, fingerprint, load_campaign
+from studies.campaign.attempt import Keep
+from studies.campaign.directory import CampaignDirectory
+from studies.campaign.executors import Crew
+from studies.campaign.junit import suites_of
+from studies.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
+from studies.campaign.progress import CampaignBoard, Expectation
+from studies.campaign.report import build_report
+from studies.campaign.scheduler import undone
+from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
+from studies.junit import require_writable, write_junit
+
+_WIDTH_IN_FILES = 150
+_AROUND = 15.0
+"""Seconds that starting and stopping a variant and its analysis are expected to take, until it is known better."""
+_FAILURES_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user asked for; None where the campaign's file says it, or there is a default."""
+
+    file: Path
+    out: Path | None
+    inventory: Path | None
+    runtime: str | None
+    retries: int | None
+    jobs: int | None
+    """Simulations side by side on this host; as many as CPUs by default."""
+    master: str | None
+    """Of Spark."""
+    keep: Keep
+    chosen: tuple[str, ...]
+    """Only these cells; all of them where it is empty."""
+    fresh: bool
+    shrink: bool
+    shrink_on: str | None
+    """A runtime; the campaign's own by default."""
+    junit: Path | None = None
+    """Where the verdicts go as JUnit XML."""
+
+
+def run_campaign(request: Request) -> ExitCode:
+    """Runs what is not done yet, and shows the matrix. Raises `UserError`s."""
+    console = Console(stderr=True, highlight=False)
+    require_writable(request.junit)
+    campaign, planned = plan_campaign(request)
+    chosen = _chosen(planned, request.chosen, request.file)
+    crew = _crew(request, campaign)
+    directory = CampaignDirectory(request.out or Path("runs") / "campaigns" / campaign.name)
+    with directory.held(), analysis_errors_translated():
+        if request.fresh:
+            directory.start_afresh()
+        directory.open(campaign, planned, request.file)
+        whole = _work_off(console, crew, directory, campaign.name, chosen)
+        summary = summarise_campaign(campaign, planned, directory)
+        page = build_report(summary, directory.path)
+        _show(summary, directory, page)
+        if request.junit is not None:
+            write_junit(suites_of(campaign.name, chosen, [line.result for line in summary.cells]), request.junit)
+        if not whole:
+            console.print("interrupted; what is done is kept: the same command goes on with the rest", soft_wrap=True)
+        elif request.shrink:
+            runtime = request.shrink_on or crew.runtime
+            alone = replace(crew, runtime=runtime, keep=Keep.NONE, master=None, jobs=None)
+            whole = shrink_failures(console, alone, directory, chosen)
+    code = exit_code(summary)
+    return ExitCode.INTERRUPTED if not whole and code is ExitCode.CORRECT else code
+
+
+def list_cells(request: Request) -> ExitCode:
+    """Shows the cells of a campaign. Raises `UserError`s."""
+    _, planned = plan_campaign(request)
+    for cell in planned:
+        sys.stdout.write(f"{cell.key}\n")
+    return ExitCode.CORRECT
+
+
+def plan_campaign(request: Request) -> tuple[Campaign, tuple[Cell, ...]]:
+    """The campaign as the user wants it, and its cells."""
+    if request.shrink_on is not None and not request.shrink:
+        raise BadInputError(f"--shrink-on {request.shrink_on}: is for --shrink; add it, or leave this out")
+    campaign = load_campaign(request.file)
+    for option, name in (("--runtime", request.runtime), ("--shrink-on", request.shrink_on)):
+        if name not in (None, AUTO, *RUNTIMES):
+            raise BadInputError(f"{option} {name}: choose {', '.join((AUTO, *RUNTIMES))}")
+    changed = {"runtime": request.runtime, "retries": request.retries}
+    campaign = campaign.model_copy(update={name: value for name, value in changed.items() if value is not None})
+    return campaign, cells(campaign, request.file)
+
+
+def keep_named(name: str) -> Keep:
+    """Raises `BadInputError` for a name that says nothing."""
+    try:
+        return Keep(name)
+    except ValueError:
+        raise BadInputError(f"--keep-runs {name}: choose {', '.join(Keep)}") from None
+
+
+def exit_code(summary: CampaignSummary) -> ExitCode:
+    """What a script is told: a violated delivery in any cell comes first."""
+    if not all(line.result.correct for line in summary.cells):
+        return ExitCode.VIOLATED
+    return ExitCode.INVALID if summary.fidelity == Verdict.INVALID else ExitCode.CORRECT
+
+
+def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Cell]:
+    known = {cell.key for cell in planned}
+    for key in keys:
+        if key not in known:
+            nearest = suggestion(key, known)
+            told = nearest if "mean" in nearest else "; --list shows them all"
+            raise BadInputError(f"{file}: has no cell {key!r}{told}")
+    return [cell for cell in planned if not keys or cell.key in keys]
+
+
+def _crew(request: Request, campaign: Campaign) -> Crew:
+    return Crew(
+        inventory=None if request.inventory is None else _inventory(request.inventory),
+        runtime=campaign.runtime,
+        retries=campaign.retries,
+        keep=request.keep,
+        jobs=request.jobs,
+        master=request.master,
+    )
+
+
+def _inventory(file: Path) -> Inventory:
+    with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
+        return read_inventory(file, Path(private) / "ansible")
+
+
+def _work_off(console: Console, crew: Crew, directory: CampaignDirectory, name: str, chosen: Sequence[Cell]) -> bool:
+    """Runs the cells that are not done. Whether it went on to the end."""
+    needed = undone(directory, chosen)
+    done = len(chosen) - len(needed)
+    before = f", {done} of them done before" if done else ""
+    for what, text in (
+        ("campaign", f"{name}: {len(chosen)} cell{'' if len(chosen) == 1 else 's'}{before}"),
+        ("runtime", f"{crew.runtime} on {crew.places}"),
+        ("results", str(directory.path)),
+    ):
+        console.print(f"{what:<9} {text}", markup=False, soft_wrap=True)
+    if not needed:
+        return True
+    with CampaignBoard(console, len(chosen), done, _expectation(crew, directory, chosen)) as board:
+        return crew.work_off(directory, needed, board)
+
+
+def _expectation(crew: Crew, directory: CampaignDirectory, chosen: Sequence[Cell]) -> Expectation:
+    """By the cells that are done; by how long the first one's phases are, where none is and they take real time."""
+    first = 0.0 if crew.runtime == SIMULATED else sum(each.lasts + _AROUND for each in chosen[0].plan().variants)
+    expectation = Expectation(first, crew.side_by_side)
+    for cell in chosen:
+        for attempt in directory.attempts(cell):
+            expectation.note(attempt.seconds)
+    return expectation
+
+
+def summarise_campaign(campaign: Campaign, planned: tuple[Cell, ...], directory: CampaignDirectory) -> CampaignSummary:
+    """Writes `summary.json` of what is done."""
+    lines = [
+        CellLine(attempts=len(directory.attempts(cell)), result=result)
+        for cell in planned
+        if (result := directory.result(cell)) is not None
+    ]
+    summary = summarise(campaign.name, campaign.description, fingerprint(campaign, planned), len(planned), lines)
+    write_summary(summary, directory.path)
+    return summary
+
+
+def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) -> None:
+    """In a file as wide as it takes, on a terminal as wide as that is."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
+    if summary.matrix:
+        console.print(matrix_table(summary))
+        console.print()
+    for line in closing_lines(summary):
+        console.print(line, markup=False, soft_wrap=True)
+    failed = failing(summary.cells)
+    for each in failed[:_FAILURES_SHOWN]:
+        result = each.result
+        heading = Text(f"\n{result.key}: ", style="bold")
+        heading.append(", ".join(result.delivery), style="green" if result.correct else "red").append("; ")
+        console.print(heading.append(result.fidelity, style=FIDELITY_STYLES[Verdict(result.fidelity)]))
+        command = repeat_command(directory.cell(result.key) / "scenario.yaml", result)
+        console.print(f"  again: {command}", markup=False, soft_wrap=True)
+    if len(failed) > _FAILURES_SHOWN:
+        console.print(f"\nand {len(failed) - _FAILURES_SHOWN} more, in the report")
+    console.print(f"\nsummary: {directory.path / 'summary.json'}", markup=False, soft_wrap=True)
+    console.print(f"report: {page}", markup=False, soft_wrap=True)

@@ -1,0 +1,76 @@
+"""`brokerlab campaign --shrink`: which of a failing cell's faults does it take?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import yaml
+from rich.console import Console
+
+from analysis.tables.summary import CORRECT
+from emulation.scenario.faults import FaultItem
+from studies.campaign.cell import Cell
+from studies.campaign.directory import CampaignDirectory
+from studies.campaign.executors import Crew
+from studies.campaign.progress import CampaignBoard, Expectation
+from studies.campaign.result import CellResult
+from studies.campaign.sentences import repeat_command
+from studies.campaign.shrink import NotReproducedError, shrink
+
+
+def shrink_failures(console: Console, crew: Crew, directory: CampaignDirectory, cells: Sequence[Cell]) -> bool:
+    """Shrinks the schedule of every cell in which delivery was violated. Whether it went on to the end.
+
+    What was tried is in `cells/<key>/shrink/`, so that it is not tried again; the smallest in `cells/<key>/shrunk/`.
+    """
+    failed = [(cell, result) for cell in cells if (result := directory.result(cell)) and _violated(result)]
+    if not failed:
+        console.print("no cell's delivery was violated, so there is nothing to shrink")
+    try:
+        for cell, result in failed:
+            _shrink(console, crew, directory, cell, result)
+    except KeyboardInterrupt:
+        console.print("interrupted; the same command goes on with what was tried so far", soft_wrap=True)
+        return False
+    return True
+
+
+def fault_line(fault: FaultItem) -> str:
+    """A fault as a scenario has it, in one line."""
+    plain = fault.model_dump(mode="json", exclude_none=True)
+    return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=1000).strip()
+
+
+def _shrink(console: Console, crew: Crew, directory: CampaignDirectory, cell: Cell, failed: CellResult) -> None:
+    scratch = CampaignDirectory(directory.cell(cell.key) / "shrink")
+
+    def run(candidate: Cell) -> CellResult:
+        if (known := scratch.result(candidate)) is not None:
+            return known
+        with CampaignBoard(console, 1, 0, Expectation(0.0, 1)) as board:
+            if not crew.work_off(scratch, [candidate], board):
+                raise KeyboardInterrupt
+        result = scratch.result(candidate)
+        assert result is not None
+        return result
+
+    console.print(f"\n{cell.key}: looking for the faults it takes, on runtime {crew.runtime}", markup=False)
+    try:
+        found = shrink(cell, failed, run)
+    except NotReproducedError as error:
+        console.print(str(error), markup=False, soft_wrap=True)
+        return
+    scenario = found.cell.write_scenario(directory.cell(cell.key) / "shrunk")
+    console.print(
+        f"{cell.key}: {', '.join(found.result.delivery)} with {len(found.faults)} of {found.before} faults "
+        f"(after {found.runs} runs)",
+        markup=False,
+        soft_wrap=True,
+    )
+    for fault in found.faults:
+        console.print(f"  - {fault_line(fault)}", markup=False, soft_wrap=True)
+    console.print(f"  again: {repeat_command(scenario, found.result)}", markup=False, soft_wrap=True)
+
+
+def _violated(result: CellResult) -> bool:
+    return result.delivery != [CORRECT]

@@ -1,0 +1,139 @@
+"""`brokerlab compare`: two analysed runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from analysis.compare import Limits, RunComparison, compare_runs, parse_limits, violations
+from analysis.compare.model import Count, DelayComparison, Estimate, MessageComparison, Order, VariantComparison
+from command_line.commands.results import analysis_errors_translated
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+
+_WIDTH = 120
+"""Columns where nobody says how many there are."""
+
+
+def compare(first: Path, second: Path, within: str | None, show: Callable[[RunComparison], None]) -> ExitCode:
+    """Shows the comparison; `VIOLATED` when limits were given and are not kept. Raises `UserError`s."""
+    limits = _limits(within)
+    with analysis_errors_translated():
+        comparison = compare_runs(first, second)
+    show(comparison)
+    if limits is None:
+        return ExitCode.CORRECT
+    broken = violations(comparison, limits)
+    for line in broken or [f"within {within}"]:
+        typer.echo(line, err=True)
+    return ExitCode.VIOLATED if broken else ExitCode.CORRECT
+
+
+def as_json(comparison: RunComparison) -> None:
+    """One JSON document, as `analysis.compare.model` describes it."""
+    typer.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2))
+
+
+def as_tables(comparison: RunComparison) -> None:
+    """For people; as wide as the terminal, and wide enough elsewhere."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDTH
+    _print(console, comparison)
+
+
+def _limits(within: str | None) -> Limits | None:
+    try:
+        return None if within is None else parse_limits(within)
+    except ValueError as error:
+        raise BadInputError(f"--within {within}: {error}") from error
+
+
+def _print(console: Console, comparison: RunComparison) -> None:
+    sides = _table("", "first", "second")
+    for name in ("run_id", "scenario", "seed", "runtime", "fidelity"):
+        sides.add_row(
+            name.replace("_id", ""),
+            *(escape(str(getattr(side, name))) for side in (comparison.first, comparison.second)),
+        )
+    console.print(sides)
+    for variant in comparison.variants:
+        console.print(f"\n[bold]{escape(variant.name)}[/bold]")
+        _print_variant(console, variant)
+    for where, names in (("first", comparison.only_first), ("second", comparison.only_second)):
+        if names:
+            console.print(f"\nonly in the {where} run: {', '.join(names)}", markup=False)
+    if comparison.order is not None:
+        console.print(f"\n[bold]order of the variants:[/bold] {comparison.order.verdict}")
+        for where, order in (("first", comparison.order.first), ("second", comparison.order.second)):
+            console.print(f"  {where:<7} {_order(order)}", markup=False)
+
+
+def _print_variant(console: Console, variant: VariantComparison) -> None:
+    table = _table("", "first", "second", "difference")
+    if variant.delay is not None:
+        _add_delay(table, variant.delay)
+    else:
+        table.add_row("delay", "no notifications in one of the runs", "", "")
+    _add_messages(table, variant.messages)
+    _add_count(table, variant.matching.name, variant.matching)
+    for one in variant.delivery:
+        if one.first or one.second:
+            _add_count(table, one.name, one)
+    console.print(table)
+    if variant.delay is not None:
+        distance = variant.delay.quantiles
+        console.print(
+            f"quantiles of the delay are {distance.mean:.2f} ms apart in the mean, "
+            f"at most {distance.greatest:.2f} ms (at {distance.at:.0%})"
+        )
+    console.print(f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds")
+
+
+def _add_delay(table: Table, delay: DelayComparison) -> None:
+    for statistic in delay.statistics:
+        table.add_row(
+            f"delay {statistic.name}, ms",
+            _estimate(statistic.first, "{:.2f}"),
+            _estimate(statistic.second, "{:.2f}"),
+            _estimate(statistic.difference, "{:+.1%}"),
+        )
+
+
+def _add_messages(table: Table, messages: MessageComparison) -> None:
+    _add_count(table, "messages received", messages.total)
+    for one in messages.kinds:
+        _add_count(table, f"  {one.name}", one)
+    for one in messages.worst_brokers:
+        _add_count(table, f"  at {one.name}", one)
+
+
+def _add_count(table: Table, name: str, one: Count) -> None:
+    difference = "" if one.difference is None else f"{one.difference:+.1%}"
+    table.add_row(escape(name), f"{one.first:,}", f"{one.second:,}", difference)
+
+
+def _estimate(estimate: Estimate, number: str) -> str:
+    text = number.format(estimate.value)
+    if estimate.interval is None:
+        return text
+    low, high = (number.format(end) for end in estimate.interval)
+    return escape(f"{text} [{low}, {high}]")
+
+
+def _order(order: Order) -> str:
+    names = " < ".join(order.by_delay)
+    return f"{names}, the second by {_estimate(order.lead, '{:+.1%}')}".replace("\\[", "[")
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index == 0 else "right")
+    return table

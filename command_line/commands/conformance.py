@@ -1,0 +1,107 @@
+"""`brokerlab conformance`: runs cases, prints the table, explains what failed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+from studies.conformance import Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
+from studies.conformance.display import Display, display, print_report
+from studies.conformance.junit import suites_of
+from studies.conformance.selection import Selection, in_company, select
+from studies.conformance.testbed import Testbed
+from studies.junit import require_writable, write_junit
+
+SIMULATED = "simulated"
+RUNTIMES = (SIMULATED, "process", "container")
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    files: Sequence[Path]
+    runtimes: Sequence[str]
+    protocols: Sequence[str]
+    cases: Sequence[str]
+    junit: Path | None
+
+
+def run_conformance(request: Request) -> ExitCode:
+    """Runs what was asked for, and prints as it goes. Raises `UserError`s."""
+    require_writable(request.junit)
+    console = Console(highlight=False)
+    # Sessions break because cases kill brokers, which is no news.
+    logging.getLogger("broker_service.client_library.client_session").setLevel(logging.ERROR)
+    runtimes = _runtimes(request.runtimes)
+    selection = select(read_all(request.files), request.cases, request.protocols)
+    total = len(selection.relations) + len(runtimes) * (len(selection.trials) + len(selection.unknown))
+    results: list[Result] = []
+    interrupted = False
+    with Interrupt() as interrupt:
+        try:
+            with (
+                display(console, total) as shown,
+                closing(_results(selection, runtimes, interrupt, console, shown)) as coming,
+            ):
+                for result in coming:
+                    results.append(result)
+                    shown.done(result)
+                    interrupt.check()
+        except (Interrupted, QuickStop):
+            interrupted = True
+        finally:
+            if results:
+                print_report(console, results)
+    if request.junit is not None:
+        write_junit(suites_of(results), request.junit)
+    if interrupted:
+        console.print(f"interrupted after {len(results)} of {total}; nothing is left running")
+    if any(result.verdict is Verdict.FAILED for result in results):
+        return ExitCode.VIOLATED
+    return ExitCode.INTERRUPTED if interrupted else ExitCode.CORRECT
+
+
+def _runtimes(wanted: Sequence[str]) -> list[str]:
+    for name in wanted:
+        if name not in (*RUNTIMES, ALL):
+            raise BadInputError(f"there is no runtime {name!r} for cases; choose {', '.join(RUNTIMES)} or {ALL}")
+    return [name for name in RUNTIMES if name in wanted or ALL in wanted]
+
+
+def _results(
+    selection: Selection, runtimes: Sequence[str], interrupt: Interrupt, console: Console, shown: Display
+) -> Generator[Result]:
+    shown.doing("relations")
+    yield from map(run_relation, selection.relations)
+    if not (selection.trials or selection.unknown):
+        return
+    for runtime in runtimes:
+        shown.doing(f"{runtime}: getting ready")
+        with _testbed(runtime, interrupt, console) as testbed:
+            for trial in selection.trials if runtime == SIMULATED else in_company(selection.trials):
+                shown.doing(f"{runtime}: {trial.case.id}")
+                yield run_case(trial.case, trial.protocol, testbed)
+        for unknown in selection.unknown:
+            note = f"this version has no protocol {unknown.protocol}"
+            yield Result(
+                case=unknown.case.id, verdict=Verdict.SKIPPED, protocol=unknown.protocol, runtime=runtime, note=note
+            )
+
+
+def _testbed(runtime: str, interrupt: Interrupt, console: Console) -> AbstractContextManager[Testbed]:
+    if runtime == SIMULATED:
+        return nullcontext(SimulatedTestbed())
+    from studies.conformance.host import host_testbed  # noqa: PLC0415 - loads Docker and Mininet
+
+    return host_testbed(runtime, interrupt, partial(console.print, markup=False, soft_wrap=True))

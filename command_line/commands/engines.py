@@ -1,0 +1,97 @@
+"""Who analyses a run that is about to begin: Spark, which starts in the background meanwhile, or plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from analysis.engines import Engine, PlainEngine, RunningSpark
+from analysis.engines.interface import Workers
+from analysis.errors import AnalysisHostError
+from record.errors import HostError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class RunEngine(Engine, Protocol):
+    """An engine of analysis that a run prepares. Used as a context manager around both."""
+
+    def check(self) -> None:
+        """Raises `HostError` where it could not work: better before a run than after it."""
+
+    def begin(self) -> None:
+        """Starts what takes long, in the background."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class NoPreparation(PlainEngine):
+    """Plain Python: nothing to check and nothing to start."""
+
+    def check(self) -> None:
+        """Works anywhere."""
+
+    def begin(self) -> None:
+        """Has nothing to begin."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class BackgroundSpark:
+    """A Spark session that starts while the run is under way or ends: its five seconds cost the user less.
+
+    `begin` returns at once, `open` waits for the session (and begins if nobody has), leaving closes it.
+    """
+
+    name = "Spark"
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="spark")
+        self._opened: AbstractContextManager[SparkSession] | None = None
+        self._session: Future[SparkSession] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None and self._session.exception() is None and self._opened is not None:
+            self._opened.__exit__(None, None, None)
+        self._pool.shutdown()
+
+    def check(self) -> None:
+        from analysis.engines.spark_session import check_java  # noqa: PLC0415 - half a second, for Spark alone
+
+        try:
+            check_java()
+        except AnalysisHostError as error:
+            raise HostError(f"{error}; or leave Spark out with --no-spark") from error
+
+    def begin(self) -> None:
+        from analysis.engines.spark_session import open_session  # noqa: PLC0415
+
+        if self._session is None:
+            self._opened = open_session()
+            self._session = self._pool.submit(self._opened.__enter__)
+
+    @contextmanager
+    def open(self) -> Iterator[Workers]:
+        self.begin()
+        assert self._session is not None
+        with RunningSpark(self._session.result()).open() as workers:
+            yield workers

@@ -1,0 +1,131 @@
+"""What the commands about several hosts do."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from emulation.ansible import PlayCancelledError, Played, TaskResult, play
+from emulation.multi_host.check import Facts
+from emulation.multi_host.connection import connections
+from emulation.multi_host.inventory import Hosts, read_hosts
+from emulation.multi_host.product import pack
+from emulation.multi_host.run import check_variables, clean_variables, examined
+from emulation.run.interrupt import Interrupt
+from emulation.upkeep.clean import clean
+from record.exit_codes import ExitCode
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What plays on all hosts of an inventory need."""
+
+    hosts: Hosts
+    product: str
+    """The name of its directory on hosts."""
+    archive: Path
+    console: Console
+    private: Path
+    connection: Mapping[str, object]
+    interrupt: Interrupt
+
+    def play(self, playbook: str, variables: Mapping[str, Any]) -> Played:
+        """Tells each new task on a line. Raises `PlayError`."""
+        told: set[str] = set()
+
+        def hear(result: TaskResult) -> None:
+            if result.task not in told:
+                told.add(result.task)
+                self.console.print(f"  {result.task}", markup=False, style="dim")
+
+        return play(
+            playbook,
+            self.hosts.inventory,
+            self.private / "ansible",
+            {"product": self.product, "archive": str(self.archive), **self.connection, **variables},
+            on_result=hear,
+            cancelled=lambda: self.interrupt.asked,
+        )
+
+
+@contextmanager
+def _stage(inventory: Path) -> Iterator[_Stage]:
+    """Raises `BadInputError` for an inventory that is none."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-hosts-") as directory, Interrupt() as interrupt:
+        private = Path(directory)
+        hosts = read_hosts(inventory, private / "ansible")
+        product = pack()
+        archive = private / "product.tar.gz"
+        archive.write_bytes(product.content)
+        with connections(private / "ssh") as connection:
+            console = Console(highlight=False)
+            yield _Stage(hosts, product.name, archive, console, private, connection, interrupt)
+
+
+def prepare_hosts(inventory: Path) -> ExitCode:
+    """`brokerlab hosts prepare`."""
+    with _stage(inventory) as stage:
+        count = len(stage.hosts.members)
+        stage.console.print(f"preparing {count} host{'s' if count != 1 else ''} (minutes the first time)")
+        try:
+            stage.play("prepare.yml", {})
+        except PlayCancelledError:
+            return _interrupted(stage.console)
+        return _check(stage)
+
+
+def check_hosts(inventory: Path) -> ExitCode:
+    """`brokerlab hosts check`."""
+    with _stage(inventory) as stage:
+        return _check(stage)
+
+
+def clean_hosts(inventory: Path) -> ExitCode:
+    """`brokerlab hosts clean`."""
+    clean(None)  # what a killed command still plays on hosts
+    with _stage(inventory) as stage:
+        try:
+            played = stage.play("clean.yml", clean_variables())
+        except PlayCancelledError:
+            return _interrupted(stage.console)
+        for host, result in played.of("clean").items():
+            stage.console.print(f"{host}: {result['stdout']}", markup=False, soft_wrap=True)
+    return ExitCode.CORRECT
+
+
+def _check(stage: _Stage) -> ExitCode:
+    try:
+        facts = examined(stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members)))
+    except PlayCancelledError:
+        return _interrupted(stage.console)
+    stage.console.print(_table(stage.hosts, facts))
+    for host, each in facts.items():
+        for obstacle in each.obstacles:
+            stage.console.print(f"{host} cannot take part: {obstacle}", markup=False, soft_wrap=True)
+        for rung, obstacle in (("container", each.container), *each.links.items()):
+            if obstacle:
+                stage.console.print(f"{host}: {rung} does not work: {obstacle}", markup=False, soft_wrap=True)
+    return ExitCode.HOST if any(each.obstacles for each in facts.values()) else ExitCode.CORRECT
+
+
+def _table(hosts: Hosts, facts: Mapping[str, Facts]) -> Table:
+    table = Table("host", "address", "runtime", "links", "takes part", box=None, pad_edge=False)
+    for member in hosts.members:
+        each = facts[member.name]
+        links = next((name for name, obstacle in each.links.items() if not obstacle), "none")
+        ready = Text("no", style="red") if each.obstacles else Text("yes", style="green")
+        table.add_row(member.name, member.address, "process" if each.container else "container", links, ready)
+    return table
+
+
+def _interrupted(console: Console) -> ExitCode:
+    console.print("interrupted; what was begun can be repeated")
+    return ExitCode.INTERRUPTED

@@ -1,0 +1,161 @@
+"""`brokerlab emulate`: from a scenario's file to its verdicts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from analysis.report import build_report
+from analysis.run import analyze
+from command_line.commands.engines import RunEngine
+from command_line.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling, write_verdicts
+from emulation.output.progress import display
+from emulation.planning.plan import Plan, make_plan
+from emulation.run import Outcome, emulate
+from emulation.run.interrupt import Interrupt, QuickStop
+from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
+from emulation.scenario import load
+from emulation.simulation.calibration import load_calibration
+from emulation.simulation.run import simulate
+from emulation.upkeep.clean import clean
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+from record.manifest import MODELLED, Choice
+from studies.junit import require_writable
+
+_REASON_SHOWN = 110
+"""Characters of a rung's reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    scenario: Path
+    overrides: Mapping[str, str]
+    runtime: str
+    links: str
+    out: Path
+    report: bool
+    calibration: Path | None
+    """What simulated brokers cost; the shipped file by default."""
+    engine: RunEngine
+    hosts: Path | None = None
+    """The inventory of the hosts that are to share the run; this host alone by default."""
+    junit: Path | None = None
+    """Where the verdicts go as JUnit XML."""
+
+
+def run_scenario(request: Request) -> ExitCode:
+    """Runs, analyses and judges. Raises `UserError`s."""
+    console = Console(highlight=False)
+    require_writable(request.junit)
+    scenario = load(request.scenario, request.overrides)
+    run = _way(request, console)
+    with request.engine as engine:
+        engine.check()
+        plan = make_plan(scenario)
+        try:
+            outcome = run(plan)
+        except QuickStop:
+            console.print("stopped at once; nothing is left running, and nothing was analysed")
+            return ExitCode.INTERRUPTED
+        if not outcome.began:
+            console.print("interrupted before anything was published, so there is nothing to analyse")
+            return ExitCode.INTERRUPTED
+        try:
+            with analysis_errors_translated():
+                return _analyse(outcome, console, request)
+        except KeyboardInterrupt:
+            again = f"brokerlab analyze {outcome.directory}"
+            console.print(
+                f"analysis interrupted; the logs are kept: repeat it with `{again}`", markup=False, soft_wrap=True
+            )
+            return ExitCode.INTERRUPTED
+
+
+def _way(request: Request, console: Console) -> Callable[[Plan], Outcome]:
+    """How the plan is to be run. Raises `UserError`s where it cannot be."""
+    if request.hosts is not None:
+        return _way_on_hosts(request.hosts, request, console)
+    rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
+    if isinstance(rungs, Simulated):
+        return partial(_simulate, rungs, request, console)
+    if request.calibration is not None:
+        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
+    return partial(_emulate, rungs, request, console)
+
+
+def _way_on_hosts(inventory: Path, request: Request, console: Console) -> Callable[[Plan], Outcome]:
+    """Loads Ansible only where it is used."""
+    from emulation.multi_host.inventory import read_hosts  # noqa: PLC0415
+    from emulation.multi_host.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
+
+    if request.runtime == SIMULATED or request.calibration is not None:
+        raise BadInputError("--hosts: simulated brokers are of no host; leave --hosts out")
+    hosts = read_hosts(inventory, request.out / ".ansible")
+
+    def run(plan: Plan) -> Outcome:
+        console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)
+        wanted = HostsRequest(plan, hosts, request.runtime, request.links, request.out)
+        return emulate_on_hosts(wanted, console, request.engine.begin)
+
+    return run
+
+
+def _emulate(rungs: Rungs, request: Request, console: Console, plan: Plan) -> Outcome:
+    cleaned = clean(None if rungs.docker is None else rungs.docker.client)
+    if cleaned.anything:
+        console.print(str(cleaned), markup=False)
+    _announce(console, plan, rungs.runtime, rungs.links)
+    return emulate(plan, rungs, request.out, console, request.engine.begin)
+
+
+def _simulate(rungs: Simulated, request: Request, console: Console, plan: Plan) -> Outcome:
+    plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
+    calibration = load_calibration(request.calibration)
+    _announce(console, plan, rungs.runtime, MODELLED)
+    request.engine.begin()
+    with Interrupt() as interrupt:
+        show = partial(display, console=console)
+        return simulate(
+            plan, request.out, calibration=calibration, runtime=rungs.runtime, show=show, interrupt=interrupt
+        )
+
+
+def _announce(console: Console, plan: Plan, runtime: Choice, links: Choice) -> None:
+    overlay = plan.variants[0].overlay
+    variants = ", ".join(variant.name for variant in plan.variants)
+    for name, text in (
+        ("run", plan.run_id),
+        ("overlay", f"{len(overlay.brokers)} brokers, {len(overlay.links)} links; variants: {variants}"),
+        ("runtime", f"{runtime.name}: {_short(runtime.reason)}"),
+        ("links", f"{links.name}: {_short(links.reason)}"),
+    ):
+        console.print(f"{name:<8} {text}", markup=False, soft_wrap=True)
+
+
+def _short(reason: str) -> str:
+    """The manifest has all of it."""
+    return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` tells more)")
+
+
+def _analyse(outcome: Outcome, console: Console, request: Request) -> ExitCode:
+    page: Path | None = None
+    with telling(console) as tell:
+        summary = analyze(outcome.directory, request.engine, tell)
+        if request.report:
+            tell("drawing the report")
+            page = build_report(outcome.directory)
+    print_verdicts(console, summary, outcome.fidelity)
+    write_verdicts(outcome.directory, summary, outcome.fidelity, request.junit)
+    console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
+    if page is not None:
+        console.print(f"report: {page}", markup=False, soft_wrap=True)
+    code = exit_code(summary, outcome.fidelity)
+    return ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code

@@ -1,0 +1,226 @@
+"""What the commands of `brokerlab topology` do. Each takes what the user named and gives back the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from command_line.commands.topology_source import Wanted, resolve
+from emulation.scenario.reference import fields_table
+from emulation.scenario.section import suggestion
+from emulation.scenario.topology import KINDS, PAPERS
+from emulation.scenario.topology.meshes import LatencyMatrixTopology
+from record.errors import DISK_IS_FULL, BadInputError, HostError
+from record.exit_codes import ExitCode
+from record.manifest import replace
+from topology import BrokerId, Metrics, Overlay, OverlayError, Scot, metrics, scot_of
+from topology.drawing import to_html, to_svg
+from topology.files import to_graphml, to_json
+from topology.inspection import Finding, Severity, inspect_mesh, inspect_overlay
+from topology.mesh_files import to_csv
+from topology.scot import has_coordinates
+
+LARGEST_DRAWING = 2000
+"""Brokers; beyond it a drawing shows nothing, and forces take minutes to lay it out."""
+_LISTED = 12
+"""Names in one line of `show`."""
+
+
+def make(wanted: Wanted, out: Path | None) -> ExitCode:
+    """An overlay as JSON or GraphML, or its delays as a CSV matrix. Raises `BadInputError`."""
+    source = resolve(wanted)
+    if out is None:
+        sys.stdout.write(to_json(source.overlay()).decode())
+        return ExitCode.CORRECT
+    match out.suffix.lower():
+        case ".json":
+            content = to_json(source.overlay())
+        case ".graphml":
+            content = to_graphml(source.overlay())
+        case ".csv":
+            content = to_csv(source.mesh()).encode()
+        case suffix:
+            raise BadInputError(f"--out {out}: the name must end in .json, .graphml or .csv, not {suffix!r}")
+    _write(out, content)
+    return ExitCode.CORRECT
+
+
+def draw(wanted: Wanted, out: Path | None) -> ExitCode:
+    """A picture of an overlay. Raises `BadInputError`."""
+    suffix = ".svg" if out is None else out.suffix.lower()
+    if suffix not in (".svg", ".html"):
+        raise BadInputError(f"--out {out}: the name must end in .svg or .html, not {suffix!r}")
+    source = resolve(wanted)
+    overlay = source.overlay()
+    if len(overlay.brokers) > LARGEST_DRAWING:
+        raise BadInputError(f"{source.title}: {len(overlay.brokers)} brokers; a drawing has at most {LARGEST_DRAWING}")
+    text = to_svg(overlay) if suffix == ".svg" else to_html(overlay)
+    _write(out or Path(f"{source.name}.svg"), text.encode())
+    return ExitCode.CORRECT
+
+
+def show(wanted: Wanted) -> ExitCode:
+    """The measures of an overlay, for reading. Raises `BadInputError`."""
+    overlay = resolve(wanted).overlay()
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in {**_rows(metrics(overlay)), **_scot_rows(overlay)}.items():
+        table.add_row(name, value)
+    console = Console(highlight=False)
+    console.print(overlay.name, style="bold", markup=False)
+    console.print(table)
+    return ExitCode.CORRECT
+
+
+def show_json(wanted: Wanted) -> ExitCode:
+    """The measures of an overlay, for scripts. Raises `BadInputError`."""
+    overlay = resolve(wanted).overlay()
+    described = {"name": overlay.name, **msgspec.to_builtins(metrics(overlay), str_keys=True)}
+    if (scot := _scot(overlay)) is not None:
+        described["scot"] = _structure(scot)
+    content = msgspec.json.encode(described)
+    sys.stdout.write(msgspec.json.format(content, indent=1).decode() + "\n")
+    return ExitCode.CORRECT
+
+
+def check(wanted: Wanted, refused: frozenset[Severity], limit: int) -> ExitCode:
+    """Prints what is odd; bad input when something of that severity is. Raises `BadInputError`."""
+    source = resolve(wanted)
+    matrix = isinstance(source.topology, LatencyMatrixTopology)
+    findings = list(inspect_mesh(source.mesh()) if matrix else inspect_overlay(source.overlay()))
+    console = Console(highlight=False, soft_wrap=True)
+    _print_findings(console, source.title, findings, limit)
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    found = f"errors: {errors}, warnings: {len(findings) - errors}" if findings else "nothing odd"
+    console.print(f"{source.title}: {found}", markup=False)
+    return ExitCode.BAD_INPUT if any(finding.severity in refused for finding in findings) else ExitCode.CORRECT
+
+
+def list_kinds(kind: str | None) -> ExitCode:
+    """All kinds and the papers' topologies, or the fields of one kind. Raises `BadInputError`."""
+    console = Console(highlight=False)
+    if kind is None:
+        _print_table(console, "kinds", {name: section.__doc__ or "" for name, section in KINDS.items()})
+        _print_table(console, "topologies of the papers", {name: entry.source for name, entry in PAPERS.items()})
+    elif kind in KINDS:
+        table = Table("field", "takes", "default", "meaning", box=None, pad_edge=False)
+        for row in fields_table(KINDS[kind]):
+            table.add_row(*(cell.replace("`", "") for cell in row))
+        console.print(KINDS[kind].__doc__, markup=False)
+        console.print(table)
+    elif kind in PAPERS:
+        entry = PAPERS[kind]
+        section = entry.topology.model_dump(mode="json", exclude_unset=True)
+        fields = {
+            "source": entry.source,
+            "assumption": entry.assumption or "none",
+            "same as": msgspec.json.encode(section).decode(),
+        }
+        _print_table(console, kind, fields)
+    else:
+        raise BadInputError(f"{kind}: no kind of topology{suggestion(kind, [*KINDS, *PAPERS])}")
+    return ExitCode.CORRECT
+
+
+def _rows(numbers: Metrics) -> Mapping[str, str]:
+    delay = numbers.delay
+    return {
+        "brokers": str(numbers.brokers),
+        "links": str(numbers.links),
+        "degree": f"mean {numbers.degree.mean:.3g}, from {numbers.degree.least:g} to {numbers.degree.greatest:g}",
+        "degrees": ", ".join(f"{brokers} x {degree}" for degree, brokers in numbers.degrees.items()),
+        "diameter": f"{numbers.diameter} links",
+        "mean path": f"{numbers.mean_path:.3f} links",
+        "articulation points": _listed(numbers.articulation_points),
+        "bridges": _listed(f"{a} - {b}" for a, b in numbers.bridges),
+        "link delay": "no links"
+        if delay is None
+        else f"mean {delay.mean * 1e3:.4g} ms, from {delay.least * 1e3:.4g} to {delay.greatest * 1e3:.4g} ms",
+    }
+
+
+def _scot(overlay: Overlay) -> Scot | None:
+    """The structure of an overlay that is a SCOT and says so; `check` tells what is wrong where one only says so."""
+    try:
+        return scot_of(overlay) if has_coordinates(overlay) else None
+    except OverlayError:
+        return None
+
+
+def _scot_rows(overlay: Overlay) -> Mapping[str, str]:
+    scot = _scot(overlay)
+    if scot is None:
+        return {}
+    return {
+        "clusters": f"{len(scot.clusters)} of {len(scot.regions)} brokers, diameter {scot.cluster_diameter}",
+        "regions": _listed(scot.regions),
+        "aLinks": f"{len(scot.a_links)}, within clusters",
+        "iLinks": f"{len(scot.i_links)}, between clusters",
+        "inner brokers": f"{len(scot.inner_brokers)}, of regions {_regions_of(scot, scot.inner_brokers)}",
+        "edge brokers": f"{len(scot.edge_brokers)}, of regions {_regions_of(scot, scot.edge_brokers)}",
+    }
+
+
+def _regions_of(scot: Scot, brokers: Iterable[BrokerId]) -> str:
+    return _listed(dict.fromkeys(scot.coordinates[broker].region for broker in brokers))
+
+
+def _structure(scot: Scot) -> dict[str, object]:
+    return {
+        "clusters": scot.clusters,
+        "regions": scot.regions,
+        "cluster_diameter": scot.cluster_diameter,
+        "a_links": [(link.a, link.b) for link in scot.a_links],
+        "i_links": [(link.a, link.b) for link in scot.i_links],
+        "inner_brokers": scot.inner_brokers,
+        "edge_brokers": scot.edge_brokers,
+    }
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    if not names:
+        return "none"
+    rest = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{len(names)}: {', '.join(names[:_LISTED])}{rest}"
+
+
+def _print_findings(console: Console, title: str, findings: list[Finding], limit: int) -> None:
+    for (severity, subject), group in groupby(
+        sorted(findings, key=lambda finding: (finding.severity, finding.subject)),
+        key=lambda finding: (finding.severity, finding.subject),
+    ):
+        alike = list(group)
+        for finding in alike[:limit]:
+            text = f"{title}: {severity}: {finding.element}: {subject}: {finding.message}"
+            console.print(text, markup=False, style="red" if severity is Severity.ERROR else None)
+        if len(alike) > limit:
+            console.print(f"{title}: ... and {len(alike) - limit} more of {subject}", markup=False)
+
+
+def _print_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows.items():
+        table.add_row(name, text)
+    console.print(table)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        replace(path, content)
+    except OSError as error:
+        if error.errno in DISK_IS_FULL:
+            raise HostError(
+                f"{path}: cannot be written: {error.strerror}; make room, or choose another place"
+            ) from error
+        raise BadInputError(f"{path}: cannot be written: {error.strerror}") from error
+    Console(stderr=True, highlight=False).print(f"written: {path}", markup=False, soft_wrap=True)

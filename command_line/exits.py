@@ -1,0 +1,77 @@
+"""How the program ends: every error is put into the user's words, and every end has its exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+
+import typer
+
+from record.errors import UserError
+from record.exit_codes import ExitCode
+
+_REFUSALS = {
+    errno.ENOSPC: "no space is left on the disk; make room, or choose another place",
+    errno.EDQUOT: "the disk quota is used up; make room, or choose another place",
+    errno.EROFS: "the file system is read-only; choose another place",
+    errno.EACCES: "permission denied; choose another place, or run this as its owner or as root",
+    errno.EPERM: "not permitted; run this as root, or with sudo",
+    errno.EMFILE: "too many open files; raise the limit (`ulimit -n`), or make the scenario smaller",
+    errno.ENFILE: "this host has too many open files; end what holds them",
+    errno.ENOMEM: "this host has no memory left; end what holds it, or make the scenario smaller",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.EEXIST: "something else of this name is in the way; move it, or choose another place",
+    errno.ENOTDIR: "a part of this path is no directory",
+    errno.EISDIR: "this is a directory, where a file is wanted",
+}
+"""What any operation on files may meet, and the remedy. Whoever knows more about what was tried says so itself."""
+
+
+def ending(error: BaseException) -> int:
+    """Tells the user why the program ends, where that is not said yet; returns the exit code."""
+    if _nobody_reads(error):
+        return ExitCode.UNHEARD
+    if isinstance(error, SystemExit) and not _interrupted(error):
+        return error.code if isinstance(error.code, int) else ExitCode.CORRECT
+    message, code = _in_words(error)
+    typer.secho(f"brokerlab: {message}", err=True, fg=typer.colors.RED if sys.stderr.isatty() else None)
+    return code
+
+
+def write_out(code: int) -> int:
+    """The exit code once all output has gone where it goes: an interpreter that ends would tell no remedy."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        error.filename = "standard output"
+        return ending(error)
+    return code
+
+
+def _nobody_reads(error: BaseException) -> bool:
+    """Rich and Typer end the program with 1 when its output is closed, which means something else here."""
+    closed = error.__context__ if isinstance(error, SystemExit) and error.code == 1 else error
+    return isinstance(closed, BrokenPipeError)
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether no command has heeded Ctrl-C: Typer puts it into an exit code of its own."""
+    cause = error.__context__.__cause__ if isinstance(error, SystemExit) and error.__context__ else error
+    return isinstance(cause, KeyboardInterrupt)
+
+
+def _in_words(error: BaseException) -> tuple[str, int]:
+    if _interrupted(error):
+        return "interrupted", ExitCode.INTERRUPTED
+    if isinstance(error, UserError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError):
+        return _REFUSALS[errno.ENOMEM], ExitCode.HOST
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        return ": ".join([*names, _REFUSALS[error.errno]]), ExitCode.HOST
+    traceback.print_exception(error)
+    return "a fault of the program, and not of yours; please report it with the lines above", ExitCode.FAULT

@@ -1,0 +1,1 @@
+"""The commands as Typer declares them: names, arguments, options and help."""

@@ -1,0 +1,72 @@
+"""Commands about this host."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
+from record.exit_codes import ExitCode
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab calibrate",
+        "brokerlab calibrate --brokers 56 --out calibrations/planetlab.json",
+        "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --calibration calibration.json",
+        codes={
+            ExitCode.CORRECT: "measured and saved",
+            ExitCode.INVALID: "measured and saved, but this host was too busy: measure again",
+        }
+        | BAD_INPUT
+        | HOST
+        | INTERRUPTED,
+    )
+)
+def calibrate(
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibration is saved.")] = Path(
+        "calibration.json"
+    ),
+    runtime: Annotated[
+        str, typer.Option(help="What hosts the brokers meanwhile: auto, container or process.")
+    ] = "auto",
+    brokers: Annotated[
+        int, typer.Option(min=2, max=100, help="How many brokers share this host while latencies are measured.")
+    ] = 30,
+) -> None:
+    """Measure on this host what a real broker's own work costs, for simulated runs."""
+    from command_line.commands.calibrate import calibrate_host
+
+    raise typer.Exit(calibrate_host(out, brokers, runtime))
+
+
+@app.command(
+    epilog=epilog("brokerlab doctor", codes={ExitCode.CORRECT: "always: simulated runs, at least, work anywhere"})
+)
+def doctor() -> None:
+    """Show what this host can run, what is missing, and how to get it."""
+    from command_line.commands.host import examine_host
+
+    raise typer.Exit(examine_host())
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab clean",
+        codes={
+            ExitCode.CORRECT: "nothing of dead runs is left",
+            ExitCode.HOST: "something is left; the message names it and says why",
+        },
+    )
+)
+def clean() -> None:
+    """Remove what runs that died have left on this host, and nothing else."""
+    from command_line.commands.host import clean_host
+
+    raise typer.Exit(clean_host())

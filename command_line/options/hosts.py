@@ -1,0 +1,65 @@
+"""`brokerlab hosts`: prepares, checks and cleans the hosts of an inventory."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from command_line.help import BAD_INPUT, HELP_OPTIONS, INTERRUPTED, epilog
+from record.exit_codes import ExitCode
+
+app = typer.Typer(
+    name="hosts",
+    help="Hosts that share a run: an Ansible inventory names them, `brokerlab emulate --hosts` uses them.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings=HELP_OPTIONS,
+)
+
+InventoryArgument = Annotated[
+    Path, typer.Argument(metavar="INVENTORY", help="In any form that Ansible reads; docs/hosts.md has examples.")
+]
+
+_REFUSED = BAD_INPUT | {ExitCode.HOST: "some host cannot, or cannot be reached; each is named"} | INTERRUPTED
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab hosts prepare inventory.yaml",
+        codes={ExitCode.CORRECT: "every host can take part"} | _REFUSED,
+    )
+)
+def prepare(inventory: InventoryArgument) -> None:
+    """Give hosts all that a run needs: brokerlab's files, its packages, Docker and the broker image, kernel modules."""
+    from command_line.commands.hosts import prepare_hosts
+
+    raise typer.Exit(prepare_hosts(inventory))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab hosts check inventory.yaml",
+        codes={ExitCode.CORRECT: "every host can take part"} | _REFUSED,
+    )
+)
+def check(inventory: InventoryArgument) -> None:
+    """Show what each host can run, and what stands in the way of it."""
+    from command_line.commands.hosts import check_hosts
+
+    raise typer.Exit(check_hosts(inventory))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab hosts clean inventory.yaml",
+        codes={ExitCode.CORRECT: "nothing of dead runs is left"} | _REFUSED,
+    )
+)
+def clean(inventory: InventoryArgument) -> None:
+    """Remove what dead runs have left on hosts, and end what waits for a controller that was killed."""
+    from command_line.commands.hosts import clean_hosts
+
+    raise typer.Exit(clean_hosts(inventory))

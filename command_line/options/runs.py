@@ -1,0 +1,148 @@
+"""Commands about single runs: made, analysed, shown again, compared."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
+from command_line.options.shared import JunitOption, RunArgument, SetOption, SparkOption, overrides, spark_master
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab emulate scenarios/quickstart.yaml",
+        "brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s",
+        "brokerlab emulate scenarios/quickstart.yaml --set time_dilation=3",
+        "brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7",
+        "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark",
+        "brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml",
+        "brokerlab emulate scenarios/smoke.yaml --no-report --junit verdicts.xml",
+        codes=VERDICTS | BAD_INPUT | HOST | INTERRUPTED,
+    )
+)
+def emulate(
+    scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
+    *,
+    runtime: Annotated[
+        str, typer.Option(help="What hosts the brokers: auto, container, process or simulated.")
+    ] = "auto",
+    links: Annotated[str, typer.Option(help="What gives links their properties: auto, netem or userspace.")] = "auto",
+    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's own.", show_default=False)] = None,
+    set_: SetOption = None,
+    out: Annotated[Path, typer.Option(help="Where run directories are made.")] = Path("runs"),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make the HTML report as well.")] = True,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="What simulated brokers' own work costs (`brokerlab calibrate`); shipped by default."
+        ),
+    ] = None,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="INVENTORY", help="Spread the overlay over these hosts (`brokerlab hosts`, docs/hosts.md)."
+        ),
+    ] = None,
+    spark: SparkOption = True,
+    junit: JunitOption = None,
+) -> None:
+    """Run a scenario, analyse its logs and judge it."""
+    from command_line.commands.engines import BackgroundSpark, NoPreparation
+    from command_line.commands.run import Request, run_scenario
+
+    changed = overrides(set_)
+    if seed is not None:
+        changed["seed"] = str(seed)
+    engine = BackgroundSpark() if spark else NoPreparation()
+    request = Request(scenario, changed, runtime, links, out, report, calibration, engine, hosts, junit)
+    raise typer.Exit(run_scenario(request))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab analyze runs/20260131T235959Z-quickstart-1a2b",
+        "brokerlab analyze RUN --master spark://host:7077",
+        "brokerlab analyze RUN --no-spark --junit verdicts.xml",
+        "brokerlab analyze RUN --follow",
+        codes=VERDICTS | BAD_INPUT | HOST | INTERRUPTED,
+    )
+)
+def analyze(
+    run: RunArgument,
+    master: Annotated[
+        str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
+    ] = None,
+    spark: SparkOption = True,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Show a provisional summary while the run goes on, and analyse it when it ends."),
+    ] = False,
+    junit: JunitOption = None,
+) -> None:
+    """Repeat the analysis of a run from its logs, and print its verdicts; or follow a run in progress."""
+    from analysis.engines import PlainEngine, SparkEngine
+    from command_line.commands.results import analyze_run
+
+    for option, given in ((f"--master {master}", master is not None), ("--follow", follow)):
+        if given and not spark:
+            raise BadInputError(f"{option} and --no-spark contradict each other; leave one out")
+    spark_master(master)
+    if follow:
+        from command_line.commands.follow import follow_run
+
+        raise typer.Exit(follow_run(run, master, junit))
+    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine(), junit))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab report runs/20260131T235959Z-quickstart-1a2b",
+        codes={ExitCode.CORRECT: "the page was made"} | BAD_INPUT | HOST | INTERRUPTED,
+    )
+)
+def report(run: RunArgument) -> None:
+    """Make a run's HTML report again from its results."""
+    from command_line.commands.results import report_run
+
+    raise typer.Exit(report_run(run))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab compare runs/20260131T120000Z-quickstart-1a2b runs/20260131T130000Z-quickstart-3c4d",
+        "brokerlab compare RUN RUN --within delay=15%,messages=2%",
+        "brokerlab compare RUN RUN --json",
+        codes={
+            ExitCode.CORRECT: "compared; the limits of --within are kept, where there are any",
+            ExitCode.VIOLATED: "they are not kept",
+        }
+        | BAD_INPUT,
+    )
+)
+def compare(
+    first: RunArgument,
+    second: RunArgument,
+    *,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=SHARE,...",
+            help="Exit with 1 when a variant differs by more, or the winners differ: "
+            "delay (the mean), p50, p95, p99, messages, matching.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Set two analysed runs side by side: delays, messages, matching, deliveries, and which variant is fastest."""
+    from command_line.commands import compare as commands
+
+    show = commands.as_json if json else commands.as_tables
+    raise typer.Exit(commands.compare(first, second, within, show))

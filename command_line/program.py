@@ -1,0 +1,79 @@
+"""The program: its commands, and how it ends whatever happens.
+
+Each command loads what it needs when it runs, so that `brokerlab --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from command_line.exits import ending, write_out
+from command_line.help import HELP_OPTIONS, exit_codes
+from command_line.options import host, hosts, runs, studies, topology
+from emulation.host.signals import like_ctrl_c
+from record.exit_codes import ExitCode
+
+app = typer.Typer(
+    name="brokerlab",
+    help="A testbed for content-based publish/subscribe broker overlays: emulates an overlay from one scenario file, "
+    "analyses what happened to every message, and judges both delivery and the emulation itself.",
+    epilog=exit_codes({code: code.meaning for code in ExitCode}),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings=HELP_OPTIONS,
+    rich_markup_mode="rich",
+)
+
+for _commands in (runs, studies, host, topology, hosts):
+    app.add_typer(_commands.app)
+
+
+def run() -> int:
+    """Runs the command line; returns its exit code. A user's mistake is one line, never a stack trace."""
+    _have_standard_streams()
+    with like_ctrl_c():
+        try:
+            app()
+            code: int = ExitCode.CORRECT
+        except BaseException as error:
+            code = ending(error)
+    return write_out(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415
+
+        typer.echo(f"brokerlab {version('brokerlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options that need no command."""
+
+
+def _have_standard_streams() -> None:
+    """Names that no encoding knows are shown in escapes; what was closed by the caller takes what is written, silently.
+
+    A closed descriptor would otherwise be the next file's that is opened, and be written to.
+    """
+    for number, mode in ((0, "r"), (1, "w"), (2, "w")):
+        name = ("stdin", "stdout", "stderr")[number]
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - stays open
+    for stream in (sys.stdout, sys.stderr):
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")

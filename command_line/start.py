@@ -1,0 +1,16 @@
+"""Where the program starts: Ctrl-C ends it without a word too many while its modules are still being loaded."""
+
+from __future__ import annotations
+
+import sys
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Runs the command line, and ends the process."""
+    try:
+        from command_line.program import run  # noqa: PLC0415 - see the module
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    sys.exit(run())

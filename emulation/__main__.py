@@ -1,5 +1,0 @@
-"""`python -m emulation` is `brokerlab`."""
-
-from emulation.cli import main
-
-main()

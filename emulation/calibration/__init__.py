@@ -1,5 +1,0 @@
-"""Measures on this host what a real broker's own work costs, for simulated ones."""
-
-from emulation.calibration.measure import calibrate
-
-__all__ = ["calibrate"]

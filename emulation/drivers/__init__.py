@@ -1,0 +1,1 @@
+"""Driver processes, which issue the operations of all clients."""

@@ -1,0 +1,237 @@
+"""Speaks for logical clients: executes a file of operations at their times, and logs what was done and what came back.
+
+`python -m emulation.drivers.driver DRIVER.json` connects to its brokers, prints `{"event":"ready"}`, reads `{"start":
+<ns of the monotonic clock>}` from standard input, and then issues each operation at start + `at`, whether or not the
+overlay keeps up (open loop); one that is late is issued at once, and its log record tells both times. Twice a second it
+prints a `Status` line. It ends with exit code 0 when standard input is closed or SIGTERM comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import functools
+import gc
+import logging
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from broker_service.client_library.client_requests import SessionLimits
+from broker_service.client_library.client_session import ClientSession, ConnectError
+from broker_service.grpc_shell.gauges import LoopLag
+from broker_service.grpc_shell.precise_timer import PreciseTimer
+from broker_service.grpc_shell.trace_writer import FLUSH_INTERVAL, FileTrace
+from broker_service.language import ContentError
+from broker_service.trace import Recorder
+from emulation.drivers.clients import Clients, Counts
+from emulation.drivers.driver_operations import ReadyOperation, Schedule
+from emulation.host.priority import CLIENTS
+from emulation.workload.operations import read_operations
+from record.log import Event
+
+_STATUS_TICKS = 5
+"""A status line is printed once in so many ticks of `FLUSH_INTERVAL`."""
+_LAG_TICKS = 10
+"""The event loop's lag is logged once in so many ticks."""
+
+_AT_ONCE = 64
+"""Operations issued before what they made is sent; the rest of what is due follows."""
+
+_log = logging.getLogger(__name__)
+
+
+class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a driver process is told: one JSON file."""
+
+    name: str
+    """The node's name in the log."""
+    variant: str
+    log: str
+    """Path of its log."""
+    brokers: dict[str, str]
+    """Where each broker listens: `unix:/path` or `host:port`."""
+    operations: str
+    """Path of its operations: JSON lines of `emulation.workload.operations.Operation`, sorted by time."""
+    message_bytes: int = 1 << 20
+    """Largest operation that the brokers take."""
+    connect_within: float = 30.0
+    """Seconds for all brokers to answer."""
+
+
+class Status(Counts):
+    """What a driver reports."""
+
+    lag_ms: float = 0.0
+    """How late an operation was issued at worst since the last report."""
+    done: bool = False
+    """All operations are issued."""
+
+
+class Start(msgspec.Struct):
+    """The line on standard input that begins the workload."""
+
+    start: int
+
+
+class Driver:
+    """One driver. Made within a running event loop."""
+
+    def __init__(self, config: DriverConfig, schedule: Schedule) -> None:
+        """Raises `OSError` when the log cannot be opened."""
+        self.status = Status()
+        self._config = config
+        self._schedule = schedule
+        self._trace = FileTrace(Path(config.log), config.name, config.variant)
+        self._recorder = Recorder(self._trace, time.monotonic_ns)
+        self._sessions: dict[str, ClientSession] = {}
+        self._clients = Clients(self._sessions, self._recorder, self.status)
+        limits = SessionLimits(message_bytes=config.message_bytes)
+        for broker, address in config.brokers.items():
+            self._sessions[broker] = ClientSession(address, self._clients.hears(broker), limits)
+        self._start = 0
+        self._late = 0
+        self._timer = PreciseTimer(self._issue_due)
+        self._ticking: asyncio.Task[None] | None = None
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Holds the error when the workload cannot go on."""
+
+    async def open(self) -> None:
+        """Connects to all brokers. Raises `ConnectError`."""
+        self._recorder.note(Event.STARTED, count=1)
+        for broker, session in self._sessions.items():
+            session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=broker)
+            session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=broker)
+        await asyncio.gather(*(session.open(self._config.connect_within) for session in self._sessions.values()))
+        self._ticking = asyncio.create_task(self._tick())
+
+    def begin(self, start: int) -> None:
+        """The workload starts at this time of the monotonic clock."""
+        self._start = start
+        self._plan_next()
+
+    async def close(self) -> None:
+        """Ends the sessions and the log."""
+        self._timer.close()
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        if self._ticking is not None:
+            self._ticking.cancel()
+        self._trace.flush()
+        self._recorder.note(Event.STOPPED, count=self._trace.lost)
+        self._trace.close()
+
+    def _plan_next(self) -> None:
+        at = self._schedule.next_at
+        if at is None:
+            self.status.done = True
+        else:
+            self._timer.set(self._start + at)
+
+    def _issue_due(self) -> None:
+        try:
+            for operation in self._schedule.due(time.monotonic_ns() - self._start, _AT_ONCE):
+                self._issue(operation)
+            self._plan_next()
+        except (OSError, msgspec.MsgspecError, ContentError) as error:
+            self.failed.set_exception(error)
+
+    def _issue(self, operation: ReadyOperation) -> None:
+        intended = self._start + operation.at
+        self._late = max(self._late, time.monotonic_ns() - intended)
+        self._clients.issue(operation, intended)
+
+    async def _tick(self) -> None:
+        lag = LoopLag(asyncio.get_running_loop().time)
+        ticks = 0
+        while True:
+            lag.tick()
+            await asyncio.sleep(FLUSH_INTERVAL)
+            ticks += 1
+            if ticks % _LAG_TICKS == 0:
+                self._recorder.note(Event.LAG, duration=round(lag.take() * 1e9))
+            if ticks % _STATUS_TICKS == 0:
+                self._report()
+            self._trace.flush()
+
+    def _report(self) -> None:
+        self.status.lag_ms = round(self._late / 1e6, 3)
+        self._late = 0
+        say(self.status)
+
+
+def say(line: object) -> None:
+    """Prints one JSON line; whoever no longer listens does not stop a driver."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+async def drive(config: DriverConfig, schedule: Schedule) -> None:
+    """Serves from connecting to the end of standard input or SIGTERM."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    driver = Driver(config, schedule)
+    try:
+        await driver.open()
+        gc.collect()
+        gc.freeze()
+        say({"event": "ready"})
+        await _first_end(_listen(driver), told.wait(), driver.failed)
+    finally:
+        await driver.close()
+
+
+async def _first_end(*ends: Awaitable[object]) -> None:
+    """Returns when any of these has ended; raises what it raised."""
+    tasks = [asyncio.ensure_future(end) for end in ends]
+    done, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in rest:
+        task.cancel()
+    for task in done:
+        task.result()
+
+
+async def _listen(driver: Driver) -> None:
+    """Takes the start from standard input and returns at its end."""
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()):
+        raise OSError("standard input must be a pipe; the start comes through it, its end ends the driver")
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := await reader.readline():
+        driver.begin(msgspec.json.decode(line, type=Start).start)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process. Returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m emulation.drivers.driver",
+        description="Executes a file of client operations at their times.",
+        epilog="""example: echo '{"start": 0}' | python -m emulation.drivers.driver driver.json""",
+    )
+    parser.add_argument("config", type=Path, help="the driver's configuration, JSON (DriverConfig)")
+    path: Path = parser.parse_args(arguments).config
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s driver %(levelname)s %(message)s")
+    try:
+        config = msgspec.json.decode(path.read_bytes(), type=DriverConfig)
+        schedule = Schedule(read_operations(Path(config.operations)))
+        uvloop.run(drive(config, schedule))
+    except (OSError, ConnectError, msgspec.MsgspecError, ContentError) as error:
+        print(f"driver cannot work ({path}): {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    CLIENTS.take()
+    sys.exit(main())

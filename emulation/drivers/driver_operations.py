@@ -1,0 +1,88 @@
+"""Operations made ready to be issued: encoded for the broker and split for the log, ahead of their time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+import msgspec
+
+from broker_service.language import Publication
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import Operation as Request
+from emulation.workload.operations import Operation, OperationKind, recorded_predicate
+from record.log import Event, PredicateRecord
+
+LOOK_AHEAD = 50_000
+"""Operations that are kept ready."""
+
+REQUESTS: Mapping[OperationKind, Request] = {
+    OperationKind.ADVERTISE: Request.ADVERTISE,
+    OperationKind.UNADVERTISE: Request.UNADVERTISE,
+    OperationKind.SUBSCRIBE: Request.SUBSCRIBE,
+    OperationKind.UNSUBSCRIBE: Request.UNSUBSCRIBE,
+    OperationKind.PUBLISH: Request.PUBLISH,
+}
+
+EVENTS: Mapping[OperationKind, Event] = {kind: Event(kind.value) for kind in OperationKind}
+
+
+class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
+    """One operation of one client."""
+
+    at: int
+    """Nanoseconds from the start of the workload."""
+    client: str
+    broker: str
+    kind: OperationKind
+    id: str
+    body: bytes
+    numbers: dict[str, float] | None
+    strings: dict[str, str] | None
+    predicates: list[PredicateRecord] | None
+
+
+def ready(operation: Operation) -> ReadyOperation:
+    """Encodes an operation. Raises `ContentError` when its content is none."""
+    body = b""
+    numbers = strings = None
+    if operation.attributes is not None:
+        body = encode_publication(Publication(operation.attributes))
+        numbers = {name: value for name, value in operation.attributes.items() if not isinstance(value, str)}
+        strings = {name: value for name, value in operation.attributes.items() if isinstance(value, str)}
+    elif operation.predicates is not None:
+        body = encode_predicates(tuple(recorded_predicate(record) for record in operation.predicates))
+    return ReadyOperation(
+        at=operation.at,
+        client=operation.client,
+        broker=operation.broker,
+        kind=operation.operation,
+        id=operation.id,
+        body=body,
+        numbers=numbers or None,
+        strings=strings or None,
+        predicates=operation.predicates,
+    )
+
+
+class Schedule:
+    """The operations still to be issued, in order of time; so many of them are ready."""
+
+    def __init__(self, operations: Iterable[Operation], look_ahead: int = LOOK_AHEAD) -> None:
+        self._source = iter(operations)
+        self._ready = deque(map(ready, islice(self._source, look_ahead)))
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next operation is due; none is left when there is no such time."""
+        return self._ready[0].at if self._ready else None
+
+    def due(self, until: int, most: int) -> list[ReadyOperation]:
+        """Takes at most so many operations that are due, and makes as many further ones ready."""
+        waiting = self._ready
+        taken: list[ReadyOperation] = []
+        while waiting and waiting[0].at <= until and len(taken) < most:
+            taken.append(waiting.popleft())
+        waiting.extend(map(ready, islice(self._source, len(taken))))
+        return taken

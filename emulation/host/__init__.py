@@ -1,0 +1,1 @@
+"""This host: its processes, Docker daemon, images, locks and the files that a run keeps on it."""

@@ -1,0 +1,114 @@
+"""The Docker side of a host: the daemon, and the image that brokers and their sandboxes run.
+
+The image is named after its content: `brokerlab-broker:<hash>`, where the hash covers the Dockerfile, the broker's
+source and generated code, and the pinned packages it imports. A tree whose image exists therefore needs no build, and a
+run can say exactly what it ran. What images are built on: see `emulation.host.images`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+
+import docker
+import docker.errors
+import requests
+
+from emulation.host import images
+from emulation.host.images import ImageReference, Packages, Recipe, Say
+from record.errors import HostError
+
+REPOSITORY = "brokerlab-broker"
+LATEST = f"{REPOSITORY}:latest"
+
+_SOCKET = "unix:///var/run/docker.sock"
+"""Where a daemon is, unless `DOCKER_HOST` says otherwise."""
+
+_REQUEST_PATIENCE = 120
+"""Seconds that one request to the daemon may take."""
+_SOURCE = ("broker_service", "record")
+"""The packages of this tree that a broker imports."""
+_IMAGES_KEPT = 5
+"""Broker images of former trees that stay, for runs that began before and for going back and forth."""
+
+
+def docker_client() -> docker.DockerClient:
+    """A client whose daemon has answered. Raises `HostError` when none does."""
+    try:
+        client = docker.from_env(timeout=_REQUEST_PATIENCE)
+        client.ping()
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise _unreachable(error) from error
+    return client
+
+
+def _unreachable(error: Exception) -> HostError:
+    """The system's own words, which libraries wrap several times, with the remedy."""
+    refusal = next((cause for cause in _causes(error) if isinstance(cause, OSError) and cause.strerror), None)
+    if refusal is None:
+        reason = images.reason(error)
+    else:
+        reason = f"{os.environ.get('DOCKER_HOST', _SOCKET).removeprefix('unix://')}: {refusal.strerror}"
+    remedy = "run this as root, or with sudo" if isinstance(refusal, PermissionError) else "start it with `make setup`"
+    return HostError(f"Docker does not answer ({reason}); {remedy}, or use the process runtime")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and what it was made from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def image_reference() -> ImageReference:
+    """What the broker image of the present tree is called, whether or not it was built. Asks no daemon.
+
+    Raises `HostError` when the generated protobuf code is missing.
+    """
+    return ImageReference(f"{REPOSITORY}:{_image_hash()}")
+
+
+def find_image(client: docker.DockerClient) -> ImageReference | None:
+    """The broker image of the present tree, or None when it must be built first."""
+    return images.find(client, image_reference().name)
+
+
+def ensure_image(client: docker.DockerClient | None = None, say: Say = print) -> ImageReference:
+    """The broker image of the present tree, built if need be; seconds for new source, a minute for a new base.
+
+    `say` is told each step that takes time. Raises `HostError` with the reason when the image cannot be made.
+    """
+    client = client or docker_client()
+    if (present := find_image(client)) is None:
+        with images.one_builder_at_a_time(REPOSITORY):
+            present = find_image(client) or _build(client, image_reference().name, say)
+    client.images.get(present.name).tag(REPOSITORY, "latest")
+    return present
+
+
+def _build(client: docker.DockerClient, name: str, say: Say) -> ImageReference:
+    base = images.base_image(client, say)
+    _packages().lay_out(say)
+    say(f"building the broker image {name} on {base}")
+    built = Recipe(images.ROOT, images.ROOT / "Dockerfile").build(client, name, base)
+    images.forget_former(client, name, _IMAGES_KEPT)
+    return built
+
+
+def _packages() -> Packages:
+    """What a broker imports."""
+    return Packages(images.CACHE / "broker-packages")
+
+
+def _image_hash() -> str:
+    root = images.ROOT
+    source = sorted(path for package in _SOURCE for path in (root / package).rglob("*.py"))
+    if not any(path.name == "broker_pb2.py" for path in source):
+        raise HostError("the generated protobuf code is missing; make it with `make proto`")
+    digest = hashlib.sha256(_packages().fingerprint().encode())
+    digest.update(os.environ.get("BASE_IMAGE", "").encode())
+    for path in (root / "Dockerfile", root / ".dockerignore", *source):
+        digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,208 @@
+"""How the images of brokerlab are made, also where no image registry answers: a base, packages, a build.
+
+The base is, in this order: `BASE_IMAGE` from the environment; the pinned Python image of the Dockerfile, where it is
+present or a registry answers at once; else a Debian root bootstrapped from the mirror that this host's apt uses, which
+is kept. Python packages are laid out by the host's pip, once for each set of pins.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import docker
+import docker.errors
+import requests
+
+from record.errors import HostError
+
+BOOTSTRAPPED_BASE = "brokerlab-base:bookworm"
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache"
+_REGISTRY_PATIENCE = 8
+"""Seconds that a registry gets to answer before the base is bootstrapped instead."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """An image by name and, once it exists, by the daemon's own identifier."""
+
+    name: str
+    identifier: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Python packages for an image: the project's own dependencies, and those of one of its extras."""
+
+    directory: Path
+    """Where they are unpacked."""
+    extra: str = ""
+
+    def fingerprint(self) -> str:
+        """The same for the same packages at the same versions."""
+        digest = hashlib.sha256(platform.machine().encode())
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        names = project["dependencies"] + (project["optional-dependencies"][self.extra] if self.extra else [])
+        digest.update("\n".join(names).encode())
+        for name in ("constraints.txt", "setup/image-packages.sh"):
+            digest.update((ROOT / name).read_bytes())
+        return digest.hexdigest()
+
+    def lay_out(self, say: Say) -> None:
+        """Unpacks them, unless they are there at these very versions."""
+        wanted = self.fingerprint()
+        stamp = self.directory.with_name(f"{self.directory.name}.hash")
+        if self.directory.is_dir() and stamp.is_file() and stamp.read_text() == wanted:
+            return
+        say("fetching the Python packages of the image")
+        stamp.unlink(missing_ok=True)
+        _run_step("image-packages.sh", self.directory, self.extra)
+        stamp.write_text(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What an image is built from."""
+
+    context: Path
+    """The directory that the build sees."""
+    dockerfile: Path
+    network: str = "none"
+    """Docker's name of the network that the build's own commands see."""
+    arguments: tuple[tuple[str, str], ...] = ()
+
+    def build(self, client: docker.DockerClient, name: str, base: str) -> ImageReference:
+        """Builds it. Raises `HostError` with the last lines of what failed."""
+        try:
+            image, _ = client.images.build(
+                path=str(self.context),
+                dockerfile=str(self.dockerfile),
+                tag=name,
+                buildargs={"BASE_IMAGE": base} | dict(self.arguments),
+                network_mode=self.network,
+                rm=True,
+                forcerm=True,
+            )
+        except docker.errors.BuildError as error:
+            log = "".join(str(line.get("stream", "")) for line in error.build_log).strip().splitlines()
+            raise HostError("\n    | ".join([f"{name} does not build: {error.msg}", *log[-10:]])) from error
+        except (docker.errors.DockerException, requests.RequestException) as error:
+            raise HostError(f"{name} does not build: {reason(error)}") from error
+        return ImageReference(name, image.id)
+
+
+def find(client: docker.DockerClient, name: str) -> ImageReference | None:
+    """The image of that name, where the daemon has it."""
+    try:
+        return ImageReference(name, client.images.get(name).id)
+    except docker.errors.ImageNotFound:
+        return None
+
+
+def forget_former(client: docker.DockerClient, present: str, kept: int) -> None:
+    """Removes all images of the same repository but `present`, `latest` and the youngest `kept` others."""
+    repository = present.partition(":")[0]
+    images = sorted(client.images.list(repository), key=lambda image: str(image.attrs["Created"]), reverse=True)
+    # An image lists all of its names, those that others gave it too.
+    names = [name for image in images for name in image.tags if name.startswith(f"{repository}:")]
+    former = [name for name in names if name not in (present, f"{repository}:latest")]
+    for name in former[kept:]:
+        # One that containers use is refused, and stays.
+        with suppress(docker.errors.APIError):
+            client.images.remove(name)
+
+
+@contextmanager
+def one_builder_at_a_time(repository: str) -> Iterator[None]:
+    """Of one repository's images: whoever comes second waits, and finds what the first one built."""
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / f"{repository}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def base_image(client: docker.DockerClient, say: Say) -> str:
+    """The name of the base, which is there from now on. Raises `HostError` when none can be had."""
+    with one_builder_at_a_time(BOOTSTRAPPED_BASE.partition(":")[0]):
+        if chosen := os.environ.get("BASE_IMAGE"):
+            if find(client, chosen) is None:
+                _pull(client, chosen, say)
+            return chosen
+        return _standard_base(client, say)
+
+
+def pinned_base() -> str:
+    """The base that the Dockerfile names."""
+    match = re.search(r"^ARG BASE_IMAGE=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    if match is None:
+        raise HostError(f"{ROOT / 'Dockerfile'} pins no base: it needs a line ARG BASE_IMAGE=...")
+    return match[1]
+
+
+def reason(error: Exception) -> str:
+    """What Docker says, in one line."""
+    said = getattr(error, "explanation", None) or error
+    return str(said).strip().splitlines()[0]
+
+
+def _standard_base(client: docker.DockerClient, say: Say) -> str:
+    pinned = pinned_base()
+    for known in (pinned, BOOTSTRAPPED_BASE):
+        if find(client, known) is not None:
+            return known
+    if _registry_answers(pinned):
+        _pull(client, pinned, say)
+        return pinned
+    say(f"no image registry answers: bootstrapping {BOOTSTRAPPED_BASE} with debootstrap (about a minute, once)")
+    _bootstrap_base(client)
+    return BOOTSTRAPPED_BASE
+
+
+def _registry_answers(image: str) -> bool:
+    impatient = docker.from_env(timeout=_REGISTRY_PATIENCE)
+    try:
+        impatient.images.get_registry_data(image)
+    except (docker.errors.DockerException, requests.RequestException):
+        return False
+    finally:
+        impatient.close()
+    return True
+
+
+def _pull(client: docker.DockerClient, image: str, say: Say) -> None:
+    say(f"pulling {image}")
+    try:
+        client.images.pull(image)
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise HostError(f"cannot pull the base image {image}: {reason(error)}") from error
+
+
+def _bootstrap_base(client: docker.DockerClient) -> None:
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
+        archive = Path(directory, "base.tar")
+        _run_step("bootstrap-base.sh", archive)
+        repository, _, tag = BOOTSTRAPPED_BASE.partition(":")
+        api: Any = client.api
+        api.import_image_from_file(str(archive), repository=repository, tag=tag, changes=["LABEL brokerlab=1"])
+
+
+def _run_step(script: str, *arguments: Path | str) -> None:
+    result = subprocess.run([ROOT / "setup" / script, *arguments], stderr=subprocess.PIPE, text=True, check=False)
+    if result.returncode != 0:
+        raise HostError(result.stderr.strip() or f"setup/{script} failed with exit code {result.returncode}")

@@ -1,0 +1,62 @@
+"""Facts about this host and this tree, for the manifest."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from record.manifest import Host
+
+CLOCK = "CLOCK_MONOTONIC of this host, in nanoseconds"
+
+_PACKAGES = ("docker", "grpcio", "mininet", "msgspec", "numpy", "protobuf", "pyspark", "uvloop")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def versions() -> dict[str, str]:
+    """brokerlab's own version, Python's, and those of the packages that can change a measurement."""
+    found = {"python": platform.python_version()}
+    for package in ("brokerlab", *_PACKAGES):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def kernel() -> str:
+    return f"{platform.system()} {platform.release()} {platform.version()}"
+
+
+def git_revision() -> str | None:
+    """The commit of the tree this runs from, with `+` when files differ from it; None outside of a git tree."""
+    git = ["git", "-C", str(_ROOT), "-c", f"safe.directory={_ROOT}"]
+    try:
+        revision = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
+        status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return revision.stdout.strip() + ("+" if status.stdout.strip() else "")
+
+
+def host() -> Host:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return Host(cpus=len(os.sched_getaffinity(0)), memory=memory, processor=_processor(), system=_system())
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", sys.platform)
+    except OSError:
+        return sys.platform

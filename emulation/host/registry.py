@@ -1,0 +1,72 @@
+"""Which runs are alive: each has a directory under `/run/brokerlab` with its owner's identity and its sockets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from emulation.host.processes import ProcessIdentity, boot_id, identify
+from record.errors import HostError
+
+ROOT = Path("/run/brokerlab")
+_OWNER_FILE = "owner.json"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The process that runs a run."""
+
+    run: str
+    process: ProcessIdentity
+    boot: str
+    journal: str
+    """Path of the run's journal."""
+
+    @property
+    def alive(self) -> bool:
+        return self.boot == boot_id() and self.process.alive
+
+
+def register(run_id: str, journal: Path, root: Path = ROOT) -> Path:
+    """Makes the run's directory. It appears with its owner already inside, so nobody can take it for a dead run's.
+
+    Raises `HostError` when it cannot be made.
+    """
+    process = identify(os.getpid())
+    assert process is not None
+    owner = Owner(run_id, process, boot_id(), str(journal.absolute()))
+    directory, preparation = root / run_id, root / f".new-{run_id}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        preparation.mkdir()
+        (preparation / _OWNER_FILE).write_bytes(msgspec.json.encode(owner))
+        preparation.rename(directory)
+    except OSError as error:
+        raise HostError(f"cannot make {directory}: {error.strerror}; a run keeps its sockets there") from error
+    return directory
+
+
+def unregister(run_id: str, root: Path = ROOT) -> None:
+    """Removes the run's directory and everything in it."""
+    shutil.rmtree(root / run_id, ignore_errors=True)
+
+
+def runs(root: Path = ROOT) -> Iterator[tuple[str, Owner | None]]:
+    """Every registered run and its owner; None when the owner's file is not readable (which makes it a dead run)."""
+    if not root.is_dir():
+        return
+    for directory in sorted(root.iterdir()):
+        if directory.name.startswith(".") or not directory.is_dir():
+            continue
+        try:
+            yield directory.name, msgspec.json.decode((directory / _OWNER_FILE).read_bytes(), type=Owner)
+        except (OSError, msgspec.DecodeError):
+            yield directory.name, None
+
+
+def live_runs(root: Path = ROOT) -> frozenset[str]:
+    """The runs whose owner still runs; nothing of theirs may be touched."""
+    return frozenset(run_id for run_id, owner in runs(root) if owner is not None and owner.alive)

@@ -1,0 +1,94 @@
+"""Runs pieces of work in processes of their own, so many at a time. Nothing is left behind, however it ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerProcess
+from typing import Generic, TypeVar
+
+from record.errors import BadInputError, HostError, UserError
+
+Work = TypeVar("Work")
+
+
+class WorkFailedError(UserError):
+    """A process found that its work cannot be done, and has said why; or was killed, perhaps for want of memory."""
+
+    def __init__(self, work: object, exit_code: int) -> None:
+        how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
+        super().__init__(f"{work}: its process {how}")
+        self.exit_code = HostError.exit_code if exit_code < 0 else exit_code
+
+
+class WorkBrokenError(Exception):
+    """A process ended by a fault of brokerlab's own, whose stack trace it has printed."""
+
+
+class WorkerProcesses(Generic[Work]):
+    """Each piece of work has one process, forked from a server that has already imported `preload`."""
+
+    def __init__(self, do: Callable[[Work], None], jobs: int, preload: Iterable[str] = ()) -> None:
+        """`do` is a function of a module; it leaves its results on disk."""
+        self._do = do
+        self._jobs = jobs
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(list(preload))
+        self._running: dict[int, tuple[Work, ForkServerProcess]] = {}
+
+    def run(self, work: Iterable[Work]) -> Generator[Work, None, None]:
+        """Yields each piece as it is done. Raises `WorkFailedError`; ends all processes when left early."""
+        waiting = iter(work)
+        try:
+            self._start(waiting)
+            while self._running:
+                for sentinel in wait(list(self._running)):
+                    assert isinstance(sentinel, int)
+                    piece, process = self._running.pop(sentinel)
+                    process.join()
+                    if process.exitcode:
+                        raise _failure(piece, process.exitcode)
+                    self._start(waiting)
+                    yield piece
+        finally:
+            self._end()
+
+    def _start(self, waiting: Iterator[Work]) -> None:
+        while len(self._running) < self._jobs:
+            piece = next(waiting, None)
+            if piece is None:
+                return
+            process = self._context.Process(target=_work, args=(self._do, piece), daemon=True)
+            process.start()
+            self._running[process.sentinel] = (piece, process)
+
+    def _end(self) -> None:
+        for _, process in self._running.values():
+            process.terminate()
+        for _, process in self._running.values():
+            process.join()
+        self._running.clear()
+
+
+def _failure(piece: object, exit_code: int) -> Exception:
+    if exit_code < 0 or exit_code in (BadInputError.exit_code, HostError.exit_code):
+        return WorkFailedError(piece, exit_code)
+    return WorkBrokenError(f"{piece}: its process ended with code {exit_code}")
+
+
+def _work(do: Callable[[Work], None], piece: Work) -> None:
+    """Ctrl-C is for the parent to hear; it then ends this process. When the parent is killed, this process ends too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    do(piece)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

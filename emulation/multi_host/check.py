@@ -1,0 +1,126 @@
+"""What a host can do for a run, as JSON: `python -m emulation.multi_host.check ADDRESS ECHO_PORT VXLAN_PORT OTHER...`
+
+ADDRESS is where the OTHER hosts, given by their addresses, reach it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from emulation.host.docker_host import docker_client, find_image
+from emulation.network import NetworkError, usable_drivers
+from emulation.network.host_tunnels import require_way
+from emulation.runtimes.ladder import AUTO
+from record.errors import BadInputError, HostError
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one host. Each obstacle is what stands in the way of something; it is empty where nothing does."""
+
+    links: dict[str, str]
+    """The obstacle to each link driver, best first."""
+    container: str
+    """The obstacle to containers."""
+    vxlan: str
+    """The obstacle to links to other hosts."""
+    address: str
+    """The obstacle to the host's being reached at its address."""
+    ways: list[str]
+    """The obstacles to reaching other hosts."""
+
+    @property
+    def obstacles(self) -> list[str]:
+        """What keeps the host from taking part at all."""
+        lacking = [] if any(not obstacle for obstacle in self.links.values()) else ["; ".join(self.links.values())]
+        return [obstacle for obstacle in (self.vxlan, self.address, *self.ways, *lacking) if obstacle]
+
+
+def examine(address: str, echo_port: int, vxlan_port: int, others: Sequence[str]) -> Facts:
+    """Tries everything on this very host, in namespaces that end with the trial."""
+    return Facts(
+        links={trial.driver.value: "" if trial.usable else trial.reason for trial in usable_drivers()},
+        container=_container(),
+        vxlan=_vxlan(vxlan_port),
+        address=_address(address, echo_port),
+        ways=[obstacle for other in others if (obstacle := _way(other))],
+    )
+
+
+def common(facts: dict[str, Facts], runtime: str, links: str) -> tuple[str, str]:
+    """The runtime and the link driver that all hosts have: those asked for, or the highest for `auto`.
+
+    Raises `HostError` naming the hosts that lack one.
+    """
+    runtimes = {name: {"container": each.container, "process": ""} for name, each in facts.items()}
+    drivers = {name: each.links for name, each in facts.items()}
+    return _common("runtime", runtime, runtimes), _common("link driver", links, drivers)
+
+
+def _common(what: str, wanted: str, obstacles: dict[str, dict[str, str]]) -> str:
+    known = list(next(iter(obstacles.values())))
+    if wanted not in (AUTO, *known):
+        raise BadInputError(f"there is no {what} {wanted!r} on hosts; choose {AUTO}, {' or '.join(known)}")
+    told: list[str] = []
+    for rung in known if wanted == AUTO else [wanted]:
+        lacking = [f"{host}: {each[rung]}" for host, each in obstacles.items() if each[rung]]
+        if not lacking:
+            return rung
+        told.append(f"{what} {rung} does not work on all hosts ({'; '.join(lacking)})")
+    raise HostError("; ".join(told))
+
+
+def _container() -> str:
+    try:
+        client = docker_client()
+        return "" if find_image(client) is not None else "the broker image is missing"
+    except HostError as error:
+        return str(error)
+
+
+def _vxlan(port: int) -> str:
+    for tool in ("unshare", "ip", "mnexec"):
+        if shutil.which(tool) is None:
+            return f"the program {tool} is missing"
+    trials = (
+        ("VXLAN", "vxlan", ["type", "vxlan", "id", "1", "dev", "lo", "remote", "127.0.0.2", "dstport", str(port)]),
+        ("bridge", "bridge", ["type", "bridge"]),
+    )
+    for what, module, words in trials:
+        command = ["unshare", "--net", "ip", "link", "add", "name", "trial", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"no {what} interfaces ({' '.join(done.stderr.split())}): load the kernel module {module}"
+    return ""
+
+
+def _address(address: str, port: int) -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+        try:
+            trial.bind((address, port))
+        except OSError as error:
+            return f"{address}:{port} (UDP) cannot be had: {error.strerror}; set brokerlab_address in the inventory"
+    return ""
+
+
+def _way(address: str) -> str:
+    try:
+        require_way(address)
+    except NetworkError as error:
+        return str(error)
+    return ""
+
+
+def main(arguments: Sequence[str]) -> None:
+    address, echo_port, vxlan_port, *others = arguments
+    facts = examine(address, int(echo_port), int(vxlan_port), others)
+    sys.stdout.buffer.write(msgspec.json.encode(facts) + b"\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

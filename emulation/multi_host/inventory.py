@@ -1,0 +1,80 @@
+"""From Ansible's inventory to the hosts of a run.
+
+Variables that a host, a group or the whole inventory may have:
+
+    brokerlab_address      IPv4 address at which the other hosts reach it; `ansible_host` where that is one
+    brokerlab_brokers      a list of brokers that are to be on this host; the others are placed
+    brokerlab_directory    where it keeps brokerlab and runs under way; /var/lib/brokerlab unless given
+    brokerlab_python       a Python that has what brokerlab needs; else `brokerlab hosts prepare` makes an environment
+    brokerlab_vxlan_port, brokerlab_echo_port    UDP ports, the same for all hosts
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulation.ansible import Inventory, read_inventory
+from emulation.multi_host.model import Member
+from emulation.network.echo import ECHO_PORT
+from emulation.network.host_tunnels import VXLAN_PORT
+from record.errors import BadInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts that may share a run."""
+
+    inventory: Inventory
+    members: tuple[Member, ...]
+    vxlan_port: int
+    echo_port: int
+
+    @property
+    def limit(self) -> str:
+        """For Ansible."""
+        return ",".join(member.name for member in self.members)
+
+
+def read_hosts(file: Path, private: Path) -> Hosts:
+    """Raises `BadInputError` naming the file, the host and the variable."""
+    inventory = read_inventory(file, private)
+    members = tuple(_member(file, name, inventory.variables[name]) for name in inventory.hosts)
+    addresses: dict[str, str] = {}
+    for member in members:
+        if addresses.setdefault(member.address, member.name) != member.name:
+            raise BadInputError(
+                f"{file}: {addresses[member.address]} and {member.name} have the same address {member.address}"
+            )
+    return Hosts(
+        inventory,
+        members,
+        vxlan_port=_port(file, inventory, "brokerlab_vxlan_port", VXLAN_PORT),
+        echo_port=_port(file, inventory, "brokerlab_echo_port", ECHO_PORT),
+    )
+
+
+def _member(file: Path, name: str, variables: Mapping[str, Any]) -> Member:
+    brokers = variables.get("brokerlab_brokers", [])
+    if not isinstance(brokers, list) or not all(isinstance(broker, str) for broker in brokers):
+        raise BadInputError(f"{file}: {name}: brokerlab_brokers: a list of brokers' names, such as [B1, B2]")
+    given = variables.get("brokerlab_address", variables.get("ansible_host", name))
+    try:
+        address = ipaddress.IPv4Address(given)
+    except ValueError as error:
+        raise BadInputError(
+            f"{file}: {name}: brokerlab_address: {given!r} is no IPv4 address; give the one at which the other hosts "
+            "reach it"
+        ) from error
+    return Member(name=name, address=str(address), brokers=tuple(brokers))
+
+
+def _port(file: Path, inventory: Inventory, variable: str, default: int) -> int:
+    given = {variables.get(variable, default) for variables in inventory.variables.values()}
+    port = given.pop()
+    if given or not isinstance(port, int) or not 0 < port < 1 << 16:
+        raise BadInputError(f"{file}: {variable}: one UDP port, the same for all hosts")
+    return port

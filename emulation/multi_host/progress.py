@@ -1,0 +1,74 @@
+"""What the user sees of a run on several hosts: where it is, as told by the tasks that hosts have done."""
+
+from __future__ import annotations
+
+import time
+
+from emulation.ansible import TaskResult
+from emulation.output.progress import Display, Snapshot
+from emulation.planning.plan import Plan, VariantPlan
+
+LEAD = 3
+"""Seconds between the word to begin and that moment, beside three times what it takes until all hosts hear a word."""
+_AROUND = 30.0
+"""Seconds that starting and stopping a variant is expected to take."""
+
+
+class HostsProgress:
+    """See the module."""
+
+    def __init__(self, plan: Plan, snapshot: Snapshot, shown: Display) -> None:
+        self._plan = plan
+        self._snapshot = snapshot
+        self._shown = shown
+        self._ahead: list[tuple[float, str, float]] = []
+        """When each phase to come begins, its name, and when it ends."""
+
+    def say(self, line: str) -> None:
+        self._shown.say(line)
+
+    def doing(self, activity: str) -> None:
+        self._snapshot.activity = activity
+        self._shown.refresh()
+
+    def hear(self, result: TaskResult) -> None:
+        """A host has done a task: `<variant> await|go <place>` tells where it is."""
+        match result.task.split():
+            case [number, "await", "answering"] if self._snapshot.variant_number != int(number) + 1:
+                self._begin(int(number))
+            case [_, "await", where]:
+                self._snapshot.activity = f"{result.host} is {where}"
+            case [number, "go", "ready"] if not self._ahead:
+                self._plan_phases(self._plan.variants[int(number)])
+            case [_, "go", "drained"]:
+                self.ending()
+        self.look()
+
+    def ending(self) -> None:
+        """The variant is over, as planned or before."""
+        self._ahead.clear()
+        self._snapshot.phase, self._snapshot.phase_end = "stop", None
+
+    def look(self) -> bool:
+        """Takes the time to the display. Never asks for the end."""
+        now = time.monotonic()
+        while self._ahead and self._ahead[0][0] <= now:
+            begin, self._snapshot.phase, end = self._ahead.pop(0)
+            self._snapshot.phase_begin, self._snapshot.phase_end, self._snapshot.activity = begin, end, ""
+        self._shown.refresh()
+        return False
+
+    def _begin(self, number: int) -> None:
+        ahead = sum(variant.lasts + _AROUND for variant in self._plan.variants[number:])
+        variant = self._plan.variants[number]
+        self._snapshot.begin_variant(variant.name, number + 1, time.monotonic() + ahead)
+        self._snapshot.brokers = self._snapshot.brokers_up = len(variant.overlay.brokers)
+        self._snapshot.links = self._snapshot.links_up = len(variant.overlay.links)
+        self._ahead.clear()
+
+    def _plan_phases(self, variant: VariantPlan) -> None:
+        begin, timeline = time.monotonic() + LEAD, variant.scenario.timeline
+        for name, seconds in (("join", timeline.join), ("run", timeline.run), ("drain", timeline.drain)):
+            end = begin + seconds * variant.scenario.time_dilation
+            self._ahead.append((begin, name, end))
+            begin = end

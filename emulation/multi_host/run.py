@@ -1,0 +1,308 @@
+"""A whole run whose overlay is spread over several hosts, from untouched hosts back to untouched hosts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from emulation.ansible import PlayCancelledError, Played, PlayError, play
+from emulation.faults import Count, Schedule
+from emulation.fidelity import Fidelity, Verdict
+from emulation.host import provenance
+from emulation.host.journal import Journal
+from emulation.host.processes import RUN_VARIABLE, boot_id
+from emulation.host.registry import live_runs, register, unregister
+from emulation.host.run_paths import RunPlace
+from emulation.multi_host.check import Facts, common
+from emulation.multi_host.connection import connections
+from emulation.multi_host.files import take_along
+from emulation.multi_host.gather import HOSTS, clock_check, gather
+from emulation.multi_host.inventory import Hosts
+from emulation.multi_host.model import Member, Part, part_id
+from emulation.multi_host.placement import crossing, place
+from emulation.multi_host.product import pack
+from emulation.multi_host.progress import LEAD, HostsProgress
+from emulation.network.echo import TOKEN_BYTES
+from emulation.output.progress import Snapshot, display
+from emulation.planning.plan import Plan
+from emulation.run.context import open_log
+from emulation.run.directory import Outcome, new_manifest, save_overlays
+from emulation.run.interrupt import Interrupt
+from emulation.upkeep.clean import clean
+from record import manifest
+from record.errors import BadInputError, HostError
+from record.manifest import Choice, Manifest
+
+FILES = "files.tar.gz"
+"""Files that the scenario reads, where it does."""
+PRIVATE = "ansible"
+"""Where Ansible works, in the run directory; gone in the end."""
+_PATIENCE = 90.0
+_PATIENCE_EACH = 2.0
+"""Seconds that all hosts, and each further broker, get to come to the next place."""
+_ENDS_WITHIN = 60.0
+"""Seconds that an agent gets to end in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostsRequest:
+    """What is run where."""
+
+    plan: Plan
+    hosts: Hosts
+    runtime: str
+    links: str
+    out: Path
+
+
+def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callable[[], None]) -> Outcome:
+    """Runs a plan on several hosts; nothing is left on them.
+
+    `when_over` is called when the last variant has been run. Raises `UserError`s.
+    """
+    plan = request.plan
+    members = _members(request)
+    for variant in plan.variants:
+        require_times_only(variant.schedule())
+    clean(None)  # what a killed command still plays on hosts
+    place_of_run = RunPlace.of(plan.run_id, request.out)
+    place_of_run.make()
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        register(plan.run_id, place_of_run.journal)
+        stack.callback(unregister, plan.run_id)
+        stack.callback(Journal(place_of_run.journal).close)
+        os.environ[RUN_VARIABLE] = plan.run_id  # for what Ansible starts
+        stack.callback(os.environ.pop, RUN_VARIABLE)
+        snapshot = Snapshot(variants=len(plan.variants))
+        shown = stack.enter_context(display(snapshot, console))
+        hosts_run = HostsRun(request, members, place_of_run, interrupt, HostsProgress(plan, snapshot, shown))
+        hosts_run.variables = dict(stack.enter_context(connections(place_of_run.sockets / "ssh")))
+        return hosts_run.execute(when_over)
+
+
+def _members(request: HostsRequest) -> tuple[Member, ...]:
+    """The hosts of the run: as many as there are brokers, at most."""
+    fewest = min(len(variant.overlay.brokers) for variant in request.plan.variants)
+    members = request.hosts.members[:fewest]
+    if len(members) < 2:
+        raise BadInputError("one host: an overlay is spread over two at least; leave --hosts out to run it here")
+    return members
+
+
+def require_times_only(schedule: Schedule) -> None:
+    """Raises `HostError` for faults that depend on what no host alone knows."""
+    for entry in schedule.entries:
+        if isinstance(entry.start, Count):
+            raise HostError(
+                f"{entry.name}: a fault that waits for a count of messages cannot be on several hosts, as none of them "
+                "sees all messages: give it a time (`at`)"
+            )
+
+
+class HostsRun:
+    """One run under way."""
+
+    def __init__(
+        self,
+        request: HostsRequest,
+        members: tuple[Member, ...],
+        place_of_run: RunPlace,
+        interrupt: Interrupt,
+        progress: HostsProgress,
+    ) -> None:
+        self._request = request
+        self._plan = request.plan
+        self._members = members
+        self._place = place_of_run
+        self._interrupt = interrupt
+        self._progress = progress
+        self._product = pack()
+        self._log = open_log(place_of_run)
+        self.variables: dict[str, Any] = {}
+        """Of all plays."""
+
+    def execute(self, when_over: Callable[[], None]) -> Outcome:
+        """Checks the hosts, runs every variant, and gathers what they wrote."""
+        try:
+            record = self._begin()
+        except PlayCancelledError:
+            return self._nothing()
+        try:
+            self._play("run.yml", self._run_variables())
+            when_over()
+        except PlayCancelledError:
+            self._progress.ending()
+            self._progress.say("interrupted: hosts end what they run in order")
+        except PlayError as error:
+            self._log.error("run failed", error=str(error))
+            self._interrupt.teardown = True
+            with contextlib.suppress(HostError):  # the first failure tells most
+                self._end()
+                gather(self._place, self._members, record)
+            raise
+        self._interrupt.teardown = True
+        self._end()
+        try:
+            outcome = gather(self._place, self._members, record)
+        except HostError:
+            if not self._interrupt.asked:
+                raise
+            return self._nothing()
+        self._progress.say(f"clocks   {clock_check(manifest.read(self._place.directory).hosts).detail}")
+        return outcome
+
+    def _begin(self) -> Manifest:
+        """Makes hosts and run directory ready; the manifest as it is at the beginning."""
+        self._archive.parent.mkdir(parents=True)
+        self._archive.write_bytes(self._product.content)
+        try:
+            runtime, links = self._choose()
+        finally:
+            self._archive.unlink()
+        self._announce(runtime, links)
+        save_overlays(self._plan, self._place)  # hosts name them alike
+        record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
+        manifest.write(record, self._place.directory)
+        self._write_parts(runtime.name, links.name)
+        return record
+
+    def _nothing(self) -> Outcome:
+        """The outcome of a run that was interrupted before it began."""
+        return Outcome(
+            self._place.directory, Fidelity(verdict=Verdict.VALID, variants=[]), interrupted=True, began=False
+        )
+
+    @property
+    def _archive(self) -> Path:
+        """brokerlab's own files, while hosts may want them."""
+        return self._place.directory / HOSTS / "product.tar.gz"
+
+    def _choose(self) -> tuple[Choice, Choice]:
+        """The runtime and the link driver of all hosts."""
+        self._progress.doing("removing what dead runs left on hosts")
+        self._play("clean.yml", clean_variables())
+        self._progress.doing("asking hosts what they can do")
+        hosts = self._request.hosts
+        facts = examined(self._play("check.yml", check_variables(hosts, self._members)))
+        if bad := [f"{name}: {'; '.join(each.obstacles)}" for name, each in facts.items() if each.obstacles]:
+            raise HostError("\n".join(bad))
+        runtime, links = common(facts, self._request.runtime, self._request.links)
+        self._plan.require_possible(runtime)
+        return (
+            Choice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
+            Choice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),
+        )
+
+    def _announce(self, runtime: Choice, links: Choice) -> None:
+        for variant in self._plan.variants[:1]:
+            placement = place(variant.overlay, self._members)
+            for member in self._members:
+                mine = [broker for broker, host in placement.items() if host == member.name]
+                self._progress.say(f"host     {member.name} ({member.address}): {', '.join(mine)}")
+            count = crossing(variant.overlay, placement)
+            self._progress.say(
+                f"links    {links.name}: {links.reason}; {count} of {len(variant.overlay.links)} cross hosts"
+            )
+        self._progress.say(f"runtime  {runtime.name}: {runtime.reason}")
+
+    def _write_parts(self, runtime: str, links: str) -> None:
+        plan, hosts = self._plan, self._request.hosts
+        token = secrets.token_hex(TOKEN_BYTES)
+        scenario = plan.scenario.model_dump(mode="json", exclude_unset=True)
+        try:
+            scenario = take_along(scenario, self._place.directory / HOSTS / FILES)
+        except OSError as error:
+            raise BadInputError(f"a file of the scenario cannot be read: {error}") from error
+        for member in self._members:
+            part = Part(
+                run_id=plan.run_id,
+                created=plan.created.isoformat(),
+                controller=boot_id(),
+                host=member.name,
+                members=self._members,
+                scenario=scenario,
+                runtime=runtime,
+                links=links,
+                vxlan_port=hosts.vxlan_port,
+                echo_port=hosts.echo_port,
+                token=token,
+                patience=self._patience,
+            )
+            file = self._place.directory / HOSTS / member.name / "part.json"
+            file.parent.mkdir(parents=True)
+            file.touch(mode=0o600)
+            file.write_bytes(msgspec.json.encode(part))
+
+    @property
+    def _patience(self) -> float:
+        most = max(len(variant.overlay.brokers) for variant in self._plan.variants)
+        dilation = max(variant.scenario.time_dilation for variant in self._plan.variants)
+        return _PATIENCE * dilation + _PATIENCE_EACH * most
+
+    def _run_variables(self) -> dict[str, Any]:
+        lasts = [variant.lasts + LEAD for variant in self._plan.variants]
+        return {
+            "reference": self._members[0].name,
+            "with_files": (self._place.directory / HOSTS / FILES).exists(),
+            "variants": len(self._plan.variants),
+            "patience": self._patience,
+            "lead": LEAD,
+            "lasts": lasts,
+            "longest": round(sum(lasts) + 8 * self._patience * len(lasts)),
+        }
+
+    def _end(self) -> None:
+        self._progress.doing("fetching logs")
+        self._play("end.yml", {"patience": _ENDS_WITHIN}, cancellable=False)
+
+    def _play(self, playbook: str, variables: Mapping[str, Any], *, cancellable: bool = True) -> Played:
+        """Plays on all hosts of the run."""
+        common_variables = {
+            "product": self._product.name,
+            "archive": str(self._archive),
+            "part_ids": {member.name: part_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
+            "parts": str(self._place.directory / HOSTS),
+        }
+        return play(
+            playbook,
+            self._request.hosts.inventory,
+            self._place.directory / PRIVATE,
+            self.variables | common_variables | dict(variables),
+            limit=",".join(member.name for member in self._members),
+            on_result=self._progress.hear,
+            cancelled=self._cancelled if cancellable else self._progress.look,
+        )
+
+    def _cancelled(self) -> bool:
+        self._progress.look()
+        return self._interrupt.asked
+
+
+def clean_variables() -> dict[str, Any]:
+    """What `clean.yml` is told."""
+    return {"controller": boot_id(), "live": sorted(live_runs())}
+
+
+def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]:
+    """What `check.yml` is told."""
+    return {
+        "addresses": [member.address for member in members],
+        "address_of": {member.name: member.address for member in members},
+        "echo_port": hosts.echo_port,
+        "vxlan_port": hosts.vxlan_port,
+    }
+
+
+def examined(played: Played) -> dict[str, Facts]:
+    """What `check.yml` found out, by host."""
+    return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in played.of("examine").items()}

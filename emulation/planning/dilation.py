@@ -1,0 +1,126 @@
+"""Time dilation: a scenario that is too heavy for the host, run several times slower and reported in its own time.
+
+The host's processors cannot be made faster, but everything else can be made slower: with a factor of 5, a link of 2 ms
+takes 10 ms, a publisher of 10/s publishes twice a second, and a minute of the scenario lasts five. All proportions stay
+as the scenario has them, except that what a broker's own work takes on this host is now a fifth of what it was beside
+all the rest. Whoever reads the logs divides their times by the factor (`analysis.run_files.logs`), and has the
+scenario's time.
+
+What is stretched, because the scenario says how long it takes:
+
+1. Links: delay and jitter are multiplied, rates divided. So a link holds as many frames as before, and queue limits,
+   counted in frames, keep their meaning; so do shares (loss, corruption).
+2. Clients: every operation comes so much later, whether it was generated or written out.
+3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, and those options of the
+   routing protocol that are times (`registry.PROTOCOLS`).
+4. The timeline, and faults: when, for how long, and the delays, rates and service times they set. A fault at a count
+   needs no change.
+
+What is not, because the scenario does not say how long it takes:
+
+5. What brokers, drivers and kernel take for their work: the purpose of it all. CPU quotas are shares of a processor
+   and stay, so a throttled broker gets more done in the scenario's time; give a service time to slow one on purpose.
+6. Bounds that are counts or bytes: windows, batches, queues.
+7. Constants of the implementation: TCP's time-outs (200 ms at least before something is sent again), the pause before
+   a link acknowledges, the interval in which small frames are gathered. In the scenario's time they are shorter. Over
+   links that lose frames, delays with dilation and without are therefore not the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from broker_service.routing.registry import stretched_options
+from emulation.faults.times import Moment
+from emulation.planning.plan import VariantPlan
+from emulation.scenario import Scenario
+from emulation.scenario.faults import FaultItem
+from emulation.scenario.model import Brokers, Routing, Timeline
+from emulation.scenario.service_time import ServiceTimeDistribution
+from topology import Link, LinkProperties, Overlay, Range
+
+
+def dilate(plan: VariantPlan) -> VariantPlan:
+    """The variant as the host has to run it; the plan itself when its scenario asks for no dilation.
+
+    The topology and workload sections of its scenario are as they were: the overlay and the workload, which were made
+    of them, are stretched.
+    """
+    factor = plan.scenario.time_dilation
+    if factor == 1:
+        return plan
+    return replace(
+        plan,
+        scenario=_scenario(plan.scenario, factor),
+        overlay=_overlay(plan.overlay, factor),
+        workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
+    )
+
+
+def _scenario(scenario: Scenario, factor: float) -> Scenario:
+    return scenario.model_copy(
+        update={
+            "time_dilation": 1.0,
+            "timeline": _timeline(scenario.timeline, factor),
+            "brokers": _brokers(scenario.brokers, factor),
+            "routing": _routing(scenario.routing, factor),
+            "faults": tuple(_fault(fault, factor) for fault in scenario.faults),
+        }
+    )
+
+
+def _timeline(timeline: Timeline, factor: float) -> Timeline:
+    update = {name: getattr(timeline, name) * factor for name in ("join", "run", "drain")}
+    if timeline.advertise is not None:
+        update["advertise"] = timeline.advertise * factor
+    return timeline.model_copy(update=update)
+
+
+def _brokers(brokers: Brokers, factor: float) -> Brokers:
+    times = ("heartbeat", "reconnect_first", "reconnect_last", "utilisation_window")
+    limits = brokers.limits.model_copy(update={name: getattr(brokers.limits, name) * factor for name in times})
+    update = {"limits": limits, "service_time": _service_time(brokers.service_time, factor)}
+    return brokers.model_copy(update=update)
+
+
+def _service_time(given: Range | ServiceTimeDistribution, factor: float) -> Range | ServiceTimeDistribution:
+    if isinstance(given, Range):
+        return Range(given.low * factor, given.high * factor)
+    return given.model_copy(update={"mean": given.mean * factor, "deviation": given.deviation * factor})
+
+
+def _routing(routing: Routing, factor: float) -> Routing:
+    return Routing(protocol=routing.protocol, **stretched_options(routing.protocol, routing.options, factor))
+
+
+def _fault(fault: FaultItem, factor: float) -> FaultItem:
+    update: dict[str, Any] = {
+        name: value * factor
+        for name in ("lasts", "by", "down", "up", "delay", "jitter")
+        if (value := getattr(fault, name)) is not None
+    }
+    if fault.at is not None:
+        update["at"] = Moment(fault.at.seconds * factor, fault.at.phase)
+    if fault.service_time is not None:
+        update["service_time"] = _service_time(fault.service_time, factor)
+    if fault.bandwidth is not None:
+        update["bandwidth"] = fault.bandwidth / factor
+    return fault.model_copy(update=update)
+
+
+def _overlay(overlay: Overlay, factor: float) -> Overlay:
+    return replace(overlay, links=tuple(_link(link, factor) for link in overlay.links))
+
+
+def _link(link: Link, factor: float) -> Link:
+    return replace(link, forward=_direction(link.forward, factor), backward=_direction(link.backward, factor))
+
+
+def _direction(properties: LinkProperties, factor: float) -> LinkProperties:
+    return replace(
+        properties,
+        delay=properties.delay * factor,
+        jitter=properties.jitter * factor,
+        rate=None if properties.rate is None else properties.rate / factor,
+    )

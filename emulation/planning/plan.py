@@ -1,0 +1,227 @@
+"""From a scenario to a plan: everything that will happen, decided before the host is touched."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Container, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from broker_service.config import BrokerConfig, LinkConfig
+from emulation.faults import Demand, Schedule, require_possible
+from emulation.faults import plan as plan_faults
+from emulation.network.model import LinkEnd, name_links
+from emulation.runtimes.interface import Paths, Resources
+from emulation.scenario import Scenario, Variant
+from emulation.workload import Operation, OperationKind, Workload, generate
+from record.errors import HostError
+from topology import BrokerId, Overlay
+
+BROKER_PORT = 7000
+"""Where a broker listens on each of its link addresses; namespaces of their own keep it free."""
+
+PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
+
+_LONGEST_NAME = 24
+"""Characters of the scenario's name in a run id: it is part of socket paths, which may have 107."""
+
+
+_PUBLISHING = {OperationKind.ADVERTISE, OperationKind.UNADVERTISE, OperationKind.PUBLISH}
+
+
+@dataclass(slots=True)
+class DriverInput:
+    """The operations of one driver process, in a file."""
+
+    name: str
+    path: Path
+    operations: int = 0
+    publications: int = 0
+    brokers: set[BrokerId] = field(default_factory=set)
+    """Those its clients are connected to."""
+
+    def count(self, operation: Operation) -> None:
+        """Takes note of an operation that was written."""
+        self.operations += 1
+        self.publications += operation.operation is OperationKind.PUBLISH
+        self.brokers.add(operation.broker)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantPlan:
+    """One variant, ready to run."""
+
+    name: str
+    settings: Mapping[str, Any]
+    """What sets it apart: path in the scenario to value."""
+    scenario: Scenario
+    overlay: Overlay
+    workload: Workload
+
+    @property
+    def lasts(self) -> float:
+        """Seconds from the begin of the join phase to the end of the drain phase, as the host's clock shows them."""
+        return self.scenario.timeline.duration * self.scenario.time_dilation
+
+    @property
+    def demand(self) -> Demand | None:
+        """Between which brokers publications go; None where nobody publishes, or nobody subscribes."""
+        homes, speaks = self.workload.clients, drivers(self.workload)
+        publishing, subscribing = (
+            frozenset(homes[client] for client, node in speaks.items() if node == name)
+            for name in (PUBLISHERS, SUBSCRIBERS)
+        )
+        return Demand(publishing, subscribing) if publishing and subscribing else None
+
+    def schedule(self) -> Schedule:
+        """What goes wrong, on which brokers and links of the overlay, and when."""
+        scenario, timeline = self.scenario, self.scenario.timeline
+        return plan_faults(
+            scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=self.demand
+        )
+
+    @property
+    def resources(self) -> Resources:
+        brokers, default = self.scenario.brokers, Resources()
+        return Resources(memory=brokers.memory or default.memory, cpu=brokers.cpu)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole run."""
+
+    run_id: str
+    created: datetime
+    scenario: Scenario
+    """As the file has it, overrides applied, before `vary`."""
+    seed: int
+    variants: tuple[VariantPlan, ...]
+
+    def require_possible(self, runtime: str) -> None:
+        """Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults."""
+        for variant in self.variants:
+            if variant.scenario.brokers.cpu is not None and runtime != "container":
+                raise HostError(
+                    f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
+                    "`brokers.service_time`; `brokerlab doctor` tells what containers take"
+                )
+            require_possible(variant.schedule(), runtime)
+
+
+def make_plan(scenario: Scenario) -> Plan:
+    """Plans a run of a checked scenario.
+
+    Variants draw from the same seed, so that they differ in what is varied and in nothing else. Raises `UserError`s.
+    """
+    created = datetime.now(UTC)
+    variants = tuple(_plan_variant(variant) for variant in scenario.variants())
+    return Plan(
+        run_id=make_run_id(scenario.name, created, secrets.token_hex(2)),
+        created=created,
+        scenario=scenario,
+        seed=scenario.seed,
+        variants=variants,
+    )
+
+
+def make_run_id(scenario: str, created: datetime, suffix: str) -> str:
+    """`20260131T235959Z-cyclic-30-1a2b`: sorts by time, and can be a path, a label and a container's name."""
+    name = re.sub(r"[^a-z0-9]+", "-", scenario.lower()).strip("-")[:_LONGEST_NAME].strip("-")
+    return f"{created:%Y%m%dT%H%M%SZ}-{name or 'run'}-{suffix}"
+
+
+def _plan_variant(variant: Variant) -> VariantPlan:
+    overlay = variant.scenario.overlay()
+    return VariantPlan(
+        name=variant.name,
+        settings=variant.settings,
+        scenario=variant.scenario,
+        overlay=overlay,
+        workload=generate(variant.scenario, overlay),
+    )
+
+
+def drivers(workload: Workload) -> dict[str, str]:
+    """The node that speaks for each client.
+
+    Clients that publish or advertise are kept apart from all others, so that a burst of notifications cannot make a
+    publication late.
+    """
+    publishing = {client.client for client in workload.publishers}
+    publishing |= {each.client for each in workload.explicit if each.operation in _PUBLISHING}
+    return {client: PUBLISHERS if client in publishing else SUBSCRIBERS for client in workload.clients}
+
+
+def write_driver_inputs(
+    workload: Workload, directory: Path, brokers: Container[BrokerId] | None = None, suffix: str = ""
+) -> list[DriverInput]:
+    """Divides a workload among driver processes and writes each one's operations into a directory.
+
+    `brokers` are those whose clients count: all when None; `suffix` ends the drivers' names. Operations are not held
+    in memory.
+    """
+    driver_of = drivers(workload)
+    encoder = msgspec.json.Encoder()
+    names = [f"{name}{suffix}" for name in (PUBLISHERS, SUBSCRIBERS)]
+    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl") for name in names}
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(one.path.open("wb")) for name, one in inputs.items()}
+        for operation in workload.operations():
+            if brokers is not None and operation.broker not in brokers:
+                continue
+            one = inputs[f"{driver_of[operation.client]}{suffix}"]
+            files[one.name].write(encoder.encode(operation) + b"\n")
+            one.count(operation)
+    return [one for one in inputs.values() if one.operations]
+
+
+def broker_configs(
+    variant: VariantPlan, run_id: str, paths: Callable[[BrokerId], Paths], incarnation: int = 1
+) -> list[BrokerConfig]:
+    """What each broker of a variant is told. `paths` says where a broker finds its files."""
+    links = link_configs(variant.overlay, run_id)
+    scenario = variant.scenario
+    return [
+        BrokerConfig(
+            id=broker.id,
+            incarnation=incarnation,
+            protocol=scenario.routing.protocol,
+            options=scenario.routing.options,
+            attributes=dict(broker.attributes),
+            listen=(f"unix:{paths(broker.id).socket}",),
+            links=links[broker.id],
+            log=paths(broker.id).log,
+            variant=variant.name,
+            seed=scenario.seed,
+            service_time=scenario.brokers.work(),
+            limits=scenario.brokers.limits.limits(),
+        )
+        for broker in variant.overlay.brokers
+    ]
+
+
+def link_configs(overlay: Overlay, run_id: str) -> dict[BrokerId, tuple[LinkConfig, ...]]:
+    """The ends of the overlay's links at each broker, with the addresses that the run's network gives them."""
+    ends: dict[BrokerId, list[LinkConfig]] = {broker.id: [] for broker in overlay.brokers}
+    attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
+    for names in name_links(overlay.links, run_id):
+        link = names.link
+        ends[link.a].append(_link_config(names.end(0), attributes[link.b]))
+        ends[link.b].append(_link_config(names.end(1), attributes[link.a]))
+    return {broker: tuple(links) for broker, links in ends.items()}
+
+
+def _link_config(end: LinkEnd, attributes: dict[str, Any]) -> LinkConfig:
+    return LinkConfig(
+        neighbour=end.neighbour,
+        local=f"{end.local_address}:{BROKER_PORT}",
+        remote=f"{end.remote_address}:{BROKER_PORT}",
+        dial=end.first,
+        attributes=attributes,
+    )

@@ -1,0 +1,81 @@
+"""What this host has of a variant: all of it, or the part that was given to it where several hosts share one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from emulation.faults import Schedule, Way
+from emulation.faults.conditions import Target
+from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
+from emulation.network.host_tunnels import Underlay
+from topology import BrokerId, Overlay
+
+LEAD = 0.3
+"""Seconds between telling the drivers when to begin and that moment, where one host is alone."""
+
+
+class Rendezvous(Protocol):
+    """Where the hosts that share a variant wait for each other. Raises `HostError` when one does not come."""
+
+    def meet(self, place: str) -> None:
+        """Returns when every host has come this far."""
+
+    def begin(self) -> float:
+        """When the workload begins on all hosts: seconds of this host's monotonic clock, a little ahead.
+
+        Returns when every host is ready for it.
+        """
+
+
+class Alone:
+    """Nobody to wait for."""
+
+    def meet(self, place: str) -> None:
+        """Goes on."""
+
+    def begin(self) -> float:
+        return time.monotonic() + LEAD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """See the module."""
+
+    brokers: frozenset[BrokerId]
+    """Those of this host."""
+    host: str = ""
+    """Its name among those that share the variant; empty where it has all of it."""
+    underlay: Underlay | None = None
+    """How to reach the other hosts' brokers; None where there are none."""
+    rendezvous: Rendezvous = field(default_factory=Alone)
+
+    @classmethod
+    def whole(cls, overlay: Overlay) -> Part:
+        """All of it."""
+        return cls(brokers=frozenset(broker.id for broker in overlay.brokers))
+
+    @property
+    def suffix(self) -> str:
+        """What sets names of this host's nodes, brokers aside, apart from those of the others."""
+        return f"@{self.host}" if self.host else ""
+
+    def own(self, schedule: Schedule) -> Schedule:
+        """The faults that are this host's to inject: on its brokers, and on what they send."""
+        entries = [replace(entry, program=self._own(entry.program)) for entry in schedule.entries]
+        return Schedule(tuple(entries))
+
+    def _own(self, program: Program) -> Program:
+        match program:
+            case Hold(conditions, seconds):
+                return Hold(tuple(one for one in conditions if self._has(one.target)), seconds)
+            case Sequence(parts):
+                return Sequence(tuple(map(self._own, parts)))
+            case Repeat(part, times):
+                return Repeat(self._own(part), times)
+            case Lift() | Wait():
+                return program
+
+    def _has(self, target: Target) -> bool:
+        return (target.source if isinstance(target, Way) else target) in self.brokers

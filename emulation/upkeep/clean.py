@@ -1,0 +1,156 @@
+"""Removes what dead runs left on the host, and nothing else.
+
+A run is dead when the process that owned it has ended. What was its own is known from three marks: its journal, the
+label on its containers, and the run's id in the environment of its processes. Whatever carries none of them, or those
+of a run that lives, is not touched.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulation.host.host_lock import forget_dead_occupant
+from emulation.host.journal import Remains, Resource, remains
+from emulation.host.processes import ProcessIdentity, await_end, boot_id, processes_of_run
+from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+RUN_LABEL = "brokerlab.run"
+_PATIENCE = 5.0
+"""Seconds for killed processes, and containers that somebody else removes, to go."""
+
+
+@dataclass(slots=True)
+class Cleaned:
+    """What was removed, and what could not be."""
+
+    runs: list[str] = field(default_factory=list)
+    containers: list[str] = field(default_factory=list)
+    processes: list[int] = field(default_factory=list)
+    interfaces: list[str] = field(default_factory=list)
+    occupant: str | None = None
+    """The killed cell of a campaign whose note of having this host to itself was there."""
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def anything(self) -> bool:
+        """Whether there was something to remove."""
+        return bool(self.runs or self.containers or self.processes or self.interfaces or self.occupant)
+
+    def __str__(self) -> str:
+        if not self.anything:
+            return "nothing was left by earlier runs"
+        parts = [
+            f"{len(found)} {singular if len(found) == 1 else plural}"
+            for singular, plural, found in (
+                ("container", "containers", self.containers),
+                ("process", "processes", self.processes),
+                ("interface", "interfaces", self.interfaces),
+            )
+            if found
+        ]
+        told: list[str] = []
+        if self.runs or parts:
+            left = ", ".join(parts) or "only their directories"
+            told.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
+        if self.occupant is not None:
+            told.append(f"removed the note that {self.occupant}, which was killed, had this host to itself")
+        return "; ".join(told)
+
+
+def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
+    """Removes the remains of every dead run. Without a Docker client, containers are left alone.
+
+    Runs may begin meanwhile. A run is registered before it makes anything, so whether one lives is asked after what it
+    made was seen.
+    """
+    cleaned = Cleaned()
+    found: set[str] = set()
+    if client is not None:
+        found |= _remove_containers(client, root, cleaned)
+    for run_id, owner in list(runs(root)):
+        if owner is not None and owner.alive:
+            continue
+        found.add(run_id)
+        _remove_rest(run_id, owner, cleaned)
+        unregister(run_id, root)
+    cleaned.runs = sorted(found)
+    cleaned.occupant = forget_dead_occupant(root)
+    return cleaned
+
+
+def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> set[str]:
+    """Removes labelled containers of runs that are not alive; returns those runs."""
+    api: Any = client.api
+    labelled = api.containers(all=True, filters={"label": RUN_LABEL})
+    live = live_runs(root)
+    dead = [container for container in labelled if container["Labels"][RUN_LABEL] not in live]
+
+    def remove(container: dict[str, Any]) -> str | None:
+        import docker.errors  # noqa: PLC0415 - `brokerlab --help` need not load it
+
+        try:
+            api.remove_container(container["Id"], force=True, v=True)
+        except docker.errors.NotFound:
+            return None
+        except docker.errors.APIError as error:
+            # A conflict: somebody else is removing it, such as a run that has just begun and cleans up, too.
+            if error.status_code == HTTPStatus.CONFLICT and _gone(api, container["Id"]):
+                return None
+            return f"container {container['Names'][0].lstrip('/')}: {error.explanation or error}"
+        return None
+
+    with ThreadPoolExecutor(8) as pool:
+        for container, failure in zip(dead, pool.map(remove, dead), strict=True):
+            if failure is None:
+                cleaned.containers.append(container["Names"][0].lstrip("/"))
+            else:
+                cleaned.failures.append(failure)
+    return {container["Labels"][RUN_LABEL] for container in dead}
+
+
+def _gone(api: Any, container: str) -> bool:
+    """Whether a container that somebody else removes is gone before long."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        if not api.containers(all=True, filters={"id": container}):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _remove_rest(run_id: str, owner: Owner | None, cleaned: Cleaned) -> None:
+    """Ends the run's processes (their network namespaces end with them) and removes its interfaces."""
+    try:
+        left = remains(Path(owner.journal)) if owner is not None else Remains({}, [])
+    except OSError:  # the run directory was deleted
+        left = Remains({}, [])
+    of_this_boot = owner is None or owner.boot == boot_id()
+    journaled = [process for process in left.processes if process.alive] if of_this_boot else []
+    processes: dict[int, ProcessIdentity] = {process.pid: process for process in journaled}
+    processes |= {process.pid: process for process in processes_of_run(run_id)}
+    for process in processes.values():
+        process.kill()
+    stuck = {process.pid for process in await_end(list(processes.values()), _PATIENCE)}
+    cleaned.processes += sorted(set(processes) - stuck)
+    cleaned.failures += [f"process {pid} does not end" for pid in sorted(stuck)]
+    for name in left.names.get(Resource.INTERFACE, []):
+        if _delete_interface(run_id, name):
+            cleaned.interfaces.append(name)
+
+
+def _delete_interface(run_id: str, name: str) -> bool:
+    """Deletes an interface of the host's own namespace if its name is one only this run could have made."""
+    from emulation.network.model import interface_prefix  # noqa: PLC0415
+
+    if not name.startswith(interface_prefix(run_id)) or not Path("/sys/class/net", name).exists():
+        return False
+    return subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False).returncode == 0

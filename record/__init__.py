@@ -1,0 +1,1 @@
+"""A run directory's contents, defined once for those who write them and those who read them."""

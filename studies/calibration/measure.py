@@ -1,0 +1,193 @@
+"""The whole calibration: the work of a busy broker, then latencies in an overlay at a low rate.
+
+A broker alone on an idle host answers faster than one that shares it with many others, even where none of them has much
+to do: caches are cold, and their timers compete. So latencies are taken in an overlay of usual size.
+
+Latencies are taken over emulated links where this host can emulate any, so that the link driver's own error is part of
+them, as it is in emulated runs; elsewhere over loopback, and the calibration says so.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from emulation.fidelity import Verdict
+from emulation.host import provenance
+from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
+from emulation.run import emulate
+from emulation.run.interrupt import Interrupted
+from emulation.runtimes.ladder import AUTO, Simulated, choose
+from emulation.scenario import Scenario
+from emulation.simulation.calibration import Calibration, Latency, Origin
+from emulation.workload import OperationKind
+from record.errors import HostError
+from studies.calibration.latency import Intervals, intervals, read_logs
+from studies.calibration.loopback import LoopbackOverlay
+from studies.calibration.work import NANOSECONDS, Work, measure_work
+
+BROKERS = 30
+"""So many brokers share the host by default, as in an emulated run of usual size."""
+CLIENTS = 10
+"""Publishers, and as many subscribers."""
+RATE = 40.0
+"""Publications a second, of all publishers: hardly anything ever waits for another."""
+JOIN = 2.0
+RUN = 10.0
+LINK_DELAY = 0.005
+FEWEST = 100
+"""Notifications that must have come through."""
+
+
+def _scenario(brokers: int) -> Scenario:
+    """Publications at a low rate, over links without jitter or limits."""
+    clients = min(CLIENTS, brokers)
+    return Scenario.model_validate(
+        {
+            "name": "calibration",
+            "topology": {
+                "kind": "random-tree", "brokers": brokers, "link": {"delay": f"{LINK_DELAY}s"},
+            },
+            "routing": {"protocol": "tid", "publications": "fixed"},
+            "workload": {
+                "publications": {
+                    "source": "stocks", "publishers": clients, "rate": f"{RATE / clients}/s", "arrivals": "poisson",
+                },
+                "subscriptions": {"subscribers": clients, "selectivity": "10%"},
+            },
+            "timeline": {"join": f"{JOIN}s", "run": f"{RUN}s", "drain": "2s"},
+        }
+    )  # fmt: skip
+
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """What an overlay at a low rate showed."""
+
+    intervals: Intervals
+    method: str
+    verdict: Verdict | None
+    """On the emulated links; None for loopback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A calibration, and what its latencies were made from."""
+
+    calibration: Calibration
+    latencies: Latencies
+
+
+def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progress) -> Measured:
+    """Measures for about 50 seconds; latencies with so many brokers, on a rung of the capability ladder or `auto`.
+
+    Leaves nothing behind. Raises `Interrupted` when the user ends it, and `UserError`s.
+    """
+    load = os.getloadavg()[0]
+    with _directory() as directory:
+        work = measure_work(_made(directory / "work"), on_progress)
+        latencies = _latencies(brokers, runtime, directory, console, on_progress)
+    notifications = len(latencies.intervals.notify)
+    if notifications < FEWEST:
+        raise HostError(
+            f"only {notifications} notifications came through, too few to tell; "
+            "end what else runs on this host and try again"
+        )
+    return Measured(assemble(latencies.intervals, work, _origin(latencies.method, load)), latencies)
+
+
+def assemble(found: Intervals, work: Work, origin: Origin) -> Calibration:
+    """Intervals hold the work of the broker in which they end; the simulator charges that separately."""
+    own = work.frame + work.kinds[OperationKind.PUBLISH]
+    return Calibration(
+        submit=Latency.of(found.submit).less(own),
+        link=Latency.of(found.link).less(own),
+        notify=Latency.of(found.notify),
+        frame=work.frame,
+        work=dict(work.kinds),
+        origin=origin,
+    )
+
+
+def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on_progress: Progress) -> Latencies:
+    plan = make_plan(_scenario(brokers))
+    pairs = [ends for link in plan.variants[0].overlay.links for ends in ((link.a, link.b), (link.b, link.a))]
+    rungs = choose(runtime, AUTO, on_progress)
+    if isinstance(rungs, Simulated):
+        on_progress("latencies over loopback")
+        found = intervals(read_logs(_over_loopback(plan, _made(directory / "loopback"))), dict.fromkeys(pairs, 0.0))
+        return Latencies(found, f"{brokers} broker processes over loopback, because {rungs.runtime.reason}", None)
+    on_progress(f"latencies, runtime {rungs.runtime.name}, {rungs.links.name} links")
+    outcome = emulate(plan, rungs, _made(directory / "runs"), console, _nothing)
+    if outcome.interrupted:
+        raise Interrupted
+    found = intervals(read_logs(outcome.directory / "logs"), dict.fromkeys(pairs, LINK_DELAY))
+    verdict = outcome.fidelity.verdict
+    links = f"{rungs.links.name} links of {LINK_DELAY * 1e3:g} ms"
+    return Latencies(found, f"{brokers} brokers, runtime {rungs.runtime.name}, {links}, fidelity {verdict}", verdict)
+
+
+def _over_loopback(plan: Plan, directory: Path) -> Path:
+    """The same workload without links between the brokers. Returns where the logs are."""
+    variant = plan.variants[0]
+    until = round((JOIN + RUN) * NANOSECONDS)  # nobody leaves before the end
+    operations = [operation for operation in variant.workload.operations() if operation.at <= until]
+    publishers = {client.client for client in variant.workload.publishers}
+    with LoopbackOverlay([(link.a, link.b) for link in variant.overlay.links], directory) as overlay:
+        drivers = overlay.drive(
+            {
+                PUBLISHERS: [operation for operation in operations if operation.client in publishers],
+                SUBSCRIBERS: [operation for operation in operations if operation.client not in publishers],
+            }
+        )
+        try:
+            begin = overlay.begin(drivers)
+            time.sleep(max(0.0, begin + JOIN + RUN + 1.0 - time.monotonic()))
+            drivers.check()
+        finally:
+            drivers.end(5.0)
+        return overlay.logs
+
+
+def _origin(method: str, load: float) -> Origin:
+    host = provenance.host()
+    return Origin(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        method=method,
+        processor=host.processor,
+        cpus=host.cpus,
+        system=host.system,
+        kernel=provenance.kernel(),
+        versions=provenance.versions(),
+        git_revision=provenance.git_revision(),
+        load_average=load,
+    )
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    """A temporary directory that brokers without root may enter."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-calibration-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        yield directory
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
+
+
+def _nothing() -> None:
+    """Nothing is to be done while the run ends."""

@@ -1,0 +1,86 @@
+"""One cell of a campaign: a scenario with chosen values, one fault schedule and one seed, run and judged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.engines import PlainEngine
+from analysis.run import analyze
+from emulation.planning.plan import Plan, make_plan
+from emulation.run.directory import Outcome
+from emulation.runtimes.ladder import SIMULATED
+from emulation.scenario import load_text
+from emulation.simulation.run import simulate
+from record.manifest import replace
+from studies.campaign.result import CellResult, variant_result
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Everything needed to run it anywhere; it can be pickled, and holds nothing of the campaign's host."""
+
+    key: str
+    """Its name within the campaign; letters, digits and `_.+-`."""
+    factors: tuple[tuple[str, str], ...]
+    """Dotted paths and their values, as JSON."""
+    schedule: str
+    """The name of its fault schedule."""
+    seed: int
+    scenario: str
+    """The whole scenario, resolved, as JSON (which is YAML): seed and faults included."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for cells that run the same."""
+        return hashlib.sha256(self.scenario.encode()).hexdigest()[:16]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The factors' values by dotted path."""
+        return {path: json.loads(value) for path, value in self.factors}
+
+    def plan(self) -> Plan:
+        """Plans a run of it. Raises `UserError`s."""
+        return make_plan(load_text(self.scenario, self.key))
+
+    def write_scenario(self, directory: Path) -> Path:
+        """Makes `directory/scenario.yaml`, which `brokerlab emulate` runs too."""
+        directory.mkdir(parents=True, exist_ok=True)
+        file = directory / "scenario.yaml"
+        replace(file, json.dumps(json.loads(self.scenario), indent=2).encode() + b"\n")
+        return file
+
+
+class CellInterruptedError(Exception):
+    """The run was ended before its end, so there is nothing to judge."""
+
+
+def run_simulated(cell: Cell, directory: Path) -> CellResult:
+    """Runs a cell in virtual time, its run directory below `directory`, which the caller removes or keeps.
+
+    The same cell has the same result, wherever it runs. Raises `UserError`s and `AnalysisError`s.
+    """
+    return judge_cell(cell, simulate(cell.plan(), directory), SIMULATED)
+
+
+def judge_cell(cell: Cell, outcome: Outcome, runtime: str) -> CellResult:
+    """Analyses a run of the cell. Raises `AnalysisError`s, and `CellInterruptedError` where the run was interrupted."""
+    if outcome.interrupted:
+        raise CellInterruptedError(cell.key)
+    summary = analyze(outcome.directory, PlainEngine())
+    reasons = {variant.name: variant.reasons for variant in outcome.fidelity.variants}
+    return CellResult(
+        key=cell.key,
+        factors=cell.settings,
+        schedule=cell.schedule,
+        seed=cell.seed,
+        fingerprint=cell.fingerprint,
+        runtime=runtime,
+        delivery=summary.delivery,
+        fidelity=summary.fidelity,
+        variants=[variant_result(variant, reasons.get(variant.name, [])) for variant in summary.variants],
+    )

@@ -1,0 +1,89 @@
+"""From a campaign to its cells: every combination of factors, fault schedules and seeds, checked before any is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from emulation.scenario import ScenarioError, load
+from emulation.scenario.faults import FaultItem
+from emulation.scenario.model import value_name
+from record.errors import BadInputError
+from studies.campaign.cell import Cell
+from studies.campaign.model import AS_WRITTEN, Campaign
+
+MOST_CELLS = 100_000
+_LONGEST_NAME = 60
+"""Characters of a cell's factors in its key, which is part of paths."""
+
+
+def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
+    """All cells, seeds innermost. `file` is what errors call the campaign.
+
+    Raises `BadInputError` for values that the scenario does not take, and for more cells than anybody can mean.
+    """
+    combinations = list(product(*campaign.factors.values()))
+    count = len(combinations) * len(_schedules(campaign)) * len(campaign.seeds)
+    if count > MOST_CELLS:
+        raise BadInputError(f"{file}: {count:,} cells; a campaign has at most {MOST_CELLS:,}")
+    made: dict[str, Cell] = {}
+    for values in combinations:
+        settings = dict(zip(campaign.factors, values, strict=True))
+        for cell in _with_settings(campaign, settings, file):
+            if cell.key in made:
+                raise BadInputError(f"{file}: factors: two cells would be called {cell.key!r}; let their values differ")
+            made[cell.key] = cell
+    return tuple(made.values())
+
+
+def fingerprint(campaign: Campaign, planned: tuple[Cell, ...]) -> str:
+    """Of what is run, not of how the file is written: comments and descriptions may change."""
+    content = [campaign.name, campaign.runtime, [[cell.key, cell.fingerprint] for cell in planned]]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) -> Iterator[Cell]:
+    """The cells with the same factors."""
+    prefix = key_prefix(settings)
+    for schedule, faults in _schedules(campaign).items():
+        overrides = {path: json.dumps(value) for path, value in (campaign.set | dict(settings)).items()}
+        if faults is not None:
+            overrides["faults"] = json.dumps([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
+        for seed in campaign.seeds:
+            key = f"{prefix}{schedule}-{seed}"
+            yield Cell(
+                key=key,
+                factors=tuple((path, json.dumps(value)) for path, value in settings.items()),
+                schedule=schedule,
+                seed=seed,
+                scenario=_scenario(campaign, overrides | {"seed": str(seed)}, file, key),
+            )
+
+
+def _schedules(campaign: Campaign) -> Mapping[str, Sequence[FaultItem] | None]:
+    """By name; None is what the scenario itself says."""
+    return campaign.faults or {AS_WRITTEN: None}
+
+
+def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key: str) -> str:
+    """The scenario resolved. What a campaign gives a scenario is told as what the campaign says."""
+    try:
+        scenario = load(Path(campaign.scenario), overrides)
+    except ScenarioError as error:
+        raise BadInputError(f"{file}: cell {key}: {str(error).replace('--set ', '')}") from error
+    return json.dumps(scenario.resolved(), sort_keys=True)
+
+
+def key_prefix(settings: Mapping[str, Any]) -> str:
+    """The values of the factors as the begin of a key."""
+    if not settings:
+        return ""
+    name = "+".join(value_name(value) for value in settings.values())
+    if len(name) > _LONGEST_NAME:
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
+        name = f"{name[:_LONGEST_NAME]}-{digest}"
+    return f"{name}+"

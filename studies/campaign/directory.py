@@ -1,0 +1,244 @@
+"""The campaign directory: what was asked for, what is done, and who works on it.
+
+    campaign.json            the campaign's manifest: what it is, and its cells
+    cells/<key>/             scenario.yaml, manifest.json with every attempt, result.json once the cell is done,
+                             runs/ with the run directories that stay
+    summary.json, report/    the matrix
+
+Files are replaced in one step, and `result.json` is the last one that a cell gets: a campaign that was killed goes on
+with the cells that have none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulation.host import provenance
+from emulation.host.archives import unpack_archive
+from emulation.run.directory import full_disk_in_words
+from record.errors import BadInputError, HostError
+from record.manifest import Host, replace
+from studies.campaign.attempt import Attempt, CellManifest
+from studies.campaign.cell import Cell
+from studies.campaign.cells import fingerprint
+from studies.campaign.model import Campaign
+from studies.campaign.result import CellResult, decode, write_result
+
+FORMAT = 1
+RUNS = "runs"
+"""Where run directories are, of a cell and of a try."""
+PACKED = "run.tar.gz"
+"""The run directory of a try on another host, as it came from there."""
+_WORK = "work-"
+_LOCK = "lock"
+_MADE_HERE = ("cells", "report", "plays", "summary.json", "campaign.json")
+"""What a campaign's directory holds, and all that `start_afresh` removes."""
+
+
+class CampaignManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`campaign.json`."""
+
+    format: int = FORMAT
+    name: str
+    description: str
+    fingerprint: str
+    """Of all that is run; a campaign with another one is another campaign."""
+    scenario: str
+    runtime: str
+    factors: dict[str, list[Any]]
+    schedules: list[str]
+    seeds: list[int]
+    retries: int
+    cells: list[str]
+    """Their keys, in the order in which they are run."""
+    created: str
+    versions: dict[str, str]
+    git_revision: str | None
+    kernel: str
+    host: Host
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignDirectory:
+    """The files of one campaign."""
+
+    path: Path
+
+    @property
+    def manifest_file(self) -> Path:
+        return self.path / "campaign.json"
+
+    @property
+    def plays(self) -> Path:
+        """Where Ansible keeps its files while it works."""
+        return self.path / "plays"
+
+    def cell(self, key: str) -> Path:
+        return self.path / "cells" / key
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps every other campaign command out.
+
+        Raises `BadInputError` when one is at work here, or when the directory holds anything but a campaign.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._refuse_what_is_of_others()
+            file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise HostError(f"cannot work in {self.path}: {error.strerror}; choose another place with --out") from error
+        try:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
+                raise BadInputError(
+                    f"{self.path}: another campaign command is at work here (process {owner}); "
+                    "wait for it, or choose another place with --out"
+                ) from None
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+            with full_disk_in_words(self.path):
+                yield
+        finally:
+            os.close(file)
+
+    def open(self, campaign: Campaign, planned: Sequence[Cell], file: Path) -> None:
+        """Begins the campaign here, or goes on with it. To be called while `held`.
+
+        Raises `BadInputError` where another campaign, or an earlier version of this one, has been.
+        """
+        manifest = _manifest(campaign, tuple(planned))
+        earlier = self._earlier()
+        if earlier is None:
+            replace(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        elif earlier.fingerprint != manifest.fingerprint:
+            done = sum(self.result_file(key).exists() for key in earlier.cells)
+            raise BadInputError(
+                f"{file}: {_difference(earlier, manifest)} since {self.path} was begun ({done} of {len(earlier.cells)} "
+                "cells done), so its results are of another campaign: choose another place with --out, or run all "
+                "again with --fresh, which removes them"
+            )
+
+    def start_afresh(self) -> None:
+        """Removes what an earlier campaign left here, and nothing else."""
+        for name in _MADE_HERE:
+            entry = self.path / name
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink(missing_ok=True)
+
+    def result_file(self, key: str) -> Path:
+        return self.cell(key) / "result.json"
+
+    def result(self, cell: Cell) -> CellResult | None:
+        """What came of a cell; None while it is not done."""
+        try:
+            result = decode(self.result_file(cell.key).read_bytes())
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        return result if result.fingerprint == cell.fingerprint else None
+
+    def attempts(self, cell: Cell) -> list[Attempt]:
+        """Every try at a cell so far."""
+        try:
+            read = (self.cell(cell.key) / "manifest.json").read_bytes()
+            return msgspec.json.decode(read, type=CellManifest).attempts
+        except (FileNotFoundError, msgspec.DecodeError):
+            return []
+
+    def record(self, cell: Cell, attempt: Attempt, *, final: bool) -> None:
+        """Adds a try to the cell's manifest; with the final one the cell has its result."""
+        directory = self.cell(cell.key)
+        cell.write_scenario(directory)
+        manifest = CellManifest(
+            key=cell.key,
+            factors=cell.settings,
+            schedule=cell.schedule,
+            seed=cell.seed,
+            fingerprint=cell.fingerprint,
+            attempts=[*self.attempts(cell), attempt],
+        )
+        replace(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        if final:
+            write_result(manifest.counted.result, self.result_file(cell.key))
+
+    def new_work(self, cell: Cell) -> Path:
+        """Makes a directory, absolute, for the files of one try."""
+        place = self.cell(cell.key).absolute()
+        place.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=_WORK, dir=place))
+
+    def keep_run(self, cell: Cell, attempt: Attempt, work: Path) -> None:
+        """Moves the run directory of a try, if it is to stay, from the try's own directory to the cell's.
+
+        Raises `HostError` for one that was sent packed and is damaged.
+        """
+        if attempt.run is not None:
+            if (work / PACKED).exists():
+                unpack_archive(work / PACKED, work / RUNS)
+            kept = self.cell(cell.key) / RUNS
+            kept.mkdir(exist_ok=True)
+            (work / RUNS / attempt.run).rename(kept / attempt.run)
+
+    def tidy(self) -> None:
+        """Removes what tries that were ended have left. Not while any is under way."""
+        for work in self.path.glob(f"cells/*/{_WORK}*"):
+            shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(self.plays, ignore_errors=True)
+
+    def _refuse_what_is_of_others(self) -> None:
+        names = {entry.name for entry in self.path.iterdir()}
+        if names - {_LOCK} and self.manifest_file.name not in names:
+            raise BadInputError(f"{self.path}: holds {min(names)}, and no campaign; choose another place with --out")
+
+    def _earlier(self) -> CampaignManifest | None:
+        try:
+            return msgspec.json.decode(self.manifest_file.read_bytes(), type=CampaignManifest)
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise BadInputError(f"{self.manifest_file}: {error}; --fresh begins the campaign again") from error
+
+
+def _manifest(campaign: Campaign, planned: tuple[Cell, ...]) -> CampaignManifest:
+    return CampaignManifest(
+        name=campaign.name,
+        description=campaign.description,
+        fingerprint=fingerprint(campaign, planned),
+        scenario=campaign.scenario,
+        runtime=campaign.runtime,
+        factors=campaign.factors,
+        schedules=list(dict.fromkeys(cell.schedule for cell in planned)),
+        seeds=list(campaign.seeds),
+        retries=campaign.retries,
+        cells=[cell.key for cell in planned],
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=provenance.versions(),
+        git_revision=provenance.git_revision(),
+        kernel=provenance.kernel(),
+        host=provenance.host(),
+    )
+
+
+def _difference(earlier: CampaignManifest, now: CampaignManifest) -> str:
+    """What changed, in the campaign's own words as far as these tell."""
+    changed = [
+        name
+        for name in ("name", "runtime", "factors", "schedules", "seeds", "scenario")
+        if getattr(earlier, name) != getattr(now, name)
+    ]
+    return f"{' and '.join(changed)} changed" if changed else "the scenario, `set` or a fault schedule changed"

@@ -1,0 +1,166 @@
+"""`summary.json` of a campaign: one entry for each combination of factors, schedule and variant, over its seeds.
+
+It holds no time of day, no path and no host: the same results give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analysis.summarise import overall
+from analysis.tables.summary import CORRECT
+from emulation.fidelity import Verdict, worst
+from record.manifest import replace
+from studies.campaign.result import CellResult, VariantResult
+
+FORMAT = 1
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """Values over the cells of an entry; a cell without one is not among them."""
+
+    count: int
+    mean: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Spread | None:
+        """None of no values."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        return cls(count=len(known), mean=sum(known) / len(known), least=min(known), most=max(known))
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of the matrix."""
+
+    factors: dict[str, Any]
+    variant: str
+    """`base` where the scenario itself varies nothing."""
+    schedule: str
+    cells: int
+    """Seeds that were run."""
+    correct: int
+    """Cells in which delivery was."""
+    defects: list[str]
+    """What was wrong in any of the others."""
+    fidelity: dict[str, int]
+    """Cells by verdict."""
+    published: int
+    """This and the following: over all cells."""
+    expected: int
+    delivered: int
+    excused: int
+    lost: int
+    duplicate: int
+    spurious: int
+    reordered: int
+    mean_ms: Spread | None
+    """Mean delay of a cell's first notifications."""
+    p95_ms: Spread | None
+    faults: int
+    """That took effect, in all."""
+    not_recovered: int
+    """Of these, not healed, or begun when nothing had been delivered that recovery could be told by."""
+    recovered_s: Spread | None
+    """From the heal until delivery was as before; over faults, as the following."""
+    delay_before_ms: Spread | None
+    delay_during_ms: Spread | None
+    delay_after_ms: Spread | None
+
+
+class CellLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell: its result, and how many attempts it took."""
+
+    attempts: int
+    result: CellResult
+
+
+class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole campaign, as far as it was run."""
+
+    format: int = FORMAT
+    name: str
+    description: str
+    fingerprint: str
+    planned: int
+    """Cells."""
+    done: int
+    delivery: list[str]
+    """The verdicts of all cells together: `correct` alone when every one is."""
+    fidelity: str
+    """The worst of all cells."""
+    matrix: list[Entry]
+    cells: list[CellLine]
+
+
+def summarise(
+    name: str, description: str, fingerprint: str, planned: int, lines: Sequence[CellLine]
+) -> CampaignSummary:
+    """Of the cells that are done, in the campaign's order."""
+    results = [line.result for line in lines]
+    return CampaignSummary(
+        name=name,
+        description=description,
+        fingerprint=fingerprint,
+        planned=planned,
+        done=len(results),
+        delivery=overall(result.delivery for result in results),
+        fidelity=worst(Verdict(result.fidelity) for result in results),
+        matrix=_matrix(results),
+        cells=list(lines),
+    )
+
+
+def write_summary(summary: CampaignSummary, directory: Path) -> None:
+    """Replaces the campaign's `summary.json` in one step, in canonical bytes."""
+    content = msgspec.json.format(msgspec.json.encode(summary, order="sorted"), indent=2)
+    replace(directory / "summary.json", content + b"\n")
+
+
+def _matrix(results: Sequence[CellResult]) -> list[Entry]:
+    grouped: dict[tuple[str, str, str], list[tuple[CellResult, VariantResult]]] = {}
+    for result in results:
+        for variant in result.variants:
+            key = (json.dumps(result.factors, sort_keys=True), variant.name, result.schedule)
+            grouped.setdefault(key, []).append((result, variant))
+    return [_entry(cells) for cells in grouped.values()]
+
+
+def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> Entry:
+    first, _ = cells[0]
+    variants = [variant for _, variant in cells]
+    faults = [fault for variant in variants for fault in variant.faults]
+    return Entry(
+        factors=first.factors,
+        variant=variants[0].name,
+        schedule=first.schedule,
+        cells=len(cells),
+        correct=sum(variant.delivery == [CORRECT] for variant in variants),
+        defects=sorted({defect for variant in variants for defect in variant.delivery} - {CORRECT}),
+        fidelity=dict(sorted(Counter(variant.fidelity for variant in variants).items())),
+        published=sum(variant.published for variant in variants),
+        expected=sum(variant.expected for variant in variants),
+        delivered=sum(variant.delivered for variant in variants),
+        excused=sum(variant.excused for variant in variants),
+        lost=sum(variant.lost for variant in variants),
+        duplicate=sum(variant.duplicate for variant in variants),
+        spurious=sum(variant.spurious for variant in variants),
+        reordered=sum(variant.reordered for variant in variants),
+        mean_ms=Spread.of(variant.mean_ms for variant in variants),
+        p95_ms=Spread.of(variant.p95_ms for variant in variants),
+        faults=len(faults),
+        not_recovered=sum(fault.recovered_s is None for fault in faults),
+        recovered_s=Spread.of(fault.recovered_s for fault in faults),
+        delay_before_ms=Spread.of(fault.delay_before_ms for fault in faults),
+        delay_during_ms=Spread.of(fault.delay_during_ms for fault in faults),
+        delay_after_ms=Spread.of(fault.delay_after_ms for fault in faults),
+    )

@@ -1,0 +1,98 @@
+"""A campaign: the runs of one scenario under every combination of factors, fault schedules and seeds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator
+
+from emulation.scenario.faults import FaultItem
+from emulation.scenario.fields import dotted
+from emulation.scenario.messages import describe
+from emulation.scenario.section import FilePath, Name, Section
+from emulation.scenario.yaml_source import YamlSource, read
+from record.errors import BadInputError
+
+MOST_SEEDS = 10_000
+AS_WRITTEN = "as-written"
+"""The schedule of a campaign that names none: the faults of the scenario itself."""
+
+_SEED_RANGE = re.compile(r"(?P<first>\d{1,18})\s*\.\.\s*(?P<last>\d{1,18})", re.ASCII)
+_FROM_CAMPAIGN = ("vary", "name", "description", "seed", "faults")
+"""Fields of a scenario that a campaign does not set by path: it has fields of its own, or they mean nothing."""
+
+
+def _seeds(value: object) -> object:
+    """`1..20` as a list."""
+    match = _SEED_RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return value
+    first, last = int(match["first"]), int(match["last"])
+    if not first <= last < first + MOST_SEEDS:
+        raise ValueError(f"{value} is no range of seeds: write 1..20, with at most {MOST_SEEDS:,}")
+    return list(range(first, last + 1))
+
+
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1, max_length=MOST_SEEDS)]
+
+
+class Campaign(Section):
+    """What a campaign's file says."""
+
+    name: Name
+    """What the campaign's directory and its report are called."""
+    description: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
+    """What it shows, for the report."""
+    scenario: FilePath
+    """The scenario's file, relative to the campaign's."""
+    runtime: Literal["auto", "container", "process", "simulated"] = "auto"
+    """What hosts the brokers of every cell."""
+    set: dict[str, Any] = Field(default_factory=dict)
+    """Fields of the scenario, by dotted path, that every cell changes."""
+    factors: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+    """Fields of the scenario, by dotted path, and the values each takes: every combination is run."""
+    seeds: Seeds
+    """`1..10`, or a list: each gives an overlay, links, a workload and random faults of its own."""
+    faults: dict[Name, tuple[FaultItem, ...]] = Field(default_factory=dict)
+    """Named fault schedules, each a list as a scenario's `faults`; every one is run. The scenario's own by default."""
+    retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
+    """How often a cell is run again that is not VALID because its host was busy. Every attempt is recorded."""
+
+    @field_validator("set", "factors")
+    @classmethod
+    def _changes_what_can_change(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        for path in fields:
+            if path.split(".")[0] in _FROM_CAMPAIGN:
+                raise ValueError(f"{path} cannot be set here; a campaign has `seeds` and `faults` for every cell")
+        return fields
+
+    @field_validator("seeds")
+    @classmethod
+    def _each_seed_once(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            raise ValueError("a seed appears twice; each gives the same run again")
+        return seeds
+
+
+def load_campaign(file: Path) -> Campaign:
+    """Reads and checks a campaign's file; what it makes of its scenario is checked by `studies.campaign.cells`.
+
+    Raises `BadInputError`, one line a mistake: file, line, field, what is wrong.
+    """
+    source = read(file)
+    if not isinstance(source.data, dict):
+        raise BadInputError(f"{file}:1: a campaign is a mapping of fields such as name, scenario and seeds")
+    try:
+        return Campaign.model_validate(source.data, context={"directory": file.parent.absolute()})
+    except ValidationError as error:
+        raise BadInputError(_in_words(error, source)) from error
+
+
+def _in_words(error: ValidationError, source: YamlSource) -> str:
+    return "\n".join(
+        f"{source.file}:{source.line(problem.path)}: {dotted(problem.path)}: {problem.message}"
+        for problem in describe(error, source.data)
+    )

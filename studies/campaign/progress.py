@@ -1,0 +1,112 @@
+"""What the user sees while a campaign runs: a bar with the time left and what each host does, or a line a cell."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from emulation.output.progress import duration
+from studies.campaign.attempt import Attempted
+from studies.campaign.cell import Cell
+from studies.campaign.sentences import attempt_line, why_not_valid
+
+
+@dataclass(slots=True)
+class Expectation:
+    """How long a cell takes: what was expected at first, then what those that were run took."""
+
+    seconds: float
+    """Of one cell; 0 while nobody knows."""
+    side_by_side: int
+    """Cells at the same time."""
+    measured: int = 0
+
+    def note(self, seconds: float) -> None:
+        total = self.seconds * self.measured + seconds
+        self.measured += 1
+        self.seconds = total / self.measured
+
+    def left(self, cells: int) -> str:
+        """The time that so many cells take, in words; empty while nobody knows."""
+        if not self.seconds or not cells:
+            return ""
+        return f"about {duration(cells * self.seconds / min(self.side_by_side, cells))} left"
+
+
+class CampaignBoard:
+    """Shows a campaign. Hosts tell it from their own threads."""
+
+    def __init__(
+        self,
+        console: Console,
+        planned: int,
+        done: int,
+        expectation: Expectation,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console
+        self._clock = clock
+        self._planned = planned
+        self._done = done
+        self._expectation = expectation
+        self._now: dict[tuple[str, str], float] = {}
+        """Since when which host tries which cell; a host may begin one before the end of its last one is told."""
+        self._lock = threading.Lock()
+        self._live = Live(console=console, refresh_per_second=2, transient=True, get_renderable=self._render)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def begin(self, cell: Cell, host: str) -> None:
+        with self._lock:
+            self._now[host, cell.key] = self._clock()
+
+    def end(self, attempted: Attempted, *, final: bool) -> None:
+        attempt = attempted.attempt
+        with self._lock:
+            now = self._clock()
+            since = self._now.pop((attempt.host, attempted.cell.key), now - attempt.seconds)
+            # With the way there and back, which the attempt does not know; when the host tries the same cell again
+            # already, without.
+            seconds = max(now - since, attempt.seconds)
+            self._expectation.note(seconds)
+            self._done += final
+            left = self._expectation.left(self._planned - self._done)
+        again = "" if final else "; it is tried again"
+        timing = ", ".join(part for part in (duration(seconds), left) if part)
+        line = f"[{self._done}/{self._planned}] {attempted.cell.key} on {attempt.host}: {attempt_line(attempt)}{again}"
+        self.say(f"{line} ({timing})")
+        for reason in why_not_valid(attempt.result):
+            self.say(f"    {reason}")
+
+    def say(self, line: str) -> None:
+        """Something that is to stay readable."""
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _render(self) -> RenderableType:
+        with self._lock:
+            now, done = dict(self._now), self._done
+            left = self._expectation.left(self._planned - done)
+        bar = Table.grid(padding=(0, 2))
+        bar.add_row(
+            ProgressBar(total=self._planned, completed=done, width=40), f"{done} of {self._planned} cells", left
+        )
+        clock = self._clock()
+        return Group(bar, *(Text(f"  {host}: {key}, {duration(clock - since)}") for (host, key), since in now.items()))

@@ -1,0 +1,169 @@
+"""The page: the matrix, figures and every cell, put into one HTML file that opens without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+import plotly.io
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from analysis.report.page import PLOT_CONFIG
+from emulation.fidelity import Verdict
+from record.manifest import replace
+from studies.campaign.matrix import CampaignSummary, CellLine, Entry
+from studies.campaign.report.figures import delay_figure, groups, recovery_figure
+from studies.campaign.result import FaultResult, VariantResult
+from studies.campaign.sentences import closing_lines, label, repeat_command, spread
+
+_BADGES = {Verdict.VALID: "good", Verdict.DEGRADED: "fair", Verdict.INVALID: "bad"}
+_WHAT_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """The same factors and variant under each of the schedules; None where that was not run."""
+
+    label: str
+    fields: list[MatrixField | None]
+
+
+@dataclass(frozen=True)
+class MatrixField:
+    """One combination, as the template shows it."""
+
+    badge: str
+    delivery: str
+    fidelity: str
+    fidelity_badge: str
+    recovery: str
+    lost: str
+    before: str
+    during: str
+    after: str
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """A variant of a cell."""
+
+    key: str
+    variant: str
+    delivery: str
+    delivery_badge: str
+    fidelity: str
+    fidelity_badge: str
+    attempts: int
+    faults: str
+    recovery: str
+    before: str
+    during: str
+    after: str
+    lost: int
+    again: str
+    """The command that repeats it; empty where nothing was wrong."""
+    reasons: list[str]
+
+
+def build_report(summary: CampaignSummary, directory: Path) -> Path:
+    """Writes `report/index.html` of a campaign's directory and returns its path."""
+    target = directory / "report" / "index.html"
+    target.parent.mkdir(exist_ok=True)
+    replace(target, render(summary, directory).encode())
+    return target
+
+
+def render(summary: CampaignSummary, directory: Path) -> str:
+    """The whole page as text. `directory` is the campaign's, for the commands that it shows."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("studies.campaign.report"), PackageLoader("analysis.report")]),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    schedules = list(dict.fromkeys(entry.schedule for entry in summary.matrix))
+    faults = any(entry.faults for entry in summary.matrix)
+    return environment.get_template("campaign.html.j2").render(
+        summary=summary,
+        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
+        sentences=list(closing_lines(summary)),
+        delivery_badge="good" if summary.delivery == ["correct"] else "bad",
+        fidelity_badge=_BADGES[Verdict(summary.fidelity)],
+        schedules=schedules,
+        rows=[_matrix_row(group, schedules) for group in groups(summary.matrix)],
+        recovery=_plot(recovery_figure(summary), "recovery") if faults else None,
+        delays=_plot(delay_figure(summary), "delays") if faults else None,
+        cells=[row for line in summary.cells for row in _cell_rows(line, directory)],
+    )
+
+
+def _matrix_row(group: Sequence[Entry], schedules: Sequence[str]) -> MatrixRow:
+    by_schedule = {entry.schedule: entry for entry in group}
+    return MatrixRow(
+        label=label(group[0]),
+        fields=[_field(by_schedule[name]) if name in by_schedule else None for name in schedules],
+    )
+
+
+def _field(entry: Entry) -> MatrixField:
+    worst = next(verdict for verdict in reversed(Verdict) if entry.fidelity.get(verdict))
+    defects = f": {', '.join(entry.defects)}" if entry.defects else ""
+    return MatrixField(
+        badge="good" if entry.correct == entry.cells else "bad",
+        delivery=f"{entry.correct} of {entry.cells} correct{defects}",
+        fidelity=", ".join(f"{count} {verdict}" for verdict, count in entry.fidelity.items()),
+        fidelity_badge=_BADGES[worst],
+        recovery=spread(entry.recovered_s, 2),
+        lost=f"{entry.lost:,} of {entry.expected:,}",
+        before=spread(entry.delay_before_ms or entry.mean_ms, 1),
+        during=spread(entry.delay_during_ms, 1),
+        after=spread(entry.delay_after_ms, 1),
+    )
+
+
+def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
+    result = line.result
+    for variant in result.variants:
+        wrong = variant.delivery != ["correct"] or variant.fidelity == Verdict.INVALID
+        scenario = directory / "cells" / result.key / "scenario.yaml"
+        yield CellRow(
+            key=result.key,
+            variant=variant.name,
+            delivery=", ".join(variant.delivery),
+            delivery_badge="good" if variant.delivery == ["correct"] else "bad",
+            fidelity=variant.fidelity,
+            fidelity_badge=_BADGES[Verdict(variant.fidelity)],
+            attempts=line.attempts,
+            faults="; ".join(map(_fault, variant.faults)) or "–",
+            recovery=_each(variant, "recovered_s", 2),
+            before=_each(variant, "delay_before_ms", 1),
+            during=_each(variant, "delay_during_ms", 1),
+            after=_each(variant, "delay_after_ms", 1),
+            lost=variant.lost,
+            again=repeat_command(scenario, result) if wrong else "",
+            reasons=variant.reasons,
+        )
+
+
+def _fault(fault: FaultResult) -> str:
+    more = f" and {len(fault.what) - _WHAT_SHOWN} more" if len(fault.what) > _WHAT_SHOWN else ""
+    return f"{fault.kind} {', '.join(fault.what[:_WHAT_SHOWN])}{more}"
+
+
+def _each(variant: VariantResult, field: str, decimals: int) -> str:
+    """A number for each fault, in order of time."""
+    values = [getattr(fault, field) for fault in variant.faults]
+    return "; ".join("–" if value is None else f"{value:,.{decimals}f}" for value in values) or "–"
+
+
+def _plot(figure: go.Figure, name: str) -> Markup:
+    """A figure as a part of the page; the library itself is in the page once."""
+    html = plotly.io.to_html(
+        figure, full_html=False, include_plotlyjs=False, config=PLOT_CONFIG, div_id=name, default_width="100%"
+    )
+    return Markup(html)  # noqa: S704 - made by Plotly, which escapes what is in it

@@ -1,0 +1,110 @@
+"""What came of a cell: the verdicts and the numbers that the campaign's report shows.
+
+A result holds no time of day, no path and no host, so that a simulated cell has the same bytes wherever it ran. When,
+where and how often a cell was tried is in its manifest.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analysis.tables.fields import made_of
+from analysis.tables.summary import CORRECT, VariantSummary
+from record.manifest import replace
+
+
+class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault that took effect; its fields are those of the table `faults`."""
+
+    kind: str
+    what: list[str]
+    second: int | None
+    duration_s: float | None
+    detected_last_s: float | None
+    recovered_s: float | None
+    late: int | None
+    excused: int
+    lost: int
+    dropped: int
+    delay_before_ms: float | None
+    delay_during_ms: float | None
+    delay_after_ms: float | None
+
+
+class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One variant of the cell's scenario; a scenario that varies nothing has one."""
+
+    name: str
+    delivery: list[str]
+    """The oracle's verdicts."""
+    fidelity: str
+    reasons: list[str]
+    """Why it is not VALID."""
+    published: int
+    expected: int
+    delivered: int
+    excused: int
+    lost: int
+    duplicate: int
+    spurious: int
+    reordered: int
+    mean_ms: float | None
+    """Delay of first notifications, as the other three."""
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    faults: list[FaultResult]
+
+
+class CellResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell, run."""
+
+    key: str
+    factors: dict[str, Any]
+    """By dotted path."""
+    schedule: str
+    seed: int
+    fingerprint: str
+    """Of the scenario that was run."""
+    runtime: str
+    delivery: list[str]
+    """`correct` alone, `unjudged` alone, or what was wrong in any variant."""
+    fidelity: str
+    """The worst of the variants'."""
+    variants: list[VariantResult]
+
+    @property
+    def correct(self) -> bool:
+        return self.delivery == [CORRECT]
+
+
+def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult:
+    """The part of a run's summary that a campaign compares."""
+    return made_of(
+        VariantResult,
+        variant.delivery,
+        variant.delay,
+        name=variant.name,
+        delivery=variant.delivery.verdicts,
+        fidelity=variant.fidelity,
+        reasons=reasons,
+        faults=[made_of(FaultResult, fault) for fault in variant.faults],
+    )
+
+
+def encode(result: CellResult) -> bytes:
+    """The canonical bytes of a result: the same for equal results."""
+    return msgspec.json.format(msgspec.json.encode(result, order="sorted"), indent=2) + b"\n"
+
+
+def decode(content: bytes) -> CellResult:
+    """Raises `msgspec.DecodeError`."""
+    return msgspec.json.decode(content, type=CellResult)
+
+
+def write_result(result: CellResult, file: Path) -> None:
+    """Replaces the file in one step."""
+    replace(file, encode(result))

@@ -1,0 +1,122 @@
+"""A campaign as people read it in a terminal: one line a cell while it runs, and the matrix at its end."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from analysis.tables.summary import CORRECT
+from emulation.fidelity import Verdict
+from studies.campaign.attempt import Attempt
+from studies.campaign.matrix import CampaignSummary, CellLine, Entry, Spread
+from studies.campaign.result import CellResult
+
+FIDELITY_STYLES = {Verdict.VALID: "green", Verdict.DEGRADED: "yellow", Verdict.INVALID: "red"}
+_REASONS_SHOWN = 2
+
+
+def attempt_line(attempt: Attempt) -> str:
+    """How a try went."""
+    result = attempt.result
+    parts = [", ".join(result.delivery), result.fidelity]
+    if (slowest := max((time for time in _recoveries(result)), default=None)) is not None:
+        parts.append(f"recovered within {slowest:.1f} s")
+    return "; ".join(parts)
+
+
+def why_not_valid(result: CellResult) -> list[str]:
+    """The first reasons, each in a line."""
+    reasons = [reason for variant in result.variants for reason in variant.reasons]
+    return reasons[:_REASONS_SHOWN]
+
+
+def _recoveries(result: CellResult) -> Iterator[float]:
+    for variant in result.variants:
+        for fault in variant.faults:
+            if fault.recovered_s is not None:
+                yield fault.recovered_s
+
+
+def matrix_table(summary: CampaignSummary) -> Table:
+    """A row for each combination of factors, schedule and variant."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    made.add_column("factors")
+    made.add_column("faults")
+    for heading in ("cells", "correct", "valid", "lost", "recovery, s", "delay before, ms", "during", "after"):
+        made.add_column(heading, justify="right", no_wrap=True)
+    for entry in summary.matrix:
+        made.add_row(
+            Text(label(entry)),
+            Text(entry.schedule),
+            str(entry.cells),
+            Text(str(entry.correct), style="green" if entry.correct == entry.cells else "red"),
+            Text(str(entry.fidelity.get(Verdict.VALID, 0)), style=_validity_style(entry)),
+            f"{entry.lost:,}",
+            spread(entry.recovered_s, 2),
+            *(
+                spread(delay, 1)
+                for delay in (entry.delay_before_ms or entry.mean_ms, entry.delay_during_ms, entry.delay_after_ms)
+            ),
+        )
+    return made
+
+
+def label(entry: Entry) -> str:
+    """The factors' values and the variant, as far as there are any."""
+    return settings_label(entry.factors, entry.variant)
+
+
+def settings_label(factors: Mapping[str, Any], variant: str) -> str:
+    """`publications=dynamic, degree=4`; a path's last part is enough for people."""
+    parts = [f"{path.rsplit('.', 1)[-1]}={_value(value)}" for path, value in factors.items()]
+    if variant != "base":
+        parts.append(variant)
+    return ", ".join(parts) or "-"
+
+
+def spread(values: Spread | None, decimals: int) -> str:
+    """`2.41 (1.90 to 3.02)`: the mean, and from the least to the most where they differ."""
+    if values is None:
+        return "-"
+    mean, least, most = (f"{value:,.{decimals}f}" for value in (values.mean, values.least, values.most))
+    return mean if least == most else f"{mean} ({least} to {most})"
+
+
+def failing(lines: Iterable[CellLine]) -> list[CellLine]:
+    """The cells that the campaign's exit code is about."""
+    return [line for line in lines if not line.result.correct or line.result.fidelity == Verdict.INVALID]
+
+
+def repeat_command(scenario: Path, result: CellResult) -> str:
+    """What runs this cell alone again."""
+    return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", result.runtime])
+
+
+def closing_lines(summary: CampaignSummary) -> Iterator[str]:
+    """Totals."""
+    results = [line.result for line in summary.cells]
+    correct = sum(result.delivery == [CORRECT] for result in results)
+    counted = Counter(result.fidelity for result in results)
+    fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict]) or "-"
+    yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
+    again = sum(line.attempts - 1 for line in summary.cells)
+    if again:
+        attempts = "attempt" if again == 1 else "attempts"
+        yield f"{again} further {attempts}, because a host was busy: each is in its cell's manifest.json"
+
+
+def _validity_style(entry: Entry) -> str:
+    if entry.fidelity.get(Verdict.INVALID):
+        return "red"
+    return "yellow" if entry.fidelity.get(Verdict.DEGRADED) else "green"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,187 @@
+"""Makes a fault schedule under which a cell fails as small as it gets: which of the faults does it take?
+
+Delta debugging, the algorithm ddmin of Zeller and Hildebrandt (Simplifying and Isolating Failure-Inducing Input, IEEE
+Transactions on Software Engineering 28(2), 2002, section 3): the list is cut into parts; a part, or all but one, that
+still fails takes its place; parts become smaller until no single fault can be left out.
+
+What faults hit is resolved first and kept: `random` and roles would otherwise mean other brokers once another fault is
+gone. A fault that hits several brokers or links becomes one for each, so that they can be told apart; a partition is
+one fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from emulation.faults import Targets
+from emulation.faults.conditions import Way
+from emulation.faults.targets import REST
+from emulation.planning.plan import VariantPlan
+from emulation.scenario import Scenario
+from emulation.scenario.faults import FaultItem, OneWay, Partition
+from record.errors import BadInputError
+from studies.campaign.cell import Cell
+from studies.campaign.result import CellResult
+
+Item = TypeVar("Item")
+
+_OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow", "clock_jump")
+_OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt")
+
+
+def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> tuple[Item, ...]:
+    """A part of the items, in their order, that fails and of which no single item can be left out.
+
+    `fails` must hold of all items together; it is never asked twice about the same ones.
+    """
+    told: dict[tuple[int, ...], bool] = {}
+
+    def failing(indices: Sequence[int]) -> bool:
+        key = tuple(indices)
+        if key not in told:
+            told[key] = fails([items[index] for index in key])
+        return told[key]
+
+    if failing(()):
+        return ()
+    left, parts = list(range(len(items))), 2
+    while len(left) > 1:
+        pieces = _cut(left, parts)
+        candidates = pieces + ([_without(left, piece) for piece in pieces] if parts > 2 else [])
+        found = next((index for index, candidate in enumerate(candidates) if failing(candidate)), None)
+        if found is not None:
+            left = candidates[found]
+            parts = 2 if found < len(pieces) else max(parts - 1, 2)
+        elif parts < len(left):
+            parts = min(len(left), 2 * parts)
+        else:
+            break
+    return tuple(items[index] for index in left)
+
+
+def _cut(indices: Sequence[int], parts: int) -> list[list[int]]:
+    """Into so many parts whose lengths differ by one at most."""
+    bounds = [len(indices) * part // parts for part in range(parts + 1)]
+    return [list(indices[begin:end]) for begin, end in itertools.pairwise(bounds)]
+
+
+def _without(indices: Sequence[int], piece: Sequence[int]) -> list[int]:
+    return [index for index in indices if index not in set(piece)]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A cell with the smallest schedule that was found."""
+
+    cell: Cell
+    before: int
+    """Faults, one for each broker or link hit."""
+    faults: tuple[FaultItem, ...]
+    result: CellResult
+    runs: int
+
+
+class NotReproducedError(BadInputError):
+    """The cell does not fail again, so there is nothing to make smaller."""
+
+
+def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) -> Shrunk:
+    """Finds a smallest schedule under which the first variant that failed fails in the same way.
+
+    `run` runs a cell. A run that is not VALID or DEGRADED counts as one that does not fail. Raises
+    `NotReproducedError` when all the faults together do not make it fail.
+    """
+    variant = _failing_variant(cell, failed)
+    defects = set(next(each for each in failed.variants if each.name == variant.name).delivery)
+    base = variant.scenario
+    faults = tuple(resolved(variant))
+    results: dict[tuple[FaultItem, ...], CellResult] = {}
+
+    def fails(chosen: Sequence[FaultItem]) -> bool:
+        candidate = with_faults(cell, base, tuple(chosen))
+        if candidate is None:  # nothing to heal, say, without the fault that is left out
+            return False
+        results[tuple(chosen)] = result = run(candidate)
+        return result.fidelity != "INVALID" and bool(defects & set(result.delivery))
+
+    if not fails(faults):
+        told = ", ".join(results[faults].delivery) if faults in results else "cannot be run"
+        raise NotReproducedError(
+            f"{cell.key}: was {', '.join(sorted(defects))}, and is {told} when it is run again, so that its "
+            f"{len(faults)} faults cannot be told apart; a failure that comes and goes needs more runs than one"
+        )
+    found = smallest(faults, fails)
+    made = with_faults(cell, base, found)
+    assert made is not None
+    return Shrunk(made, len(faults), found, results[found], len(results))
+
+
+def _failing_variant(cell: Cell, failed: CellResult) -> VariantPlan:
+    names = [variant.name for variant in failed.variants if variant.delivery != ["correct"]]
+    variants = {variant.name: variant for variant in cell.plan().variants}
+    if not names:
+        raise BadInputError(f"{cell.key}: delivery was correct, so there is nothing to shrink")
+    return variants[names[0]]
+
+
+def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> Cell | None:
+    """The cell with this scenario and these faults; None where the faults cannot be without others."""
+    content = json.dumps(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
+    key = f"{len(faults)}-faults-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+    made = replace(cell, key=key, scenario=content)
+    try:
+        made.plan()
+    except BadInputError:
+        return None
+    return made
+
+
+def resolved(variant: VariantPlan) -> Iterator[FaultItem]:
+    """The variant's faults with names instead of roles and `random`, each hitting one broker or one link."""
+    targets = Targets(variant.overlay, variant.scenario.seed, variant.demand)
+    for index, fault in enumerate(variant.scenario.faults):
+        targets.begin(index)
+        yield from _resolved(fault, targets)
+
+
+def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
+    verb = fault.verb
+    if verb in _OF_BROKERS:
+        for broker in targets.brokers(getattr(fault, verb)):
+            yield fault.model_copy(update={verb: (broker,)})
+    elif verb in _OF_LINKS:
+        for link in _links(targets.ways(getattr(fault, verb))):
+            yield fault.model_copy(update={verb: (link,)})
+    elif fault.partition is not None:
+        yield fault.model_copy(update={"partition": _parted(fault.partition, targets)})
+    else:
+        yield fault
+
+
+def _parted(partition: Partition, targets: Targets) -> Partition:
+    """With the names of the brokers; a partition stays one fault."""
+    if isinstance(partition, OneWay):
+        named = {side: _named(getattr(partition, side), targets) for side in ("source", "target")}
+        return partition.model_copy(update=named)
+    return tuple(_named(group, targets) for group in partition)
+
+
+def _named(group: tuple[str, ...], targets: Targets) -> tuple[str, ...]:
+    return group if group == (REST,) else targets.brokers(group)
+
+
+def _links(ways: Sequence[Way]) -> list[str]:
+    """Each link once, or its one direction."""
+    found: dict[str, None] = {}
+    every = set(ways)
+    for way in ways:
+        if way.back not in every:
+            found[f"{way.source}->{way.target}"] = None
+        elif f"{way.target}-{way.source}" not in found:
+            found[f"{way.source}-{way.target}"] = None
+    return list(found)

@@ -1,0 +1,53 @@
+"""Conformance: behaviour as data, the same on every runtime and under every routing protocol.
+
+case = parse_cases(text, "name")[0]                              # or read(path), or made in Python: Case(...)
+result = run_case(case, PROTOCOLS["tid-fixed"], SimulatedTestbed())
+print(write(case))                                               # as it can be pasted into a file
+"""
+
+from studies.conformance.checks import problems
+from studies.conformance.model import (
+    AnyCase,
+    BrokerFault,
+    Case,
+    CaseLink,
+    Declaration,
+    LinkFault,
+    Relation,
+    Step,
+    Withdrawal,
+)
+from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
+from studies.conformance.reading import CaseError, parse_cases, read, read_all
+from studies.conformance.relations import run_relation
+from studies.conformance.result import Difference, Result, Verdict
+from studies.conformance.running import run_case
+from studies.conformance.simulated import SimulatedTestbed
+from studies.conformance.writing import write, write_all
+
+__all__ = [
+    "PROTOCOLS",
+    "AnyCase",
+    "BrokerFault",
+    "Case",
+    "CaseError",
+    "CaseLink",
+    "ConformanceProtocol",
+    "Declaration",
+    "Difference",
+    "LinkFault",
+    "Relation",
+    "Result",
+    "SimulatedTestbed",
+    "Step",
+    "Verdict",
+    "Withdrawal",
+    "parse_cases",
+    "problems",
+    "read",
+    "read_all",
+    "run_case",
+    "run_relation",
+    "write",
+    "write_all",
+]

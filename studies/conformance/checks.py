@@ -1,0 +1,78 @@
+"""What can be wrong with a case whose fields are each right by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulation.scenario.fields import FieldPath
+from emulation.scenario.messages import Problem
+from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault
+from studies.conformance.protocols import PROTOCOLS
+from topology import Overlay, OverlayError, scot_of
+
+
+def problems(case: Case) -> Iterator[Problem]:
+    """Every mistake and the field where it is; none in a case that can be run."""
+    try:
+        overlay = case.overlay()
+        if case.regions is not None:
+            scot_of(overlay)
+    except OverlayError as error:
+        field = "regions" if case.regions is not None else "links" if case.links else "brokers"
+        yield Problem((field,), str(error))
+        return
+    yield from _protocol_problems(case)
+    yield from _step_problems(case, overlay)
+    yield from _expectation_problems(case)
+
+
+def _protocol_problems(case: Case) -> Iterator[Problem]:
+    """Some may be of other versions; then those rows are skipped."""
+    if case.protocols is not None and not set(case.protocols) & PROTOCOLS.keys():
+        unknown = ", ".join(case.protocols)
+        yield Problem(("protocols",), f"this version has none of {unknown}; it has {', '.join(PROTOCOLS)}")
+
+
+def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
+    dead: set[str] = set()
+    cut: set[frozenset[str]] = set()
+    for number, step in enumerate(case.steps):
+        place: FieldPath = ("steps", number)
+        if isinstance(step, LinkFault):
+            yield from _link_problems(step, overlay, cut, (*place, "link"))
+        elif step.broker not in case.brokers:
+            known = ", ".join(case.brokers)
+            yield Problem((*place, "broker"), f"there is no broker {step.broker!r}; the case has {known}")
+        elif isinstance(step, BrokerFault):
+            yield from _broker_problems(step, dead, (*place, "broker"))
+
+
+def _broker_problems(step: BrokerFault, dead: set[str], place: FieldPath) -> Iterator[Problem]:
+    if (step.op == "kill") == (step.broker in dead):
+        state, first = ("dead", "restart") if step.op == "kill" else ("alive", "kill")
+        yield Problem(place, f"{step.broker} is {state} at this step; {first} it first, or leave the step out")
+    (dead.add if step.op == "kill" else dead.discard)(step.broker)
+
+
+def _link_problems(step: LinkFault, overlay: Overlay, cut: set[frozenset[str]], place: FieldPath) -> Iterator[Problem]:
+    link = frozenset(step.link)
+    if not any(link == {each.a, each.b} for each in overlay.links):
+        yield Problem(place, f"there is no link {' - '.join(step.link)}; name two brokers that `links` joins")
+        return
+    if (step.op == "link_down") == (link in cut):
+        state = "down" if step.op == "link_down" else "up"
+        yield Problem(place, f"{' - '.join(step.link)} is {state} already at this step; leave the step out")
+    (cut.add if step.op == "link_down" else cut.discard)(link)
+
+
+def _expectation_problems(case: Case) -> Iterator[Problem]:
+    clients = {step.client for step in case.steps if isinstance(step, ClientStep)}
+    published = {step.id for step in case.steps if isinstance(step, ClientStep) and step.op == "publish"}
+    for client, notifications in case.expect.items():
+        place: FieldPath = ("expect", client)
+        if client not in clients:
+            yield Problem(place, f"no step is of a client {client!r}; the case has {', '.join(sorted(clients))}")
+        for number, notification in enumerate(notifications):
+            for id in (notification,) if isinstance(notification, str) else notification:
+                if id not in published:
+                    yield Problem((*place, number), f"no step publishes {id!r}; name the id of a publication")

@@ -1,0 +1,64 @@
+"""The clients of a case: where each of them is, what it asks, and what it is told.
+
+A client that a step places at another broker than before *moves*: it detaches from the old broker, which withdraws all
+that the client advertised and subscribed to there, and once the old broker has taken that, it attaches to the new one
+with nothing. What it wants there it says again, in steps of the case. Moving is part of the step: the overlay does not
+settle in between. A client whose old broker is dead attaches to the new one just so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation, Outcome
+from studies.conformance.content import encode
+from studies.conformance.model import ClientStep, Declaration, Notification
+from studies.conformance.testbed import RunningOverlay, Session
+
+_OPERATIONS: Mapping[str, Operation] = {
+    "advertise": Operation.ADVERTISE,
+    "unadvertise": Operation.UNADVERTISE,
+    "subscribe": Operation.SUBSCRIBE,
+    "unsubscribe": Operation.UNSUBSCRIBE,
+    "publish": Operation.PUBLISH,
+}
+
+
+class CaseClients:
+    """All clients at a broker share one session with it, opened at the beginning, when all brokers live."""
+
+    def __init__(self, overlay: RunningOverlay, brokers: set[BrokerId]) -> None:
+        self.got: dict[ClientId, list[Notification]] = defaultdict(list)
+        """Notifications in the order of their arrival."""
+        self.refused: list[str] = []
+        """What brokers rejected, in words."""
+        self.places: dict[ClientId, BrokerId] = {}
+        """Where each client is."""
+        self._overlay = overlay
+        self._sessions: dict[BrokerId, Session] = {
+            broker: overlay.open_session(broker, self._hear) for broker in sorted(brokers)
+        }
+
+    def perform(self, step: ClientStep) -> None:
+        """Hands a step over to the client's broker, and before it what attaches the client there."""
+        self._place(step.client, step.broker)
+        body = encode(step.op, step.text) if isinstance(step, Declaration) else b""
+        self._sessions[step.broker].submit(step.client, _OPERATIONS[step.op], step.id, body)
+
+    def _place(self, client: ClientId, broker: BrokerId) -> None:
+        former = self.places.get(client)
+        if former == broker:
+            return
+        if former is not None:
+            self._sessions[former].submit(client, Operation.DETACH)
+            self._overlay.hand_over()
+        self._sessions[broker].submit(client, Operation.ATTACH)
+        self.places[client] = broker
+
+    def _hear(self, event: ClientEvent) -> None:
+        if event.outcome is Outcome.NOTIFIED:
+            for client in event.clients:
+                self.got[client].append(event.id)
+        elif event.outcome is Outcome.REJECTED:
+            self.refused.append(event.reason)

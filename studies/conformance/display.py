@@ -1,0 +1,179 @@
+"""What the user sees: progress while cases run, then a table of passes, and each failure with what explains it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from studies.conformance.model import Notification
+from studies.conformance.result import Difference, Result, TablesOnTheWay, Verdict
+
+RELATION = "relation"
+"""Stands where a relation has no protocol."""
+
+_FAILURES_EXPLAINED = 20
+
+_MARKS = {Verdict.PASSED: ("pass", "green"), Verdict.FAILED: ("FAIL", "bold red"), Verdict.SKIPPED: ("skip", "yellow")}
+
+
+class Display(Protocol):
+    """What is told while cases run."""
+
+    def doing(self, what: str) -> None:
+        """What is about to take time."""
+
+    def done(self, result: Result) -> None:
+        """One more is done."""
+
+
+class LiveDisplay:
+    """A bar that moves."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total, failed="")
+        self._failed = 0
+
+    def doing(self, what: str) -> None:
+        self._progress.update(self._task, description=what)
+
+    def done(self, result: Result) -> None:
+        self._failed += result.verdict is Verdict.FAILED
+        self._progress.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
+
+
+class PlainDisplay:
+    """One line for each result. Relations are many and quick, so only those that fail have one."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def doing(self, what: str) -> None:
+        """Lines come often enough."""
+
+    def done(self, result: Result) -> None:
+        if result.protocol or result.verdict is not Verdict.PASSED:
+            self._console.print(line(result), markup=False, soft_wrap=True)
+
+
+@contextmanager
+def display(console: Console, total: int) -> Iterator[Display]:
+    """The display that fits where the output goes, while cases run."""
+    if not console.is_terminal:
+        yield PlainDisplay(console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[failed]}"), console=console, transient=True) as progress:
+        yield LiveDisplay(progress, total)
+
+
+def line(result: Result) -> str:
+    """One result in one line."""
+    words = [_MARKS[result.verdict][0], result.case, result.protocol or RELATION]
+    if result.runtime:
+        words.append(result.runtime)
+    if result.verdict is not Verdict.SKIPPED:
+        words.append(f"{result.seconds:.2f} s")
+    return "  ".join(words) + (f"  ({result.note})" if result.note else "")
+
+
+def print_report(console: Console, results: Sequence[Result]) -> None:
+    """The table, where a person reads it; the failures; and the sums."""
+    if console.is_terminal and any(result.protocol for result in results):
+        console.print(_table(results))
+    failed = [result for result in results if result.verdict is Verdict.FAILED]
+    for result in failed[:_FAILURES_EXPLAINED]:
+        console.print(f"\n{line(result)}", markup=False, soft_wrap=True, style="bold")
+        for text in explanation(result):
+            console.print(f"  {text}", markup=False, soft_wrap=True)
+    if more := failed[_FAILURES_EXPLAINED:]:
+        console.print(f"\nand {len(more)} failures more: {', '.join(dict.fromkeys(each.case for each in more))}")
+    console.print()
+    for text in sums(results):
+        console.print(text, markup=False, soft_wrap=True)
+
+
+def sums(results: Sequence[Result]) -> Iterator[str]:
+    """One line for the relations and one for each runtime."""
+    for runtime in dict.fromkeys(result.runtime for result in results):
+        of_it = [result for result in results if result.runtime == runtime]
+        counts = Counter(result.verdict for result in of_it)
+        parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+        seconds = sum(result.seconds for result in of_it)
+        yield f"{runtime or 'relations'}: {', '.join(parts)} in {seconds:.1f} s"
+
+
+def explanation(result: Result) -> Iterator[str]:
+    """What was expected, what came, and the routing tables on the way."""
+    if result.problem:
+        yield from result.problem.splitlines()
+    for difference in result.differences:
+        yield from _difference(difference)
+    if result.refused:
+        yield "brokers rejected:"
+        yield from (f"  {reason}" for reason in result.refused)
+    for way in _merged(result.on_the_way):
+        yield from _way(way)
+    if result.protocol:
+        yield f"again: --case {result.case} --protocol {result.protocol} --runtime {result.runtime}"
+
+
+def _difference(difference: Difference) -> Iterator[str]:
+    yield f"client {difference.client}"
+    yield f"  expected  {_listed(difference.expected)}"
+    yield f"  got       {_listed(difference.got)}"
+    if difference.missing:
+        yield f"  missing   {_listed(difference.missing)}"
+    if difference.surplus:
+        yield f"  too many  {_listed(difference.surplus)}"
+    if not (difference.missing or difference.surplus):
+        yield "  all of them, but in another order"
+
+
+def _listed(notifications: Iterable[Notification]) -> str:
+    words = (each if isinstance(each, str) else f"[{', '.join(each)}]" for each in notifications)
+    return ", ".join(words) or "nothing"
+
+
+def _merged(ways: Iterable[TablesOnTheWay]) -> list[TablesOnTheWay]:
+    """Publications that met the same tables, together."""
+    merged: list[TablesOnTheWay] = []
+    for way in ways:
+        for index, former in enumerate(merged):
+            together = replace(former, publications=(*former.publications, *way.publications))
+            if together == replace(way, publications=together.publications):
+                merged[index] = together
+                break
+        else:
+            merged.append(way)
+    return merged
+
+
+def _way(way: TablesOnTheWay) -> Iterator[str]:
+    published = ", ".join(way.publications)
+    yield f"routing tables from {way.publisher} to {way.subscriber}, when {published} had been published:"
+    for broker, tables in way.tables.items():
+        for name, rows in tables.items():
+            yield f"  {broker}  {name.replace('_', ' ')}: {json.dumps(rows, ensure_ascii=False)}"
+
+
+def _table(results: Sequence[Result]) -> Table:
+    """A row for each case, a column for each protocol on each runtime."""
+    columns = list(dict.fromkeys((result.runtime, result.protocol) for result in results if result.protocol))
+    cells = {(result.case, result.runtime, result.protocol): result for result in results}
+    table = Table("case", highlight=False)
+    for runtime, protocol in columns:
+        table.add_column(f"{protocol}\n{runtime}", justify="center", no_wrap=True)
+    for case in dict.fromkeys(result.case for result in results if result.protocol):
+        found = (cells.get((case, *column)) for column in columns)
+        table.add_row(Text(case), *(Text() if each is None else Text(*_MARKS[each.verdict]) for each in found))
+    return table

@@ -1,0 +1,193 @@
+"""Conformance cases: what clients do on a small overlay, what fails meanwhile, and what everybody must have got.
+
+A case is data, in a file or made by a program; `reading` takes it from a file, `writing` turns it into text again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+
+from broker_service.language.notation import MAX_LENGTH
+from emulation.scenario.section import Section
+from emulation.scenario.units import Duration
+from studies.conformance.content import check
+from studies.conformance.operands import left_operand, right_operand
+from topology import Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError
+from topology.recognition import recognised
+from topology.scot import Coordinates, with_coordinates
+
+MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000
+
+_NAME = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
+_TEXT = Annotated[str, Field(strict=True, min_length=1, max_length=MAX_LENGTH)]
+
+_REMARK = Annotated[str, Field(strict=True, max_length=2000)]
+
+Notification = str | tuple[str, ...]
+"""A publication's id; for a composite subscription's detection, the ids of the publications that make it up."""
+
+
+def _pair_as_link(value: Any) -> Any:
+    """`[B1, B2]` is short for `{between: [B1, B2]}`."""
+    return {"between": value} if isinstance(value, list | tuple) else value
+
+
+class CaseLink(Section):
+    """An overlay link."""
+
+    between: tuple[_NAME, _NAME]
+    delay: Duration = 0.0
+    """One-way, in both directions alike."""
+    jitter: Duration = 0.0
+    """How far the delay varies, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
+
+
+class _Step(Section):
+    wait: Duration | None = None
+    """Go on after that long instead of letting the overlay settle."""
+
+
+class Declaration(_Step):
+    """A client says something that has content. `id` is the client's own name for it."""
+
+    op: Literal["advertise", "subscribe", "composite", "publish"]
+    client: _NAME
+    broker: _NAME
+    id: _NAME
+    text: _TEXT
+
+    @field_validator("text")
+    @classmethod
+    def _in_the_notation(cls, text: str, info: ValidationInfo) -> str:
+        if "op" in info.data:
+            check(info.data["op"], text)
+        return text
+
+
+class Withdrawal(_Step):
+    """A client takes back what it said under an id."""
+
+    op: Literal["unadvertise", "unsubscribe"]
+    client: _NAME
+    broker: _NAME
+    id: _NAME
+
+
+class BrokerFault(_Step):
+    """A broker crashes, or starts again with empty tables."""
+
+    op: Literal["kill", "restart"]
+    broker: _NAME
+
+
+class LinkFault(_Step):
+    """A link carries nothing any more, or works again."""
+
+    op: Literal["link_down", "link_up"]
+    link: tuple[_NAME, _NAME]
+
+
+ClientStep = Declaration | Withdrawal
+Step = Annotated[Declaration | Withdrawal | BrokerFault | LinkFault, Field(discriminator="op")]
+
+
+class Case(Section):
+    """One case; see docs/conformance.md for the meaning of every field."""
+
+    id: _NAME
+    description: _REMARK = ""
+    """For readers."""
+    brokers: Annotated[tuple[_NAME, ...], Field(min_length=1, max_length=MOST_BROKERS)]
+    links: Annotated[tuple[Annotated[CaseLink, BeforeValidator(_pair_as_link)], ...], Field(max_length=MOST_LINKS)] = ()
+    regions: Annotated[dict[_NAME, Annotated[tuple[_NAME, ...], Field(min_length=1)]], Field(min_length=1)] | None = (
+        None
+    )
+    """What makes the overlay a SCOT: the brokers of each region, by its label, in the order of their clusters.
+
+    Where it is left out, an overlay whose links are those of a SCOT is taken for one.
+    """
+    protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
+    """Those the case is for; all that can run on its overlay when None."""
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MOST_STEPS)]
+    ordered: Annotated[bool, Field(strict=True)] = False
+    """Whether each client must have got its notifications in the order of `expect`."""
+    expect: dict[_NAME, tuple[Notification, ...]]
+    """All that each client got; one without an entry got nothing."""
+
+    def overlay(self) -> Overlay:
+        """With the coordinates of a SCOT on its brokers, where it is one. Raises `OverlayError`."""
+        links = []
+        for link in self.links:
+            properties = LinkProperties(delay=link.delay, jitter=link.jitter)
+            links.append(Link(*link.between, properties, properties))
+        bare = Overlay(self.id, tuple(map(Broker, self.brokers)), tuple(links))
+        coordinates = recognised(bare) if self.regions is None else _coordinates(self.regions, self.brokers)
+        return bare if coordinates is None else with_coordinates(bare, coordinates)
+
+    @property
+    def composite(self) -> bool:
+        """Whether it takes a protocol that knows composite subscriptions."""
+        return any(step.op == "composite" for step in self.steps)
+
+    @property
+    def faulty(self) -> bool:
+        """Whether brokers or links fail in it."""
+        return any(isinstance(step, BrokerFault | LinkFault) for step in self.steps)
+
+
+def _coordinates(
+    regions: Mapping[str, tuple[BrokerId, ...]], brokers: tuple[BrokerId, ...]
+) -> dict[BrokerId, Coordinates]:
+    """Raises `OverlayError` unless every broker is in one region."""
+    listed = [broker for region in regions.values() for broker in region]
+    for broker in (*brokers, *listed):
+        if listed.count(broker) != 1 or broker not in brokers:
+            raise OverlayError(f"broker {broker} must be in `brokers` and once in `regions`")
+    return {
+        broker: Coordinates(label, cluster)
+        for label, region in regions.items()
+        for cluster, broker in enumerate(region)
+    }
+
+
+class Relation(Section):
+    """What one of the content model's relations says of two texts; see `operands` for what the texts are."""
+
+    id: _NAME = ""
+    description: _REMARK = ""
+    """For readers."""
+    relation: Literal["matches", "covers", "intersects"]
+    left_is: Literal["advertisement", "subscription"] = "advertisement"
+    """Of `intersects` only."""
+    left: _TEXT
+    right: _TEXT
+    expect: Annotated[bool, Field(strict=True)]
+
+    @field_validator("left_is")
+    @classmethod
+    def _for_intersects(cls, left_is: str, info: ValidationInfo) -> str:
+        if info.data.get("relation", "intersects") != "intersects":
+            raise ValueError(f"belongs to the relation intersects, not to {info.data['relation']}; leave it out")
+        return left_is
+
+    @field_validator("left")
+    @classmethod
+    def _left_in_the_notation(cls, text: str, info: ValidationInfo) -> str:
+        if {"relation", "left_is"} <= info.data.keys():
+            left_operand(info.data["relation"], info.data["left_is"], text)
+        return text
+
+    @field_validator("right")
+    @classmethod
+    def _right_in_the_notation(cls, text: str, info: ValidationInfo) -> str:
+        data = info.data
+        if {"relation", "left_is", "left"} <= data.keys():
+            right_operand(data["relation"], left_operand(data["relation"], data["left_is"], data["left"]), text)
+        return text
+
+
+AnyCase = Case | Relation

@@ -1,0 +1,88 @@
+"""What became of a case."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from broker_service.messages import BrokerId, ClientId
+from studies.conformance.model import Notification
+
+
+class Verdict(enum.StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one client should have got and what it got."""
+
+    client: ClientId
+    expected: tuple[Notification, ...]
+    got: tuple[Notification, ...]
+
+    @property
+    def missing(self) -> tuple[Notification, ...]:
+        return tuple((Counter(self.expected) - Counter(self.got)).elements())
+
+    @property
+    def surplus(self) -> tuple[Notification, ...]:
+        """Got more often than expected, or not expected at all."""
+        return tuple((Counter(self.got) - Counter(self.expected)).elements())
+
+    @property
+    def concerns(self) -> tuple[Notification, ...]:
+        """The notifications to look into: those of the wrong number, else the first in the wrong place."""
+        if wrong := tuple(dict.fromkeys((*self.missing, *self.surplus))):
+            return wrong
+        return next(((got,) for got, expected in zip(self.got, self.expected, strict=True) if got != expected), ())
+
+
+@dataclass(frozen=True, slots=True)
+class TablesOnTheWay:
+    """The routing tables that publications met, when they had been published."""
+
+    publications: tuple[str, ...]
+    publisher: BrokerId
+    subscriber: BrokerId
+    tables: Mapping[BrokerId, Mapping[str, object]]
+    """Of the brokers that can lie on the way between those two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One cell of the table: a case, under a protocol, on a runtime. A relation has neither of the two."""
+
+    case: str
+    verdict: Verdict
+    protocol: str = ""
+    runtime: str = ""
+    differences: tuple[Difference, ...] = ()
+    problem: str = ""
+    """Why it could not be brought to its end; or, of a relation, what differs."""
+    note: str = ""
+    """Why it was skipped."""
+    refused: tuple[str, ...] = ()
+    """What brokers rejected, in words."""
+    on_the_way: tuple[TablesOnTheWay, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+    """Real ones."""
+
+
+def differences(
+    expected: Mapping[ClientId, Sequence[Notification]],
+    got: Mapping[ClientId, Sequence[Notification]],
+    *,
+    ordered: bool,
+) -> tuple[Difference, ...]:
+    """Compares what clients got with what they should have got; a client that is not mentioned should get nothing."""
+    found = []
+    for client in dict.fromkeys((*expected, *sorted(got))):
+        wanted, had = tuple(expected.get(client, ())), tuple(got.get(client, ()))
+        if (wanted != had) if ordered else (Counter(wanted) != Counter(had)):
+            found.append(Difference(client, wanted, had))
+    return tuple(found)

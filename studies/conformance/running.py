@@ -1,0 +1,142 @@
+"""Runs one case: its steps one after another, then what everybody got against what they should have got."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import networkx as nx
+
+from broker_service.messages import BrokerId, ClientId
+from studies.conformance.clients import CaseClients
+from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Step
+from studies.conformance.protocols import ConformanceProtocol
+from studies.conformance.result import Difference, Result, TablesOnTheWay, Verdict, differences
+from studies.conformance.testbed import RunningOverlay, Tables, Testbed, UnsettledError
+from topology import Overlay
+
+_PUBLICATIONS_SHOWN = 3
+"""Publications of a failure for which tables are kept."""
+
+
+def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
+    """What a case takes that the protocol lacks, or the other way round; empty when it can be run."""
+    if case.composite and not protocol.composite:
+        return f"{protocol.name} has no composite subscriptions"
+    needed = set(protocol.attributes_needed)
+    if needed and any(needed - broker.attributes.keys() for broker in case.overlay().brokers):
+        return f"{protocol.name} needs an overlay whose brokers have {', '.join(sorted(needed))}"
+    return ""
+
+
+def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Result:
+    """Runs a case without `problems`. One with an `obstacle` is skipped, with a note."""
+    if note := obstacle(case, protocol):
+        return Result(case=case.id, protocol=protocol.name, runtime=testbed.runtime, verdict=Verdict.SKIPPED, note=note)
+    begin = time.monotonic()
+    course = _Course(case)
+    problem = ""
+    try:
+        with testbed.run(case, protocol) as overlay:
+            course.follow(overlay, protocol)
+    except UnsettledError as error:
+        problem = f"{course.where}: {error}"
+    found = () if problem else differences(case.expect, course.got, ordered=case.ordered)
+    return Result(
+        case=case.id,
+        protocol=protocol.name,
+        runtime=testbed.runtime,
+        verdict=Verdict.FAILED if found or problem else Verdict.PASSED,
+        differences=found,
+        problem=problem,
+        refused=tuple(course.refused),
+        on_the_way=tuple(course.tables_on_the_way(found)),
+        seconds=time.monotonic() - begin,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """A publication that a client made, and the overlay when it had settled after that."""
+
+    publisher: BrokerId
+    places: Mapping[ClientId, BrokerId]
+    tables: Tables
+
+
+class _Course:
+    """The course of one case."""
+
+    def __init__(self, case: Case) -> None:
+        self.where = "before the first step"
+        self.got: Mapping[ClientId, list[str | tuple[str, ...]]] = {}
+        self.refused: list[str] = []
+        self._case = case
+        self._published: dict[str, _Published] = {}
+
+    def follow(self, overlay: RunningOverlay, protocol: ConformanceProtocol) -> None:
+        """Carries out all steps. Raises `UnsettledError`.
+
+        After the return of a broker, settling includes what the protocol's own timers put right later.
+        """
+        case = self._case
+        clients = CaseClients(overlay, {step.broker for step in case.steps if isinstance(step, ClientStep)})
+        self.got, self.refused = clients.got, clients.refused
+        for number, step in enumerate(case.steps):
+            self.where = f"steps[{number}] ({step.op})"
+            _perform(step, overlay, clients)
+            if step.wait is not None:
+                overlay.let_pass(step.wait)
+            else:
+                overlay.settle()
+                if step.op == "restart":
+                    overlay.let_pass(protocol.reconciles_within)
+                    overlay.settle()
+            if isinstance(step, ClientStep) and step.op == "publish":
+                self._published[step.id] = _Published(step.broker, dict(clients.places), overlay.tables())
+        overlay.settle()
+
+    def tables_on_the_way(self, found: tuple[Difference, ...]) -> Iterator[TablesOnTheWay]:
+        """For the first publications that went wrong."""
+        overlay = self._case.overlay() if found else None
+        wrong = [(each.client, id) for each in found for one in each.concerns for id in _ids(one)]
+        for client, id in wrong[:_PUBLICATIONS_SHOWN]:
+            published = self._published.get(id)
+            if overlay is None or published is None or client not in published.places:
+                continue
+            subscriber = published.places[client]
+            between = brokers_between(overlay, published.publisher, subscriber)
+            tables = {broker: rows for broker, rows in published.tables.items() if broker in between}
+            yield TablesOnTheWay((id,), published.publisher, subscriber, tables)
+
+
+def brokers_between(overlay: Overlay, one: BrokerId, other: BrokerId) -> frozenset[BrokerId]:
+    """The brokers on any way between two that passes no broker twice.
+
+    With a link between the two, all those ways and that link lie on cycles: in one biconnected part of the graph.
+    """
+    if one == other:
+        return frozenset((one,))
+    graph = overlay.to_networkx()
+    graph.add_edge(one, other)
+    parts: Iterator[set[BrokerId]] = nx.biconnected_components(graph)  # type: ignore[assignment]
+    return frozenset(next(part for part in parts if {one, other} <= part))
+
+
+def _perform(step: Step, overlay: RunningOverlay, clients: CaseClients) -> None:
+    match step:
+        case BrokerFault(op="kill"):
+            overlay.kill(step.broker)
+        case BrokerFault():
+            overlay.restart(step.broker)
+        case LinkFault(op="link_down"):
+            overlay.cut(*step.link)
+        case LinkFault():
+            overlay.restore(*step.link)
+        case _:
+            clients.perform(step)
+
+
+def _ids(notification: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (notification,) if isinstance(notification, str) else notification

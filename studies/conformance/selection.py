@@ -1,0 +1,92 @@
+"""Which cases are run under which protocols, and in which order."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from record.errors import BadInputError
+from studies.conformance.model import AnyCase, Case, Relation
+from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A case under a protocol."""
+
+    case: Case
+    protocol: ConformanceProtocol
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A case under a protocol that only other versions have."""
+
+    case: Case
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a call of the command runs on each runtime; relations, once."""
+
+    trials: tuple[Trial, ...]
+    unknown: tuple[Unknown, ...]
+    relations: tuple[Relation, ...]
+
+
+def select(cases: Sequence[AnyCase], ids: Sequence[str] = (), protocols: Sequence[str] = ()) -> Selection:
+    """The cases of these ids, under these of the protocols they allow; all where none are given.
+
+    Raises `BadInputError` for an id or a protocol that there is not, and when nothing is left to run.
+    """
+    _require("protocol", protocols, PROTOCOLS)
+    _require("case", ids, [case.id for case in cases])
+    chosen = [case for case in cases if not ids or case.id in ids]
+    trials: list[Trial] = []
+    unknown: list[Unknown] = []
+    for case in chosen:
+        if isinstance(case, Relation):
+            continue
+        for name in PROTOCOLS if case.protocols is None else dict.fromkeys(case.protocols):
+            if protocols and name not in protocols:
+                continue
+            if name in PROTOCOLS:
+                trials.append(Trial(case, PROTOCOLS[name]))
+            else:
+                unknown.append(Unknown(case, name))
+    relations = tuple(case for case in chosen if isinstance(case, Relation))
+    if not (trials or relations):
+        raise BadInputError(f"none of these cases allows {', '.join(protocols)}; leave --protocol out, or name another")
+    return Selection(tuple(trials), tuple(unknown), relations)
+
+
+def in_company(trials: Iterable[Trial]) -> list[Trial]:
+    """Trials of the same overlay one after another, and of those the ones under the same protocol.
+
+    Among these, cases in which something fails come last, for they use the brokers up.
+    """
+    trials = list(trials)
+    overlays: dict[object, int] = {}
+    for trial in trials:
+        overlays.setdefault((trial.case.brokers, trial.case.links), len(overlays))
+    return sorted(
+        trials,
+        key=lambda trial: (
+            overlays[trial.case.brokers, trial.case.links],
+            trial.protocol.name,
+            trial.case.seed,
+            trial.case.faulty,
+        ),
+    )
+
+
+def _require(what: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    known = list(known)
+    for name in wanted:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            listed = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
+            remedy = f"did you mean {nearest[0]!r}?" if nearest else f"there are {listed}"
+            raise BadInputError(f"there is no {what} {name!r}; {remedy}")

@@ -1,0 +1,86 @@
+"""Results as JUnit XML, which continuous integration shows.
+
+A case *failed* when what was tested is wrong, and has an *error* when it could not be tested; either fails a build.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+from record.errors import BadInputError
+
+
+class Kind(StrEnum):
+    """What became of a case; the values are JUnit's element names."""
+
+    PASSED = "passed"
+    FAILED = "failure"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JunitCase:
+    """One line of what continuous integration shows."""
+
+    name: str
+    class_name: str
+    kind: Kind = Kind.PASSED
+    message: str = ""
+    """Why it did not pass, in a few words."""
+    text: str = ""
+    """All that is to be told."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class JunitSuite:
+    """Cases that belong together."""
+
+    name: str
+    cases: Sequence[JunitCase]
+
+
+def require_writable(path: Path | None) -> None:
+    """Better before a run than after it. Raises `BadInputError` where the file could not be made."""
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
+        raise BadInputError(f"--junit {path}: there is no directory {path.parent}")
+    if path.is_dir():
+        raise BadInputError(f"--junit {path}: is a directory; name a file, such as {path / 'verdicts.xml'}")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise BadInputError(f"--junit {path}: cannot be written; name another file")
+
+
+def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:
+    """Raises `BadInputError` when the file cannot be made."""
+    root = Xml.Element("testsuites")
+    for suite in suites:
+        counts = Counter(case.kind for case in suite.cases)
+        element = Xml.SubElement(root, "testsuite", name=suite.name, tests=str(len(suite.cases)))
+        element.set("failures", str(counts[Kind.FAILED]))
+        element.set("errors", str(counts[Kind.ERROR]))
+        element.set("skipped", str(counts[Kind.SKIPPED]))
+        element.set("time", f"{sum(case.seconds for case in suite.cases):.3f}")
+        for case in suite.cases:
+            _add(element, case)
+    Xml.indent(root)
+    try:
+        Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise BadInputError(f"--junit {path}: cannot be written: {error.strerror}") from error
+
+
+def _add(suite: Xml.Element, case: JunitCase) -> None:
+    element = Xml.SubElement(suite, "testcase", name=case.name, classname=case.class_name, time=f"{case.seconds:.3f}")
+    if case.kind is not Kind.PASSED:
+        Xml.SubElement(element, case.kind, message=case.message).text = case.text
+    elif case.text:
+        Xml.SubElement(element, "system-out").text = case.text

@@ -1,0 +1,21 @@
+"""Reproducing what the papers claim: which runs that takes, running them, and what came of it."""
+
+from studies.reproduction.cell import CellWork
+from studies.reproduction.plan import Cell, Experiment, cells, chosen_claims, plan_experiments
+from studies.reproduction.results import CellResult, Store
+from studies.reproduction.run import emulated_cells, judgements, results, simulated_cells
+
+__all__ = [
+    "Cell",
+    "CellResult",
+    "CellWork",
+    "Experiment",
+    "Store",
+    "cells",
+    "chosen_claims",
+    "emulated_cells",
+    "judgements",
+    "plan_experiments",
+    "results",
+    "simulated_cells",
+]

@@ -1,0 +1,102 @@
+"""One cell: a scenario with one seed is run, analysed and measured; its run directory goes unless it is to stay."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from analysis.claims import Claim, Measurement
+from analysis.claims.measured_run import open_measured
+from analysis.claims.measures import MEASURES
+from analysis.engines import PlainEngine
+from analysis.errors import AnalysisError
+from analysis.run import analyze
+from emulation.planning.plan import Plan, make_plan
+from emulation.run.directory import Outcome
+from emulation.scenario import load
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.run import simulate
+from record.errors import UserError
+from studies.reproduction.plan import Cell
+from studies.reproduction.results import CellResult, Store
+
+
+@dataclass(frozen=True, slots=True)
+class CellWork:
+    """A cell, where its result goes, and whether its run directory stays."""
+
+    cell: Cell
+    store: Store
+    keep_runs: bool
+
+    def __str__(self) -> str:
+        return f"{self.cell.experiment.name}, seed {self.cell.seed}"
+
+    @property
+    def directory(self) -> Path:
+        """Where its run directory is made."""
+        return self.store.runs / self.cell.name
+
+    def tidy(self) -> None:
+        """Removes its run directory, if it is not to stay."""
+        if not self.keep_runs:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def simulate_cell(work: CellWork) -> None:
+    """Runs a cell on the simulator, in a worker process: its exit code tells of a user's mistake, said on its stderr.
+
+    A broker's work is the service time that the scenario gives it, and nothing else: what this project's own brokers
+    cost on some host has no part in reproducing a paper. The processor time that routers take is logged nevertheless,
+    for the claims that are about just that; it moves nothing.
+    """
+    try:
+        measure_cell(work, partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns))
+    except (UserError, AnalysisError) as error:
+        sys.stderr.write(f"{work}: {error}\n")
+        sys.exit(error.exit_code)
+
+
+def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
+    """Runs a cell with `run`, which is given a plan and where to make the run directory, and writes its result.
+
+    Raises `KeyboardInterrupt` when the user ended the run: half a run measures nothing.
+    """
+    cell, store = work.cell, work.store
+    began, worked = time.monotonic(), time.process_time()
+    try:
+        work.directory.mkdir(parents=True, exist_ok=True)
+        outcome = run(
+            make_plan(load(cell.experiment.file, {**cell.experiment.overrides, "seed": str(cell.seed)})), work.directory
+        )
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        summary = analyze(outcome.directory, PlainEngine())
+        result = CellResult(
+            scenario=cell.experiment.name,
+            seed=cell.seed,
+            runtime=store.runtime,
+            fingerprint=cell.experiment.fingerprint,
+            measurements=_measure(outcome.directory, cell.experiment.claims),
+            delivery=summary.delivery,
+            fidelity=summary.fidelity,
+            seconds=time.monotonic() - began,
+            cpu_seconds=time.process_time() - worked,
+        )
+        store.write(cell, result)
+    finally:
+        work.tidy()
+
+
+def _measure(directory: Path, claims: tuple[Claim, ...]) -> dict[str, Measurement]:
+    run = open_measured(directory)
+    measurements = {}
+    for claim in claims:
+        assert claim.measured_by is not None
+        measurements[claim.id] = MEASURES[claim.measured_by.measure](run, claim.measured_by)
+    return measurements

@@ -1,0 +1,153 @@
+"""Which claims are to be reproduced, and the runs that takes: one cell for each scenario and seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from analysis.claims import Claim, Claims, Recipe
+from analysis.claims.measures import MEASURES
+from emulation.scenario import Scenario, load
+from emulation.scenario.section import suggestion
+from emulation.workload import generate
+from record.errors import BadInputError
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SEEDS = 6
+"""Runs of each scenario, unless the user or the claim says otherwise."""
+
+_FIXED = {
+    "seed": "each run has its own; `--seeds` says how many",
+    "name": "results are known by it",
+    "vary": "claims compare variants as the scenario has them",
+}
+"""Fields of a scenario that the user cannot set here, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A scenario and the claims that are measured in its runs."""
+
+    file: Path
+    name: str
+    claims: tuple[Claim, ...]
+    seeds: tuple[int, ...]
+    weight: float
+    """How long a run of it takes, in publications to be handled and brokers to be started; only ratios matter."""
+    fingerprint: str
+    """Of the scenario, with what the user changed of it, and of how its claims are measured: a result with another one
+    is of another experiment."""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    """Fields of the scenario that the user set, as `load` takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run: an experiment with one seed, all its variants."""
+
+    experiment: Experiment
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.name}-{self.seed}"
+
+
+def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
+    """The measurable claims whose ids begin with one of the names; all of them without names. In the file's order.
+
+    Raises `BadInputError` for a name without any.
+    """
+    if not names:
+        return claims.measurable
+    found: dict[str, Claim] = {}
+    for name in names:
+        meant = [claim for claim in claims.claims if claim.id.startswith(name)]
+        if not meant:
+            raise BadInputError(f"there is no claim {name!r}{_nearest(name, claims)}")
+        measurable = [claim for claim in meant if claim.measured_by is not None]
+        if not measurable:
+            raise BadInputError(
+                f"{name}: brokerlab has no scenario for it yet; `brokerlab reproduce --list` tells more"
+            )
+        found |= {claim.id: claim for claim in measurable}
+    return tuple(claim for claim in claims.measurable if claim.id in found)
+
+
+def plan_experiments(
+    claims: Iterable[Claim],
+    seeds: int | None,
+    scenarios: Path = SCENARIOS,
+    overrides: Mapping[str, str] | None = None,
+) -> tuple[Experiment, ...]:
+    """One experiment for each scenario that the claims name; claims with the same one share its runs.
+
+    `seeds` is the user's number of runs of each, `overrides` are fields that the user sets in every scenario. Raises
+    `UserError`s for scenarios and measures that do not exist, and for fields that a scenario has not.
+    """
+    for key in overrides or ():
+        if reason := _FIXED.get(key.split(".")[0]):
+            raise BadInputError(f"--set {key}: not in a reproduction: {reason}")
+    by_file: dict[str, list[Claim]] = {}
+    places: dict[str, int] = {}
+    for claim in claims:
+        assert claim.measured_by is not None
+        if (measure := claim.measured_by.measure) not in MEASURES:
+            known = suggestion(measure, MEASURES)
+            raise BadInputError(f"claims.yaml: claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
+        for place, file in enumerate(claim.measured_by.scenarios):
+            by_file.setdefault(file, []).append(claim)
+            places[file] = min(places.get(file, place), place)
+    return tuple(
+        _experiment(scenarios / file, tuple(measured), seeds, places[file], overrides or {})
+        for file, measured in by_file.items()
+    )
+
+
+def cells(experiments: Iterable[Experiment]) -> tuple[Cell, ...]:
+    """All runs, the longest first, so that the last ones to end are short."""
+    every = [Cell(experiment, seed) for experiment in experiments for seed in experiment.seeds]
+    return tuple(sorted(every, key=lambda cell: -cell.experiment.weight))
+
+
+def _experiment(
+    file: Path, claims: tuple[Claim, ...], seeds: int | None, place: int, overrides: Mapping[str, str]
+) -> Experiment:
+    """`place` is the scenario's among those that a claim is about alike. Each of these has seeds of its own: runs of
+    the same clients have most in common, and an interval over them would tell more than is known."""
+    if not file.is_file():
+        raise BadInputError(f"claims.yaml: claim {claims[0].id}: measured_by.scenario: {file} does not exist")
+    scenario = load(file, overrides)
+    variants = scenario.variants()
+    recipes = [claim.measured_by for claim in claims]
+    count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
+    return Experiment(
+        file=file,
+        name=scenario.name,
+        claims=claims,
+        seeds=tuple(range(place * count + 1, (place + 1) * count + 1)),
+        weight=len(variants) * _weight(variants[0].scenario),
+        fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
+        overrides=overrides,
+    )
+
+
+def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe]) -> str:
+    """Neither more seeds nor a better explanation makes another experiment."""
+    measured = [msgspec.structs.replace(recipe, seeds=None, explanation="") for recipe in recipes]
+    return hashlib.sha256(msgspec.json.encode([scenario.resolved(), measured])).hexdigest()[:16]
+
+
+def _weight(scenario: Scenario) -> float:
+    overlay = scenario.overlay()
+    estimate = generate(scenario, overlay).estimate()
+    return estimate.publications + estimate.advertisements * len(overlay.links) + len(overlay.brokers)
+
+
+def _nearest(name: str, claims: Claims) -> str:
+    told = suggestion(name, [claim.id for claim in claims.claims])
+    return told if "mean" in told else "; `brokerlab reproduce --list` shows all"

@@ -1,0 +1,75 @@
+"""What cells found, on disk: a file for each, so that they may be made by processes of their own, and used again."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from analysis.claims import Measurement
+from record.manifest import replace
+from studies.reproduction.plan import Cell
+
+
+class CellResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run says of the claims measured in it."""
+
+    scenario: str
+    seed: int
+    runtime: str
+    fingerprint: str
+    measurements: dict[str, Measurement]
+    """By the claim's id."""
+    delivery: list[str]
+    """The oracle's verdicts on all variants together."""
+    fidelity: str
+    seconds: float
+    """What it took, wall-clock."""
+    cpu_seconds: float
+    """And of processor time of its own process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The directory of a reproduction's results."""
+
+    directory: Path
+    runtime: str
+
+    @property
+    def runs(self) -> Path:
+        """Where run directories are made."""
+        return self.directory / "runs"
+
+    @property
+    def cells(self) -> Path:
+        """Where results are written, a file for each cell."""
+        return self.directory / "cells"
+
+    def write(self, cell: Cell, result: CellResult) -> None:
+        """Replaces the cell's result in one step."""
+        self.cells.mkdir(parents=True, exist_ok=True)
+        replace(self._path(cell), msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+
+    def read(self, cell: Cell) -> CellResult | None:
+        """The cell's result; None when there is none of this very experiment on this runtime."""
+        try:
+            result = msgspec.json.decode(self._path(cell).read_bytes(), type=CellResult)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        same = (result.fingerprint, result.runtime) == (cell.experiment.fingerprint, self.runtime)
+        return result if same else None
+
+    def forget(self, cell: Cell) -> None:
+        """Removes the cell's result, if there is one."""
+        self._path(cell).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Removes what is empty."""
+        with suppress(OSError):
+            self.runs.rmdir()
+
+    def _path(self, cell: Cell) -> Path:
+        return self.cells / f"{cell.name}.json"

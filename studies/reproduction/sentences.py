@@ -1,0 +1,174 @@
+"""Judgements as people read them, and as scripts do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from analysis.claims import Estimate, JudgedPart, Judgement, Kind, Verdict
+from studies.reproduction.results import CellResult
+
+STYLES = {
+    Verdict.REPRODUCED: "green",
+    Verdict.SAME_DIRECTION: "yellow",
+    Verdict.DIFFERS: "red",
+    Verdict.NOT_MEASURED: "dim",
+}
+
+_TINY = 0.001
+"""A difference that would be told as 0.0% or 0.1%."""
+
+_SHOWN = 4
+"""Runs named in one line at most."""
+
+
+class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of a claim, for scripts."""
+
+    name: str
+    published: float | None
+    measured: float | None
+    interval: tuple[float, float] | None
+    seeds: int
+    verdict: str
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """One claim, for scripts."""
+
+    claim: str
+    paper: str
+    kind: str
+    what: str
+    setting: str
+    verdict: str
+    parts: list[ReportedPart]
+    checked: int | None
+    """Of a property: how many things were looked at, and how many of them violate it."""
+    violations: int | None
+    explanation: str
+    """Why it is not reproduced, as far as that is known; empty where it is."""
+
+
+def reported(judgement: Judgement) -> Reported:
+    claim = judgement.claim
+    is_property = claim.kind is Kind.PROPERTY
+    return Reported(
+        claim=claim.id,
+        paper=claim.paper,
+        kind=claim.kind.value,
+        what=claim.what,
+        setting=claim.setting,
+        verdict=judgement.verdict.value,
+        parts=[] if is_property else [_reported_part(part) for part in judgement.parts],
+        checked=judgement.checked if is_property else None,
+        violations=judgement.violations if is_property else None,
+        explanation=explanation(judgement),
+    )
+
+
+def table(judgements: Sequence[Judgement]) -> Table:
+    """A row for each claim, and one for each part of a claim that has several."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    made.add_column("claim", no_wrap=True)
+    made.add_column("what", max_width=52)
+    made.add_column("published", justify="right", no_wrap=True)
+    made.add_column("measured [95%]", justify="right", no_wrap=True)
+    made.add_column("verdict", no_wrap=True)
+    for judgement in judgements:
+        for row in rows(judgement):
+            *cells, verdict = row
+            made.add_row(*map(Text, cells), Text(verdict, style=STYLES[Verdict(verdict)]))
+    return made
+
+
+def rows(judgement: Judgement) -> Iterator[tuple[str, str, str, str, str]]:
+    """Claim, what, published, measured and verdict."""
+    claim, verdict = judgement.claim, judgement.verdict.value
+    if claim.kind is Kind.PROPERTY:
+        violations = f"{judgement.violations:,} of {judgement.checked:,}" if judgement.checked else "-"
+        yield claim.id, claim.what, "never", violations, verdict
+    elif len(judgement.parts) == 1:
+        (part,) = judgement.parts
+        yield claim.id, claim.what, *_numbers(claim.kind, part), verdict
+    else:
+        yield claim.id, claim.what, "", "", verdict
+        for part in judgement.parts:
+            yield "", f"  {part.name}", *_numbers(claim.kind, part), part.verdict.value
+
+
+def explanation(judgement: Judgement) -> str:
+    """What is known of why a claim is not reproduced; of a property, the example that refutes it."""
+    if judgement.verdict is Verdict.REPRODUCED or judgement.claim.measured_by is None:
+        return ""
+    return judgement.example or judgement.claim.measured_by.explanation
+
+
+def closing_lines(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> Iterator[str]:
+    """How many claims came out how, and runs that should not be relied on."""
+    counted = Counter(judgement.verdict for judgement in judgements)
+    yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
+    undelivered = {
+        f"{one.scenario}, seed {one.seed} ({', '.join(one.delivery)})" for one in results if not _delivered(one)
+    }
+    if undelivered:
+        yield f"delivery was violated: {_some(undelivered)}"
+    doubtful = {f"{one.scenario}, seed {one.seed} ({one.fidelity})" for one in results if one.fidelity != "VALID"}
+    if doubtful:
+        yield f"not everything was as the scenario asks, so these runs may mislead: {_some(doubtful)}"
+
+
+def violated(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> bool:
+    """Whether something is wrong with brokerlab rather than different from a paper."""
+    refuted = any(
+        judgement.claim.kind is Kind.PROPERTY and judgement.verdict is Verdict.DIFFERS for judgement in judgements
+    )
+    return refuted or not all(_delivered(one) for one in results)
+
+
+def _delivered(result: CellResult) -> bool:
+    return set(result.delivery) <= {"correct", "unjudged"}
+
+
+def _some(found: Iterable[str]) -> str:
+    names = sorted(found)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return "; ".join(names[:_SHOWN]) + more
+
+
+def _numbers(kind: Kind, part: JudgedPart) -> tuple[str, str]:
+    published = "holds" if part.published is None else _number(kind, part.published)
+    return published, "-" if part.measured is None else _estimate(kind, part.measured)
+
+
+def _estimate(kind: Kind, measured: Estimate) -> str:
+    mean = _number(kind, measured.mean)
+    if measured.low is None or measured.high is None:
+        return f"{mean} [one seed]"
+    return f"{mean} [{_number(kind, measured.low)}, {_number(kind, measured.high)}]"
+
+
+def _number(kind: Kind, value: float) -> str:
+    """Differences and margins in percent, with their sign; one more digit where that is all there is of them."""
+    if kind is Kind.VALUE:
+        return f"{value:.3g}"
+    return f"{100 * value:+.2f}%" if 0 < abs(value) < _TINY else f"{100 * value:+.1f}%"
+
+
+def _reported_part(part: JudgedPart) -> ReportedPart:
+    measured = part.measured
+    interval = (
+        None if measured is None or measured.low is None or measured.high is None else (measured.low, measured.high)
+    )
+    return ReportedPart(
+        name=part.name,
+        published=part.published,
+        measured=None if measured is None else measured.mean,
+        interval=interval,
+        seeds=0 if measured is None else measured.seeds,
+        verdict=part.verdict.value,
+    )

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from analysis.engines.spark_session import check_java
+from analysis.errors import AnalysisHostError
+from tests.listening import LOOPBACK, listening_addresses
+
+
+def test_without_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AnalysisHostError, match=r"no Java on the PATH.*17 or newer.*apt-get install"):
+        check_java()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(AnalysisHostError, match="JAVA_HOME=/nowhere"):
+        check_java()
+
+
+@pytest.mark.parametrize(("version", "old"), [("1.8.0_392", True), ("11.0.2", True), ("17.0.9", False), ("25", False)])
+def test_any_java_from_17_on_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, old: bool) -> None:
+    java = tmp_path / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2026-01-01' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    if old:
+        with pytest.raises(AnalysisHostError, match="17 or newer"):
+            check_java()
+    else:
+        check_java()
+
+
+def test_nothing_listens_beyond_loopback(spark: SparkSession) -> None:
+    assert SparkContext._gateway is not None
+    listening = listening_addresses(SparkContext._gateway.proc.pid)  # type: ignore[attr-defined]
+    assert listening
+    assert {address for address in listening if not address.endswith(LOOPBACK)} == set()
+
+
+_ONE_SESSION = """
+import signal, sys
+from pathlib import Path
+from analysis.errors import AnalysisHostError
+from analysis.engines.spark_session import open_session
+
+def interrupted(signum, frame): ...
+signal.signal(signal.SIGINT, interrupted)
+scratch = Path(sys.argv[1])
+try:
+    with open_session("nonsense://master", scratch): ...
+except AnalysisHostError as error:
+    print(error)
+with open_session("local[1]", scratch) as session:
+    assert session.range(3).count() == 3
+    assert len([*scratch.iterdir()]) == 1
+assert signal.getsignal(signal.SIGINT) is interrupted
+print([*scratch.iterdir()])
+"""
+
+
+@pytest.mark.spark
+def test_a_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ONE_SESSION, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    error, left = done.stdout.splitlines()
+    assert "nonsense://master" in error
+    assert left == "[]"

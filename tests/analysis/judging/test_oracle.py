@@ -1,0 +1,73 @@
+"""The delivery oracle against histories with a known verdict: one variant each, all judged in one analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.run import analyze
+from analysis.tables.summary import Delivery, Summary
+from tests.analysis.history import joined, write_run
+from tests.analysis.oracle_cases import ORDER, RIGHT, WRONG
+from tests.analysis.oracle_cases_of_failures import BROKEN, SLOW
+
+CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *ORDER]
+BY_NAME = {case.history.variant: case for case in CASES}
+COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "overtaken", "unconfirmed")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Summary:
+    directory = write_run(tmp_path_factory.mktemp("histories") / "run", [case.history for case in CASES])
+    return analyze(directory, PlainEngine())
+
+
+def delivery(judged: Summary, name: str) -> Delivery:
+    return next(variant.delivery for variant in judged.variants if variant.name == name)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None:
+    case, found = BY_NAME[name], delivery(judged, name)
+    wanted = dict.fromkeys(COUNTS, 0) | {"verdicts": case.verdicts, "expected": case.expected}
+    wanted |= {"delivered": case.delivered, **case.numbers}
+    assert {key: getattr(found, key) for key in wanted} == wanted
+    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+
+
+def test_what_may_come_and_does_not_is_counted(judged: Summary) -> None:
+    for name in ("during a fault", "never confirmed", "cut short", "unsubscribing, not delivered"):
+        assert (delivery(judged, name).excused, delivery(judged, name).optional) == (1, 0), name
+    for name in ("during a fault, delivered", "does not match", "delivered", "dropped"):
+        assert delivery(judged, name).excused == 0, name
+
+
+def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
+    assert judged.delivery == ["lost", "duplicated", "spurious", "reordered"]
+    assert not judged.correct
+    assert [variant.name for variant in judged.variants] == list(BY_NAME)
+
+
+def test_each_defect_has_an_example(judged: Summary) -> None:
+    found = {example.defect: example for example in delivery(judged, "all at once").examples}
+    assert set(found) == {"lost", "duplicated", "spurious"}
+    assert (found["lost"].publication, found["lost"].client, found["lost"].publisher) == ("P:1", "S", "P")
+    assert found["lost"].published_ns == 110_000_000_000
+    assert found["lost"].detail == "no broker received the publication"
+    assert found["duplicated"].detail == "notified 2 times"
+    assert found["spurious"].detail == "no subscription matches"
+    assert "refused" in delivery(judged, "rejected without a reason").examples[0].detail
+    overtaken = delivery(judged, "overtaken").examples
+    assert [(example.defect, example.publication) for example in overtaken] == [("overtaken", "P:1")]
+
+
+def test_ten_examples_of_a_defect_are_enough(tmp_path: Path) -> None:
+    history = joined("base")
+    for number in range(25):
+        history.publish(f"P:{number:02}", 105 + number)
+    summary = analyze(write_run(tmp_path / "run", [history], fidelity=None), PlainEngine())
+    assert summary.variants[0].delivery.lost == 25
+    assert [e.publication for e in summary.variants[0].delivery.examples] == [f"P:{number:02}" for number in range(10)]
+    assert summary.fidelity == summary.variants[0].fidelity == "UNKNOWN"

@@ -1,0 +1,91 @@
+"""The oracle's matching against the broker's own language, on random contents."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.judging.journeys import Journey
+from analysis.judging.oracle import History, Oracle
+from analysis.reading.lifetimes import lifetimes
+from analysis.reading.publication_events import Published, decode_content, encode_content
+from analysis.reading.reading import Declared, Place
+from analysis.tables.tables import Right
+from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
+from broker_service.language.relations import conforms, matches
+from record.log import Event, PredicateRecord
+
+SECOND = 1_000_000_000
+LARGE = 2**53
+NUMBERS = (-1.5, -0.0, 0, 1, 2.0, 1e300, LARGE, LARGE + 1, 10**30)
+STRINGS = ("", "a", "ab", "b", "é", "\uffff", "\U00010000", "\U00010000a")
+"""The last two are ordered the other way round by UTF-16 units."""
+names = st.sampled_from(("a", "b", "class"))
+
+
+@st.composite
+def predicates(draw: st.DrawFn) -> Predicate:
+    operator = draw(st.sampled_from(Operator))
+    numeric = operator.value in ("=", "<>", "<", "<=", ">", ">=") or (
+        operator is Operator.PRESENT and draw(st.booleans())
+    )
+    return Predicate(draw(names), operator, draw(st.sampled_from(NUMBERS if numeric else STRINGS)))
+
+
+conjunctions = st.lists(predicates(), min_size=1, max_size=3).map(tuple)
+contents = st.builds(
+    lambda own, others: {**others, "class": own},
+    st.sampled_from(STRINGS),
+    st.dictionaries(st.sampled_from(("a", "b")), st.sampled_from((*NUMBERS, *STRINGS)), max_size=2),
+)
+
+
+def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) -> list[Declared]:
+    """A subscription or an advertisement, confirmed at once."""
+    records = tuple(
+        PredicateRecord(attribute=one.attribute, operator=one.operator.value, string=one.value)
+        if isinstance(one.value, str)
+        else PredicateRecord(attribute=one.attribute, operator=one.operator.value, number=one.value)
+        for one in of
+    )
+    made = Declared(Place(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records)
+    return [made, made._replace(at=Place(number, "driver", 0, 1), event=Event.CONFIRMED, predicates=())]
+
+
+@given(
+    st.lists(conjunctions, max_size=8),
+    st.lists(conjunctions.map(lambda one: (*one, Predicate("class", Operator.PRESENT, ""))), max_size=2),
+    st.lists(contents, min_size=1, max_size=4),
+)
+def test_whoever_matches_must_get_what_conforms(
+    subscriptions: list[tuple[Predicate, ...]],
+    advertisements: list[tuple[Predicate, ...]],
+    published: list[dict[str, int | float | str]],
+) -> None:
+    said = [declared(number, Event.SUBSCRIBE, f"S{number}", one) for number, one in enumerate(subscriptions)]
+    for number, one in enumerate(advertisements):
+        made = declared(number, Event.ADVERTISE, "P", one)
+        said.append([each._replace(id=f"a{number}") for each in made])
+    oracle = Oracle(History(lifetimes=lifetimes(each for one in said for each in one)))
+    for attributes in published:
+        encoded = encode_content(
+            {name: value for name, value in attributes.items() if not isinstance(value, str)},
+            {name: value for name, value in attributes.items() if isinstance(value, str)},
+        )
+        assert decode_content(encoded) == attributes
+        journey = Journey.of([Published(0, "P:1", 60 * SECOND, "P", None, encoded, "driver", "B1", 0)])
+        verdict = oracle.judge(journey)
+        content = Publication(attributes)
+        conforming = [n for n, one in enumerate(advertisements) if conforms(content, Advertisement(one))]
+        matching = {f"S{n}" for n, one in enumerate(subscriptions) if matches(Subscription(one), content)}
+        must = {one.client for one in verdict.judgements if one.right is Right.MUST}
+        assert must == (matching if conforming else set())
+        assert (verdict.tree is None) == (not conforming)
+
+
+def test_predicates_that_are_none_of_the_language_match_nothing() -> None:
+    odd = declared(0, Event.SUBSCRIBE, "S", (Predicate("a", Operator.EQUAL, 1),))
+    nonsense = odd[0]._replace(predicates=(PredicateRecord(attribute="a", operator="nonsense", number=1),))
+    (life,) = lifetimes([nonsense, odd[1]])
+    assert life.predicates is None
+    assert Oracle(History(lifetimes=[life])).judge(Journey.of([])).judgements == []

@@ -1,0 +1,90 @@
+"""Sentences say what the numbers say."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from analysis.report import sentences as words
+from analysis.run_files.run_directory import FidelityCheck, VariantFidelity
+from analysis.tables.comparison import Comparison
+from analysis.tables.summary import Delivery
+
+GOOD = Delivery(
+    verdicts=["correct"],
+    published=10,
+    rejected=0,
+    expected=1200,
+    delivered=1200,
+    optional=0,
+    lost=0,
+    duplicate=0,
+    spurious=0,
+    spurious_causes={},
+    reordered=0,
+    overtaken=0,
+    unconfirmed=0,
+    examples=[],
+)
+
+
+def test_a_correct_run_says_so_with_its_numbers() -> None:
+    sentence = words.delivery_sentence(GOOD)
+    assert "all 1,200 expected notifications of 10 publications" in sentence
+
+
+def test_what_was_excused_is_told() -> None:
+    sentence = words.delivery_sentence(msgspec.structs.replace(GOOD, excused=7))
+    assert sentence.endswith("7 more might have come and did not, while something was in flight or broken.")
+
+
+def test_every_defect_is_named() -> None:
+    bad = msgspec.structs.replace(GOOD, verdicts=["lost", "spurious"], lost=3, spurious=1)
+    assert words.delivery_sentence(bad) == (
+        "3 of 1,200 expected notifications never came; 1 went to clients that must not get them."
+    )
+
+
+def test_a_run_without_publications_is_not_called_correct() -> None:
+    assert "nothing to deliver" in words.delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
+
+
+def comparison(difference: float | None, interval: tuple[float, float] | None) -> Comparison:
+    return Comparison(
+        reference="fixed",
+        variant="dynamic",
+        pairs=500,
+        reference_mean_ms=10.0,
+        variant_mean_ms=8.0,
+        relative_difference=difference,
+        interval=interval,
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "expected"),
+    [
+        (-0.2, (-0.25, -0.15), "20.0% shorter than with fixed (95% interval -25.0% to -15.0%)."),
+        (0.04, (-0.01, 0.09), "4.0% longer than with fixed (95% interval -1.0% to +9.0%), which may be chance."),
+        (0.0, (0.0, 0.0), "both variants have the very same delays."),
+        (0.04, None, "too short for an interval"),
+        (None, None, "cannot be compared"),
+    ],
+)
+def test_a_difference_is_told_with_how_sure_it_is(
+    difference: float | None, interval: tuple[float, float] | None, expected: str
+) -> None:
+    assert expected in words.comparison_sentence(comparison(difference, interval))
+
+
+def test_what_is_to_be_typed_is_told_from_words_and_nothing_else_is_markup() -> None:
+    assert words.with_code("a < b: `--set x=<y>` helps") == "a &lt; b: <code>--set x=&lt;y&gt;</code> helps"
+
+
+def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
+    check = FidelityCheck("event loop", 12.0, "ms", 10.0, "DEGRADED", "worst at B7")
+    worse = FidelityCheck("relay", 3.0, "ms", 1.0, "INVALID", "late")
+    kept = FidelityCheck("CPU idle", 0.5, "share", 0.1, "VALID", "fine")
+    sentences = words.fidelity_sentences(VariantFidelity("fixed", "INVALID", [kept, check, worse], []))
+    assert sentences[1:] == ["relay: late", "event loop: worst at B7"]
+    assert words.fidelity_sentences(None) == [words.FIDELITY_SENTENCES["UNKNOWN"]]

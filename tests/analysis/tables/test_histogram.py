@@ -1,0 +1,44 @@
+"""Durations in classes: sums are exact, quantiles known to a class, in whatever order they come together."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.tables.histogram import DurationClasses
+
+durations = st.lists(st.integers(1, 10**12), min_size=1, max_size=50)
+
+
+def added(each: list[int], per_decade: int) -> DurationClasses:
+    classes = DurationClasses(per_decade=per_decade)
+    for one in each:
+        classes.add(one)
+    return classes
+
+
+@given(durations, st.sampled_from((20, 100)), st.sampled_from((0.5, 0.95, 0.99, 1.0)))
+def test_a_quantile_is_at_most_a_class_too_large(each: list[int], per_decade: int, share: float) -> None:
+    classes = added(each, per_decade)
+    exact = sorted(each)[math.ceil(share * len(each)) - 1]
+    assert exact * (1 - 1e-9) <= classes.quantile(share) <= exact * 10 ** (1 / per_decade) * (1 + 1e-9)
+    assert classes.mean == sum(each) / len(each)
+
+
+@given(durations, durations)
+def test_one_by_one_all_at_once_or_merged(first: list[int], second: list[int]) -> None:
+    merged = DurationClasses(per_decade=100)
+    for part in (first, second):
+        classes = DurationClasses(per_decade=100)
+        classes.add_all(np.array(part))
+        merged.merge(classes)
+    assert merged == added(first + second, 100)
+
+
+def test_of_nothing_there_is_no_quantile() -> None:
+    with pytest.raises(ValueError, match="no durations"):
+        DurationClasses().quantile(0.5)

@@ -1,0 +1,255 @@
+"""The client library against a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from broker_service.client_library.client import REJECTIONS_KEPT, Client, RejectedError, Session
+from broker_service.client_library.client_requests import SessionFullError, SessionLimits, TooLargeError
+from broker_service.client_library.client_session import ClientSession, ConnectError
+from broker_service.language import Operator, Predicate, Subscription
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import ClientEvent, Operation, Outcome
+from broker_service.wire import encode_broker_frames
+from tests.broker_service.loopback import (
+    QUOTES,
+    STOCKS,
+    WITHIN,
+    Connection,
+    Loopback,
+    calls_of,
+    free_port,
+    quote,
+    until,
+)
+
+CHEAP = Subscription((*STOCKS.predicates, Predicate("price", Operator.LESS, 10)))
+
+
+async def test_operations_are_confirmed_and_notifications_iterated(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            publisher, subscriber = await session.client("P"), await session.client("S")
+            await publisher.advertise("a", QUOTES)
+            await subscriber.subscribe("s", CHEAP)
+            for n in range(20):
+                publisher.publish(f"P:{n}", quote(n + 1))
+            await subscriber.unsubscribe("s")  # confirmed after everything before it
+            publisher.publish("P:20", quote(1))
+            await subscriber.detach()
+            got = [notification async for notification in subscriber]
+        assert [each.id for each in got] == [f"P:{n}" for n in range(9)]
+        assert got[3].publication == quote(4)
+        assert got[3].hops == 0
+
+
+async def test_what_a_broker_refuses(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("P")
+            with pytest.raises(RejectedError, match="no subscription 's'"):
+                await client.unsubscribe("s")
+            with pytest.raises(RejectedError, match="no advertisement 'a'"):
+                await client.unadvertise("a")
+            client.publish("P:1", quote(1))
+            await client.advertise("a", QUOTES)
+            assert list(client.rejected) == ["P:1"]
+            assert "conforms to no advertisement" in client.rejected["P:1"]
+            await client.unadvertise("a")
+
+
+async def test_a_publication_too_large_is_refused_before_it_travels(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("P")
+            await client.advertise("a", QUOTES)
+            await client.subscribe("s", STOCKS)
+            with pytest.raises(
+                TooLargeError, match=r"'P:1' of client 'P' has 100\d+ bytes; brokers take at most 1048576"
+            ):
+                client.publish("P:1", quote(1, "x" * 100_000_000))
+            with pytest.raises(TooLargeError, match="a name has more than the 256 characters"):
+                client.publish("P" * 257, quote(1))
+            client.publish("P:2", quote(1, "x" * 1_000_000))
+            async with asyncio.timeout(WITHIN):
+                assert (await anext(client)).id == "P:2"
+        assert session.connections == 1
+
+
+async def test_nobody_answers(tmp_path: Path) -> None:
+    session = ClientSession(f"unix:{tmp_path}/none", lambda event: None)
+    with pytest.raises(ConnectError, match="none"):
+        await session.open(within=0.1)
+
+
+async def test_a_session_that_breaks_says_everything_again(tmp_path: Path) -> None:
+    port = free_port()
+    async with Loopback(tmp_path) as overlay, Connection(port).open() as connection:
+        server = await overlay.start("B1", listen=(f"127.0.0.1:{port}", overlay.address("B1")))
+        limits = SessionLimits(reconnect_first=0.001)
+        async with (
+            Session(overlay.address("B1")) as steady,
+            Session(f"127.0.0.1:{connection.port}", limits) as broken,
+        ):
+            publisher = await steady.client("P")
+            await publisher.advertise("a", QUOTES)
+            subscriber = await broken.client("S")
+            await subscriber.subscribe("kept", STOCKS)
+            await subscriber.subscribe("taken back", CHEAP)
+            await subscriber.unsubscribe("taken back")
+            await subscriber.advertise("b", QUOTES)
+            for round in range(1, 4):
+                connection.cut()
+                await subscriber.subscribe(f"after {round}", CHEAP)  # confirmed on the new stream, after what stood
+                publisher.publish(f"P:{round}", quote(100))
+                async with asyncio.timeout(WITHIN):
+                    assert (await anext(subscriber)).id == f"P:{round}"
+            subscriber.publish("S:1", quote(100))
+            async with asyncio.timeout(WITHIN):
+                assert (await anext(subscriber)).id == "S:1"
+            assert broken.connections >= 4
+            client = server.broker._clients["S"]
+            assert set(client.subscriptions) == {"kept", "after 1", "after 2", "after 3"}
+            assert set(client.advertisements) == {"b"}
+
+
+async def test_an_operation_that_was_under_way_is_answered_once(tmp_path: Path) -> None:
+    port = free_port()
+    events: list[ClientEvent] = []
+    async with Loopback(tmp_path) as overlay, Connection(port).open() as connection:
+        await overlay.start("B1", listen=(f"127.0.0.1:{port}",))
+        done = asyncio.Event()
+
+        def on_event(event: ClientEvent) -> None:
+            events.append(event)
+            if event.number == last:
+                done.set()
+
+        last = 0
+        session = ClientSession(f"127.0.0.1:{connection.port}", on_event, SessionLimits(reconnect_first=0.001))
+        await session.open()
+        try:
+            connection.stall()
+            body = encode_predicates(STOCKS.predicates)
+            numbers = [session.submit("S", Operation.ATTACH), session.submit("S", Operation.SUBSCRIBE, "s", body)]
+            numbers.append(session.submit("S", Operation.UNSUBSCRIBE, "s"))
+            connection.cut()
+            connection.resume()
+            last = session.submit("S", Operation.SUBSCRIBE, "t", body)
+            await asyncio.wait_for(done.wait(), WITHIN)
+        finally:
+            await session.close()
+    assert sorted(event.number for event in events) == [*numbers, last]
+    assert {event.outcome for event in events} == {Outcome.CONFIRMED}
+
+
+async def test_publications_beyond_the_queue_are_refused(tmp_path: Path) -> None:
+    session = ClientSession(f"unix:{tmp_path}/none", lambda event: None, SessionLimits(queue=3))
+    for n in range(3):
+        session.submit("P", Operation.PUBLISH, f"P:{n}")
+    with pytest.raises(SessionFullError, match="3 operations wait"):
+        session.submit("P", Operation.PUBLISH, "P:3")
+    session.submit("P", Operation.SUBSCRIBE, "s")
+    assert session.waiting == 4
+
+
+async def test_ten_thousand_clients_share_a_session(tmp_path: Path) -> None:
+    count = 10_000
+    confirmed = 0
+    notified: set[str] = set()
+    finished = asyncio.Event()
+
+    def on_event(event: ClientEvent) -> None:
+        nonlocal confirmed
+        if event.outcome is Outcome.NOTIFIED:
+            notified.update(event.clients)
+        else:
+            assert event.outcome is Outcome.CONFIRMED, event.reason
+            confirmed += 1
+        if confirmed == 2 * count + 2 and len(notified) == count:
+            finished.set()
+
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1")
+        session = ClientSession(overlay.address("B1"), on_event)
+        await session.open()
+        try:
+            session.submit("P", Operation.ATTACH)
+            session.submit("P", Operation.ADVERTISE, "a", encode_predicates(QUOTES.predicates))
+            body = encode_predicates(STOCKS.predicates)
+            for n in range(count):
+                session.submit(f"S{n}", Operation.ATTACH)
+                session.submit(f"S{n}", Operation.SUBSCRIBE, "s", body)
+            session.submit("P", Operation.PUBLISH, "P:1", encode_publication(quote(1)))
+            await asyncio.wait_for(finished.wait(), 60)
+            assert server.broker.clients == count + 1
+        finally:
+            await session.close()
+
+
+def told(event: ClientEvent) -> bytes:
+    return encode_broker_frames([event], 1 << 20)[0]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"\xff no protobuf",
+        told(ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content")),
+        told(ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b"")),
+    ],
+)
+async def test_a_broker_that_says_what_cannot_be_read_costs_the_stream_and_not_the_session(
+    tmp_path: Path, frame: bytes
+) -> None:
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("S")
+            (stream,) = server._sessions
+            ends = calls_of(stream, "end")
+            await stream._stream.write(frame)
+            await until(ends, lambda *_: True)
+            await client.subscribe("s", STOCKS)
+            assert session.connections == 2
+
+
+async def test_who_hears_of_events_and_fails_costs_the_stream_and_not_the_session(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: asyncio.Queue[ClientEvent] = asyncio.Queue()
+
+    def hear(event: ClientEvent) -> None:
+        heard.put_nowait(event)
+        if heard.qsize() == 1:
+            raise LookupError("mine")
+
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        session = ClientSession(overlay.address("B1"), hear)
+        await session.open()
+        ups: asyncio.Queue[None] = asyncio.Queue()
+        session.on_up = lambda: ups.put_nowait(None)
+        session.submit("S", Operation.ATTACH)
+        await asyncio.wait_for(ups.get(), WITHIN)
+        number = session.submit("S", Operation.SUBSCRIBE, "s", encode_predicates(STOCKS.predicates))
+        async with asyncio.timeout(WITHIN):
+            while (await heard.get()).number != number:
+                pass
+        await session.close()
+    assert "an event could not be handled" in caplog.text
+    assert "mine" in caplog.text
+
+
+def test_a_client_keeps_the_latest_rejections_only() -> None:
+    client = Client("P", Session("unix:/nowhere"))
+    for number in range(REJECTIONS_KEPT + 2):
+        client.refuse(f"P:{number}", "why")
+    assert len(client.rejected) == REJECTIONS_KEPT
+    assert next(iter(client.rejected)) == "P:2"

@@ -1,0 +1,136 @@
+"""Streams read and written side by side, over a stream made of queues."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.grpc_shell.duplex import BURST, FRAME_INTERVAL, Duplex, Pace, StreamClosedError
+from broker_service.grpc_shell.rpc import EOF
+from tests.broker_service.loopback import WITHIN
+
+
+class QueueStream:
+    """Stands in for a gRPC stream."""
+
+    def __init__(self) -> None:
+        self.incoming: asyncio.Queue[object] = asyncio.Queue()
+        self.written: asyncio.Queue[bytes] = asyncio.Queue()
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def read(self) -> object:
+        return await self.incoming.get()
+
+    async def write(self, message: bytes) -> None:
+        await self.open.wait()
+        self.written.put_nowait(message)
+
+
+class Echo(Duplex):
+    """Writes everything that came in since the last frame as one frame."""
+
+    def __init__(self, stream: QueueStream) -> None:
+        super().__init__(stream)
+        self.waiting = b""
+        self.all_in = asyncio.Event()
+        """Set when a frame "9" came in."""
+
+    def on_frame(self, data: bytes) -> None:
+        if data == b"bad":
+            raise ValueError("bad frame")
+        self.waiting += data
+        if data == b"9":
+            self.all_in.set()
+        self.wake()
+
+    def next_frames(self) -> Sequence[bytes]:
+        frame, self.waiting = self.waiting, b""
+        return [frame] if frame else []
+
+
+async def test_it_ends_when_the_other_end_closes() -> None:
+    stream = QueueStream()
+    stream.incoming.put_nowait(EOF)
+    await asyncio.wait_for(Echo(stream).run(), WITHIN)
+
+
+async def test_frames_are_answered_while_it_runs() -> None:
+    stream = QueueStream()
+    echo = Echo(stream)
+    running = asyncio.create_task(echo.run())
+    for frame in (b"1", b"2"):
+        stream.incoming.put_nowait(frame)
+        assert await asyncio.wait_for(stream.written.get(), WITHIN) == frame
+    stream.incoming.put_nowait(EOF)
+    await asyncio.wait_for(running, WITHIN)
+
+
+async def test_what_a_frame_raises_ends_it() -> None:
+    stream = QueueStream()
+    stream.incoming.put_nowait(b"bad")
+    with pytest.raises(ValueError, match="bad frame"):
+        await asyncio.wait_for(Echo(stream).run(), WITHIN)
+
+
+async def test_closing_ends_it_even_when_a_write_is_stuck() -> None:
+    stream = QueueStream()
+    stream.open.clear()
+    echo = Echo(stream)
+    running = asyncio.create_task(echo.run())
+    stream.incoming.put_nowait(b"1")
+    await asyncio.sleep(0)
+    echo.close("enough")
+    with pytest.raises(StreamClosedError, match="enough"):
+        await asyncio.wait_for(running, WITHIN)
+
+
+async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
+    stream = QueueStream()
+    echo = Echo(stream)
+    running = asyncio.create_task(echo.run())
+    stream.open.clear()
+    for n in range(10):
+        stream.incoming.put_nowait(str(n).encode())
+    await asyncio.wait_for(echo.all_in.wait(), WITHIN)
+    stream.open.set()
+    written = b""
+    frames = 0
+    while len(written) < 10:
+        written += await asyncio.wait_for(stream.written.get(), WITHIN)
+        frames += 1
+    assert written == b"0123456789"
+    assert frames <= 3
+    stream.incoming.put_nowait(EOF)
+    await running
+
+
+async def test_a_busy_stream_is_paced() -> None:
+    pace = Pace(0.0)
+    assert [pace.take(0.0) for _ in range(int(BURST))] == [0.0] * int(BURST)
+    assert pace.take(0.0) == pytest.approx(FRAME_INTERVAL)
+    assert pace.take(FRAME_INTERVAL) == pytest.approx(FRAME_INTERVAL)
+    assert pace.take(3 * FRAME_INTERVAL) == 0.0
+
+
+@given(st.lists(st.floats(0, 0.01), max_size=200))
+def test_writes_exceed_the_pace_by_the_burst_at_most(pauses: list[float]) -> None:
+    """Whatever is asked when: in no stretch of time are there more writes than its intervals and one burst."""
+    pace, now, times = Pace(0.0), 0.0, []
+    for pause in pauses:
+        now += pause
+        now += pace.take(now)
+        times.append(now)
+    for first in range(len(times)):
+        for last in range(first, len(times)):
+            intervals = (times[last] - times[first]) / FRAME_INTERVAL
+            assert last - first + 1 <= intervals + BURST + 1 + 1e-6
+
+
+def test_a_moderate_stream_never_waits() -> None:
+    pace = Pace(0.0)
+    assert all(pace.take(n * FRAME_INTERVAL) == 0.0 for n in range(1000))

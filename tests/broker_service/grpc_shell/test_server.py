@@ -1,0 +1,243 @@
+"""A broker process as its clients and its operator see it: what it carries, how it starts and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import grpc
+import msgspec
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from broker_service.client_library.client import Session
+from broker_service.generated import broker_pb2 as pb
+from broker_service.generated import broker_pb2_grpc
+from broker_service.grpc_shell import rpc
+from broker_service.grpc_shell.listening import CannotListenError
+from broker_service.grpc_shell.server import BrokerServer, main
+from broker_service.service_time import ServiceTime
+from tests.broker_service.loopback import (
+    MB,
+    QUOTES,
+    STOCKS,
+    WITHIN,
+    Connection,
+    Loopback,
+    calls_of,
+    deliver,
+    events,
+    free_port,
+    quote,
+    status,
+    until,
+)
+
+
+async def pace(address: str, request: pb.PaceRequest) -> pb.PaceReply:
+    async with rpc.channel(address, MB) as channel:
+        return await broker_pb2_grpc.BrokerControlStub(channel).Pace(request)
+
+
+async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.line("B1")
+        server, address = overlay.servers["B1"], overlay.address("B1")
+        async with Session(address) as session:
+            client = await session.client("P")
+            await pace(address, pb.PaceRequest(mean=3600))
+            asked = asyncio.ensure_future(client.advertise("a", QUOTES))
+            await until(calls_of(server._service, "submit"), lambda *_: True)
+            assert (server._service.waiting, asked.done()) == (1, False)
+            await pace(address, pb.PaceRequest())
+            asked.cancel()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await pace(address, pb.PaceRequest(mean=-1))
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "a service time is 0 or more seconds" in (refused.value.details() or "")
+
+
+async def test_a_publication_travels_a_line_of_three(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.line("B1", "B2", "B3")
+        advertised = calls_of(overlay.servers["B3"].broker, "receive")
+        subscribed = calls_of(overlay.servers["B1"].broker, "receive")
+        async with Session(overlay.address("B1")) as near, Session(overlay.address("B3")) as far:
+            publisher, subscriber = await near.client("P"), await far.client("S")
+            await publisher.advertise("a", QUOTES)
+            await until(advertised, lambda *_: True)
+            await subscriber.subscribe("s", STOCKS)
+            await until(subscribed, lambda *_: True)
+            for n in range(1000):
+                publisher.publish(f"P:{n}", quote(n + 1))
+            async with asyncio.timeout(WITHIN):
+                got = [await anext(subscriber) for _ in range(1000)]
+            assert [each.id for each in got] == [f"P:{n}" for n in range(1000)]
+            assert {each.hops for each in got} == {2}
+            assert got[7].publication.attributes == quote(8).attributes
+            answer = await status(overlay.address("B3"))
+            assert (answer.delivered, answer.clients, answer.log_lost, answer.malformed) == (1000, 1, 0, 0)
+            assert [(link.neighbour, link.up) for link in answer.links] == [("B2", True)]
+            assert json.loads(answer.tables)
+    log = events(overlay.log("B2"))
+    assert log[0]["event"] == "started"
+    assert (log[-1]["event"], log[-1]["count"]) == ("stopped", 0)
+    assert sum(each["event"] == "sent" and each["kind"] == "publish" for each in log) == 1000
+
+
+async def test_health(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with rpc.channel(overlay.address("B1"), MB) as channel:
+            answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
+        assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+async def test_a_full_disk_costs_log_records_and_nothing_else(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1", log="/dev/full")
+        async with Session(overlay.address("B1")) as session:
+            await deliver(session, session)
+            server._trace.flush()
+            assert (await status(overlay.address("B1"))).log_lost >= 4
+
+
+async def test_service_time_delays_every_message(tmp_path: Path) -> None:
+    """Three operations and a publication take four times the service time at least, one after another."""
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1", service_time=ServiceTime(mean=0.02))
+        begin = time.monotonic()
+        async with Session(overlay.address("B1")) as session:
+            await deliver(session, session)
+            assert time.monotonic() - begin >= 4 * 0.02
+
+
+# Starting
+
+
+def run_main(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a broker says which cannot start."""
+    assert main([str(path)]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1, said
+    assert str(path) in said[0]
+    return said[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"incarnation": "first"}, "$.incarnation"),
+        ({"colour": "red"}, "colour"),
+        ({"limits": {"window": 1.5}}, "$.limits.window"),
+        ({"limits": {"heartbeat": 0}}, "heartbeat: must be more than 0, not 0"),
+        ({"limits": {"window": -1}}, "window: must be more than 0, not -1"),
+        ({"protocol": "nosuch"}, "nosuch"),
+        ({"options": {"publications": "sideways"}}, "publications"),
+        ({"log": "/nosuch/directory/log"}, "/nosuch/directory/log"),
+        ({"listen": ["/run/broker.sock"]}, "/run/broker.sock"),
+        ({"listen": ["unix:/nosuch/directory/b"]}, "/nosuch/directory/b"),
+        ({"listen": ["unix:/tmp/" + "x" * 110]}, "107"),
+        ({"listen": ["192.0.2.1:7000"]}, "192.0.2.1:7000"),
+    ],
+)
+def test_a_config_it_cannot_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object], named: str
+) -> None:
+    path = tmp_path / "broker.json"
+    path.write_text(json.dumps({"id": "B1", "incarnation": 1, "protocol": "tid", **change}))
+    assert named in run_main(path, capsys)
+
+
+def test_a_config_that_is_not_there_or_not_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "broker.json"
+    assert "No such file" in run_main(path, capsys)
+    path.write_text("{")
+    assert "truncated" in run_main(path, capsys)
+
+
+def test_a_port_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "broker.json"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        path.write_text(json.dumps({"id": "B1", "incarnation": 1, "protocol": "tid", "listen": [address]}))
+        said = run_main(path, capsys)
+    assert address in said
+    assert "in use" in said
+
+
+async def test_the_socket_of_a_killed_predecessor_is_replaced(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as predecessor:
+        predecessor.bind(str(tmp_path / "B1.sock"))
+        predecessor.listen()
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            await deliver(session, session)
+
+
+async def test_the_socket_of_a_broker_that_lives_is_not(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        second = BrokerServer(overlay.config("B1", log=""))
+        with pytest.raises(CannotListenError, match="another broker"):
+            await second.start()
+        async with Session(overlay.address("B1")) as session:
+            await deliver(session, session)
+
+
+async def test_a_file_where_the_socket_shall_be_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "B1.sock").write_text("precious")
+    async with Loopback(tmp_path) as overlay:
+        with pytest.raises(CannotListenError, match="no socket"):
+            await overlay.start("B1")
+    assert (tmp_path / "B1.sock").read_text() == "precious"
+
+
+# Ending
+
+
+async def test_sigterm_passes_on_what_waits(tmp_path: Path) -> None:
+    """The link stalls, so most publications wait in the first broker; it is told to stop; then the link works again."""
+    count = 500
+    async with Loopback(tmp_path) as overlay:
+        port = free_port()
+        async with Connection(port).open() as connection:
+            overlay.link("B1", "B2", through=connection.port, port=port)
+            second = await overlay.start("B2")
+            ups = calls_of(second.broker, "link_up")
+            advertised = calls_of(second.broker, "receive")
+            (tmp_path / "B1.json").write_bytes(msgspec.json.encode(overlay.config("B1")))
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "broker_service.grpc_shell.server", str(tmp_path / "B1.json"),
+                cwd=Path(__file__).parents[3], stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            try:
+                await until(ups, lambda *_: True)
+                async with Session(overlay.address("B1")) as near, Session(overlay.address("B2")) as far:
+                    publisher, subscriber = await near.client("P"), await far.client("S")
+                    await publisher.advertise("a", QUOTES)
+                    await until(advertised, lambda *_: True)
+                    await subscriber.subscribe("s", STOCKS)
+                    publisher.publish("P:first", quote(1))
+                    await asyncio.wait_for(anext(subscriber), WITHIN)
+                    connection.stall()
+                    for n in range(count):
+                        publisher.publish(f"P:{n}", quote(1))
+                    await publisher.advertise("b", QUOTES)  # confirmed when all before it is handled
+                    process.send_signal(signal.SIGTERM)
+                    connection.resume()
+                    got = [(await asyncio.wait_for(anext(subscriber), WITHIN)).id for _ in range(count)]
+                    assert got == [f"P:{n}" for n in range(count)]
+                    assert await asyncio.wait_for(process.wait(), WITHIN) == 0
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                await process.wait()
+    log = events(overlay.log("B1"))
+    assert (log[-1]["event"], log[-1]["count"]) == ("stopped", 0)

@@ -1,0 +1,258 @@
+"""What a broker refuses of clients, of strangers and of those who say that they are a neighbour."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+
+from broker_service.client_library.client import Session
+from broker_service.config import Limits
+from broker_service.generated import broker_pb2 as pb
+from broker_service.grpc_shell import rpc
+from broker_service.language.wire import encode_predicates
+from broker_service.messages import ClientRequest, Kind, Message, Operation
+from broker_service.service_time import ServiceTime
+from broker_service.wire import decode_hello, encode_client_frames, encode_hello, encode_link_frames
+from tests.broker_service.loopback import (
+    MB,
+    QUOTES,
+    STOCKS,
+    WITHIN,
+    Loopback,
+    calls_of,
+    deliver,
+    events,
+    free_port,
+    quote,
+    status,
+    until,
+)
+
+# What clients and strangers may send
+
+
+async def test_a_frame_of_100_mb_ends_its_session_only(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as other, rpc.channel(overlay.address("B1"), MB) as channel:
+            call = rpc.dial(channel, rpc.SESSION)
+            await call.write(bytes(100 * MB))
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call.read()
+            assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+            await deliver(other, other)
+
+
+async def test_a_malformed_frame_is_refused_and_counted(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as other, rpc.channel(overlay.address("B1"), MB) as channel:
+            call = rpc.dial(channel, rpc.SESSION)
+            await call.write(b"\xff no protobuf")
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call.read()
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            assert "malformed frame" in (refused.value.details() or "")
+            assert (await status(overlay.address("B1"))).malformed == 1
+            await deliver(other, other)
+
+
+async def test_garbage_on_the_port_disturbs_nobody(tmp_path: Path) -> None:
+    port = free_port()
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1", listen=(f"127.0.0.1:{port}",))
+        async with Session(f"127.0.0.1:{port}") as other:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n" + bytes(range(256)) * 100)
+            async with asyncio.timeout(WITHIN):
+                await reader.read(-1)  # until the broker has closed it
+            writer.close()
+            await deliver(other, other)
+
+
+async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_path: Path) -> None:
+    async with Loopback(tmp_path, Limits(heartbeat=30, session_queue=50)) as overlay:
+        server = await overlay.start("B1")
+        handled = calls_of(server.broker, "handle")
+        async with rpc.channel(overlay.address("B1"), MB) as channel, Session(overlay.address("B1")) as good:
+            call = rpc.dial(channel, rpc.SESSION)
+            await call.write(
+                encode_client_frames(
+                    [
+                        ClientRequest("deaf", 1, Operation.ATTACH),
+                        ClientRequest("deaf", 2, Operation.SUBSCRIBE, "s", encode_predicates(STOCKS.predicates)),
+                    ],
+                    MB,
+                )[0]
+            )
+            await until(handled, lambda _session, requests: requests[-1].operation is Operation.SUBSCRIBE)
+            publisher, subscriber = await good.client("P"), await good.client("S")
+            await publisher.advertise("a", QUOTES)
+            await subscriber.subscribe("s", STOCKS)
+            for n in range(200):
+                publisher.publish(f"P:{n}", quote(1, "x" * 100_000))
+                async with asyncio.timeout(WITHIN):
+                    assert (await anext(subscriber)).id == f"P:{n}"
+            assert server.broker.clients == 3
+    dropped = [each for each in events(overlay.log("B1")) if each["event"] == "dropped"]
+    assert 0 < len(dropped) < 200
+    assert {each["client"] for each in dropped} == {"deaf"}
+
+
+async def test_sessions_beyond_the_limit_are_refused_and_what_watches_the_broker_is_not(tmp_path: Path) -> None:
+    async with Loopback(tmp_path, Limits(heartbeat=30, sessions=2)) as overlay:
+        server = await overlay.start("B1")
+        address = overlay.address("B1")
+        async with Session(address) as first:
+            await first.client("A")
+            async with Session(address) as second, rpc.channel(address, MB) as channel:
+                await second.client("B")
+                for _ in range(100):
+                    with pytest.raises(grpc.aio.AioRpcError) as refused:
+                        await rpc.dial(channel, rpc.SESSION).read()
+                    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+                    assert "2 sessions are open already (limits.sessions)" in (refused.value.details() or "")
+                assert (await status(address)).clients == 2
+                assert len(server._sessions) == 2
+            async with Session(address) as third:
+                await deliver(first, third)
+
+
+async def test_a_slow_broker_reads_no_more_than_it_has_room_for(tmp_path: Path) -> None:
+    """Clients may send faster than a broker with a service time serves; what it has no room for waits at the client."""
+    frame, count = 60_000, 20
+    async with Loopback(tmp_path, Limits(heartbeat=30, queue_bytes=2 * frame)) as overlay:
+        server = await overlay.start("B1", service_time=ServiceTime(mean=0.005))
+        handled, submitted = calls_of(server.broker, "handle"), calls_of(server._service, "submit")
+        most = 0
+        async with rpc.channel(overlay.address("B1"), MB) as channel:
+            call = rpc.dial(channel, rpc.SESSION)
+            for n in range(count):
+                await call.write(
+                    encode_client_frames([ClientRequest("P", n, Operation.ATTACH, "", bytes(frame))], MB)[0]
+                )
+            for _ in range(count):
+                await until(submitted, lambda *_: True)
+                most = max(most, server._service.waiting)
+            for _ in range(count):
+                await until(handled, lambda *_: True)
+            call.cancel()
+        assert 1 <= most <= 2
+        assert not server._service.full
+
+
+# Who may open a link
+
+
+@pytest.mark.parametrize(
+    ("hello", "code", "reason"),
+    [
+        (pb.Hello(broker="B9", incarnation=1, protocol="tid"), grpc.StatusCode.FAILED_PRECONDITION, "no neighbour"),
+        (pb.Hello(broker="B1", incarnation=1, protocol="x"), grpc.StatusCode.FAILED_PRECONDITION, "routes by 'x'"),
+        (pb.Hello(), grpc.StatusCode.INVALID_ARGUMENT, "no hello"),
+        (pb.Hello(broker="B1", protocol="tid"), grpc.StatusCode.INVALID_ARGUMENT, "counts from 1"),
+        (
+            pb.Hello(broker="B1", incarnation=1, protocol="tid", neighbour_incarnation=1, handled=2**64 - 1),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "0 were sent",
+        ),
+    ],
+)
+async def test_a_stranger_gets_no_link(tmp_path: Path, hello: pb.Hello, code: grpc.StatusCode, reason: str) -> None:
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        ups = calls_of(server.broker, "link_up")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            call = rpc.dial(channel, rpc.LINK)
+            await call.write(encode_hello(hello))
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call.read()
+                await call.read()  # whose hello is in order gets one back
+        assert refused.value.code() is code
+        assert reason in (refused.value.details() or "")
+        assert ups.empty()
+        assert not server.broker.links["B1"].up
+
+
+async def greet(channel: grpc.aio.Channel, incarnation: int) -> grpc.aio.StreamStreamCall[bytes, bytes]:
+    """A stream of B1 to B2, on which both have said hello."""
+    call = rpc.dial(channel, rpc.LINK)
+    await call.write(encode_hello(pb.Hello(broker="B1", incarnation=incarnation, protocol="tid")))
+    async with asyncio.timeout(WITHIN):
+        assert decode_hello(await call.read()).broker == "B2"
+    return call
+
+
+async def test_strangers_who_say_nothing_do_not_keep_a_neighbour_out(tmp_path: Path) -> None:
+    """Half-open streams are refused beyond a number, and end when no hello comes."""
+    async with Loopback(tmp_path, Limits(heartbeat=0.1)) as overlay:
+        port = overlay.link("B1", "B2")
+        await overlay.start("B2")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            codes = {await call.code() for call in [rpc.dial(channel, rpc.LINK) for _ in range(200)]}
+            assert codes == {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
+            call = await greet(channel, incarnation=1)
+            call.cancel()
+
+
+async def test_a_neighbour_that_has_ended_does_not_displace_the_one_that_came_after(tmp_path: Path) -> None:
+    """A replayed hello of a former incarnation would have the link forget what waits, and start counting anew."""
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            call = await greet(channel, incarnation=2)
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await greet(channel, incarnation=1)
+            assert "its incarnation 1 has ended, 2 came after it" in (refused.value.details() or "")
+            assert server.broker.links["B1"].up
+            call.cancel()
+
+
+async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Path) -> None:
+    """All but the latest are given up by the neighbour; had each its turn, it would last until found dead."""
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        ups, downs = calls_of(server.broker, "link_up"), calls_of(server.broker, "link_down")
+        received = calls_of(server.broker, "receive")
+        async with AsyncExitStack() as stack:
+            channels = [await stack.enter_async_context(rpc.channel(f"127.0.0.1:{port}", MB)) for _ in range(40)]
+            accepted = calls_of(server._ports["B1"], "accept")
+            async with server._ports["B1"]._free:  # as if a former stream was about to end
+                hello = encode_hello(pb.Hello(broker="B1", incarnation=1, protocol="tid"))
+                calls = [rpc.dial(channel, rpc.LINK) for channel in channels]
+                await asyncio.gather(*(call.write(hello) for call in calls))
+                for _ in calls:
+                    await until(accepted, lambda *_: True)
+                last = rpc.dial(channels[0], rpc.LINK)
+                await last.write(hello)
+                await until(accepted, lambda *_: True)
+            async with asyncio.timeout(WITHIN):
+                assert decode_hello(await last.read()).broker == "B2"
+                assert [await call.read() for call in calls] == [rpc.EOF] * len(calls)
+            await last.write(encode_link_frames([Message(Kind.CONTROL, "unreadable")], 0, MB)[0])
+            await until(received, lambda *_: True)
+            assert (ups.qsize(), downs.qsize()) == (1, 0)
+            last.cancel()
+
+
+async def test_a_neighbour_that_acknowledges_what_was_never_sent_is_refused(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            call = rpc.dial(channel, rpc.LINK)
+            await call.write(encode_hello(pb.Hello(broker="B1", incarnation=1, protocol="tid")))
+            assert decode_hello(await call.read()).broker == "B2"
+            await call.write(encode_link_frames([], 7, MB)[0])
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call.read()
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert server.malformed == 1
+        assert not server.broker.links["B1"].up

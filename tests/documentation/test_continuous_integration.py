@@ -1,0 +1,85 @@
+"""docs/ci.md does what it says: its script, run as a stranger's runner would run it, and the gate that it closes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "ci.md").read_text()
+BRIEF = "timeline.run: 24s"
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A tree with what the script needs, set up already."""
+    for directory in ("campaigns", "scenarios"):
+        shutil.copytree(ROOT / directory, tmp_path / directory)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    program = programs / "brokerlab"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m command_line "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "Makefile").write_text("setup:\n")
+    return tmp_path
+
+
+def run_script(clone: Path) -> tuple[int, str, list[str]]:
+    """Its exit code, what it said, and the cases that did not pass."""
+    (clone / "ci.sh").write_text(block("bash"))
+    environment = {"RUNTIME": "simulated", "PATH": "/usr/bin:/bin", "HOME": str(clone)}
+    done = subprocess.run(
+        ["bash", "ci.sh"], cwd=clone, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    suites = Xml.parse(clone / "ci-results" / "junit.xml").getroot()
+    bad = [case.get("name", "") for suite in suites for case in suite if case.find("failure") is not None]
+    assert len(list(suites)) == 2
+    return done.returncode, done.stdout + done.stderr, bad
+
+
+def test_the_script_passes_where_all_is_delivered(clone: Path) -> None:
+    code, said, bad = run_script(clone)
+    assert (code, bad) == (0, []), said
+    assert "deliveries are correct" in said
+
+
+def test_the_script_fails_where_a_delivery_is_violated(clone: Path) -> None:
+    campaign = clone / "campaigns" / "smoke.yaml"
+    text = campaign.read_text()
+    assert BRIEF in text
+    starving = "brokers.limits.link_queue: 1\n  topology.link.bandwidth: 50kbit\n  workload.publications.rate: 40/s"
+    campaign.write_text(text.replace(BRIEF, f"{starving}\n  {BRIEF}"))
+    code, said, bad = run_script(clone)
+    assert code == 1, said
+    assert bad[0] == "base: delivery"
+    assert "a delivery was violated" in said
+
+
+def test_the_gate_is_seen_closed(clone: Path) -> None:
+    shown = TEXT.partition("## See it fail once")[2]
+    (found,) = re.findall(r"^    (\.venv/bin/brokerlab .*?)\n\n", shown, re.DOTALL | re.MULTILINE)
+    command = shlex.split(found.replace("\\\n", " "))
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (failure,) = Xml.parse(clone / "junit.xml").getroot().iter("failure")
+    assert failure.get("message") == "lost"
+    assert "output queue full" in (failure.text or "")
+
+
+def test_the_workflow_is_yaml() -> None:
+    steps = yaml.safe_load(block("yaml"))["jobs"]["smoke"]["steps"]
+    assert "bash ci.sh" in [step.get("run") for step in steps]

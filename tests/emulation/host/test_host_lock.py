@@ -1,0 +1,121 @@
+"""A host runs one cell of a campaign at a time, and remembers none that is gone."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from emulation.host.host_lock import Occupant, host_to_itself
+from emulation.host.processes import ProcessIdentity
+from emulation.upkeep.clean import clean
+from record.errors import HostError
+
+ROOT = Path(__file__).resolve().parents[3]
+_WITHIN = 60
+
+HOLD = """
+import os, signal, sys
+from pathlib import Path
+from emulation.host.host_lock import Occupant, host_to_itself
+from emulation.host.processes import identify
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+root, campaign, command = sys.argv[1:]
+occupant = Occupant(campaign=campaign, command=command, cell="kill-1", process=identify(os.getpid()))
+with host_to_itself(occupant, Path(root)):
+    print("mine", flush=True)
+    signal.sigwait({signal.SIGTERM})
+"""
+
+
+def occupant(campaign: str = "c", command: str = "1") -> Occupant:
+    return Occupant(campaign=campaign, command=command, cell="kill-2", process=ProcessIdentity(1, 1))
+
+
+@contextmanager
+def held(root: Path, campaign: str = "c", command: str = "1") -> Iterator[subprocess.Popen[bytes]]:
+    """Another process has the host until it gets SIGTERM."""
+    arguments = [sys.executable, "-c", HOLD, str(root), campaign, command]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=ROOT)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"mine\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_another_campaigns_cell_is_left_alone(tmp_path: Path) -> None:
+    refused = pytest.raises(HostError, match=r"this host runs the cell kill-1 of the campaign other \(process \d+\)")
+    with held(tmp_path, "other") as process:
+        with refused, host_to_itself(occupant("mine"), tmp_path):
+            pytest.fail("two at once")
+        assert process.poll() is None
+
+
+def test_a_cell_that_was_left_behind_is_ended(tmp_path: Path) -> None:
+    """Of the same campaign, whose command was killed: the one that goes on with it does not wait for the orphan."""
+    with held(tmp_path, command="1") as process:
+        with host_to_itself(occupant(command="2"), tmp_path):
+            assert process.wait(_WITHIN) == 0
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_host_that_an_inventory_has_twice_runs_one_cell_after_another(tmp_path: Path) -> None:
+    mine = threading.Event()
+
+    def take() -> None:
+        with host_to_itself(occupant(), tmp_path):
+            mine.set()
+
+    with held(tmp_path) as process:
+        thread = threading.Thread(target=take)
+        thread.start()
+        assert not mine.wait(1.0)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert mine.wait(_WITHIN)
+        thread.join()
+
+
+def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
+    with held(tmp_path, "other") as process:
+        process.kill()
+        process.wait()
+        with host_to_itself(occupant("mine"), tmp_path):
+            pass
+
+
+def test_cleaning_removes_the_note_of_a_killed_cell_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "dockerd.pid").write_text("1")
+    with held(tmp_path) as process:
+        assert not clean(None, tmp_path).anything
+        assert len(list(tmp_path.iterdir())) == 2, "the note of a cell that lives stays"
+        process.kill()
+        process.wait()
+    cleaned = clean(None, tmp_path)
+    assert str(cleaned) == "removed the note that the cell kill-1, which was killed, had this host to itself"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["dockerd.pid"]
+    assert str(clean(None, tmp_path)) == "nothing was left by earlier runs"
+
+
+def test_a_cell_that_cleans_before_it_begins_keeps_its_own_note(tmp_path: Path) -> None:
+    with host_to_itself(occupant(), tmp_path):
+        assert clean(None, tmp_path).occupant is None
+        assert len(list(tmp_path.iterdir())) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_note_that_was_cut_off_is_removed_too(tmp_path: Path) -> None:
+    with host_to_itself(occupant(), tmp_path):
+        (note,) = tmp_path.iterdir()
+    note.write_bytes(b'{"campaign"')
+    assert clean(None, tmp_path).occupant == "a cell"
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,50 @@
+"""Processes are found by what they are, never by name alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify, processes_of_run, start_time
+
+
+def test_a_zombie_is_not_alive() -> None:
+    process = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert start_time(process.pid) is None
+    process.wait()
+
+
+def test_processes_of_a_run_are_found_by_their_environment_and_ended() -> None:
+    marked = subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "run-a"})
+    other = subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "run-ab"})
+    try:
+        assert marked.stdout is None
+        # `sleep` has its own environment only after its exec, which Popen awaits.
+        assert [process.pid for process in processes_of_run("run-a")] == [marked.pid]
+    finally:
+        marked.kill()
+        other.kill()
+        marked.wait()
+        other.wait()
+    assert list(processes_of_run("run-a")) == []
+
+
+def test_a_reused_pid_is_never_signalled() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    identity = identify(process.pid)
+    assert identity is not None
+    try:
+        ProcessIdentity(process.pid, identity.started - 1).kill()
+        assert process.poll() is None
+        identity.kill()
+        assert process.wait() == -9
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_waiting_names_those_that_do_not_end() -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    assert await_end([own, ProcessIdentity(own.pid, own.started + 1)], within=0.0) == [own]

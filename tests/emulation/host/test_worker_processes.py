@@ -1,0 +1,51 @@
+"""Work in processes: all of it is done, failures are told, and nothing is left running."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from emulation.host.worker_processes import WorkBrokenError, WorkerProcesses, WorkFailedError
+
+
+def test_every_piece_is_done(tmp_path: Path) -> None:
+    pieces = [tmp_path / str(number) for number in range(7)]
+    done = list(WorkerProcesses(os.mkdir, 3).run(pieces))
+    assert sorted(done) == pieces
+    assert all(piece.is_dir() for piece in pieces)
+    assert list(WorkerProcesses(os.mkdir, 3).run([])) == []
+
+
+def test_no_more_than_so_many_at_a_time() -> None:
+    running = WorkerProcesses(time.sleep, 2).run([0.0, 0.0, 0.0, 0.0])
+    for _ in running:
+        assert len(multiprocessing.active_children()) <= 2
+
+
+def test_a_failure_is_told(tmp_path: Path) -> None:
+    with pytest.raises(WorkBrokenError, match=r"its process ended with code 1$"):
+        list(WorkerProcesses(os.mkdir, 2).run([tmp_path]))
+    with pytest.raises(WorkFailedError, match="9: its process was killed by SIGKILL") as failed:
+        list(WorkerProcesses(signal.raise_signal, 2).run([signal.SIGKILL.value]))
+    assert failed.value.exit_code == 4
+
+
+@pytest.mark.parametrize("exit_code", [2, 4])
+def test_a_users_mistake_keeps_its_exit_code(exit_code: int) -> None:
+    with pytest.raises(WorkFailedError) as failed:
+        list(WorkerProcesses(sys.exit, 1).run([exit_code]))
+    assert failed.value.exit_code == exit_code
+
+
+def test_whoever_stops_early_leaves_nothing_behind() -> None:
+    with closing(WorkerProcesses(time.sleep, 2).run([0.0, 600.0, 600.0])) as done:
+        assert next(done) == 0.0
+        assert multiprocessing.active_children()
+    assert not multiprocessing.active_children()

@@ -1,0 +1,133 @@
+"""From a scenario to what each process is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from broker_service.config import BrokerConfig
+from broker_service.service_time import ServiceTime
+from emulation.planning.plan import (
+    PUBLISHERS,
+    SUBSCRIBERS,
+    Plan,
+    broker_configs,
+    make_plan,
+    make_run_id,
+    write_driver_inputs,
+)
+from emulation.runtimes.interface import Paths
+from emulation.scenario import load
+from emulation.workload import OperationKind, read_operations
+from record.errors import HostError
+
+SCENARIO = """
+name: two-ways
+topology: {kind: ring, brokers: 4, link: {delay: 2ms}}
+routing: {protocol: tid, publications: fixed}
+workload:
+  publications: {source: stocks, publishers: 3, rate: 10/s}
+  subscriptions: {subscribers: 6, selectivity: 5%}
+brokers: {cpu: 0.5, memory: 100MB, service_time: 1ms}
+timeline: {join: 2s, run: 3s, drain: 1s}
+vary: {routing.publications: [fixed, dynamic]}
+seed: 11
+"""
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    path = tmp_path_factory.mktemp("scenario") / "two.yaml"
+    path.write_text(SCENARIO)
+    return make_plan(load(path))
+
+
+def configs(plan: Plan, variant: int) -> dict[str, BrokerConfig]:
+    paths = {f"B{number}": Paths(f"/sockets/B{number}", f"/logs/B{number}") for number in range(1, 5)}
+    return {config.id: config for config in broker_configs(plan.variants[variant], plan.run_id, paths.__getitem__)}
+
+
+def test_variants_differ_in_what_is_varied_and_in_nothing_else(plan: Plan, tmp_path: Path) -> None:
+    fixed, dynamic = plan.variants
+    assert [dict(variant.settings) for variant in plan.variants] == [
+        {"routing.publications": "fixed"},
+        {"routing.publications": "dynamic"},
+    ]
+    assert fixed.overlay == dynamic.overlay
+    operations = []
+    for variant in plan.variants:
+        (directory := tmp_path / variant.name).mkdir()
+        operations.append([one.path.read_bytes() for one in write_driver_inputs(variant.workload, directory)])
+    assert operations[0] == operations[1]
+    assert configs(plan, 0)["B1"].options == {"publications": "fixed"}
+    assert configs(plan, 1)["B1"].options == {"publications": "dynamic"}
+
+
+def test_each_link_has_one_end_that_dials_and_both_know_each_others_address(plan: Plan) -> None:
+    ends = {(config.id, link.neighbour): link for config in configs(plan, 0).values() for link in config.links}
+    assert len(ends) == 8
+    for (broker, neighbour), link in ends.items():
+        opposite = ends[neighbour, broker]
+        assert link.local == opposite.remote
+        assert link.dial is not opposite.dial
+    assert len({link.local for link in ends.values()}) == 8
+
+
+def test_what_the_scenario_says_of_brokers_reaches_them(plan: Plan) -> None:
+    config = configs(plan, 1)["B3"]
+    assert (config.protocol, config.seed, config.variant) == ("tid", 11, plan.variants[1].name)
+    assert config.service_time == ServiceTime(mean=0.001)
+    assert config.listen == ("unix:/sockets/B3",)
+    assert config.log == "/logs/B3"
+    resources = plan.variants[1].resources
+    assert (resources.cpu, resources.memory) == (0.5, 100_000_000)
+
+
+def test_publishers_and_subscribers_have_drivers_of_their_own(plan: Plan, tmp_path: Path) -> None:
+    inputs = {one.name: one for one in write_driver_inputs(plan.variants[0].workload, tmp_path)}
+    assert set(inputs) == {PUBLISHERS, SUBSCRIBERS}
+    written = {name: list(read_operations(one.path)) for name, one in inputs.items()}
+    kinds = {name: {operation.operation for operation in operations} for name, operations in written.items()}
+    assert kinds == {
+        PUBLISHERS: {OperationKind.ADVERTISE, OperationKind.PUBLISH},
+        SUBSCRIBERS: {OperationKind.SUBSCRIBE},
+    }
+    assert inputs[PUBLISHERS].publications == sum(
+        operation.operation is OperationKind.PUBLISH for operation in written[PUBLISHERS]
+    )
+    for name, operations in written.items():
+        assert [operation.at for operation in operations] == sorted(operation.at for operation in operations)
+        assert inputs[name].brokers == {operation.broker for operation in operations}
+
+
+def test_a_client_that_does_both_stays_in_one_driver(tmp_path: Path) -> None:
+    path = tmp_path / "both.yaml"
+    path.write_text("""
+name: both
+topology: {kind: line, brokers: 2}
+routing: {protocol: tid, publications: fixed}
+workload:
+  operations:
+    - {at: 0s, client: C1, broker: B1, id: a1, advertise: "[class,eq,'STOCK']"}
+    - {at: 0s, client: C1, broker: B1, id: s1, subscribe: "[class,eq,'STOCK']"}
+    - {at: 1s, client: C1, broker: B1, publish: "[class,'STOCK']"}
+timeline: {join: 1s, run: 1s}
+""")
+    (only,) = write_driver_inputs(make_plan(load(path)).variants[0].workload, tmp_path)
+    assert only.name == PUBLISHERS
+    assert only.operations == 3
+
+
+def test_a_run_id_sorts_by_time_and_can_be_a_path_and_a_containers_name() -> None:
+    moment = datetime(2026, 1, 31, 23, 59, 58, tzinfo=UTC)
+    assert make_run_id("Cyclic / 30 brokers!", moment, "1a2b") == "20260131T235958Z-cyclic-30-brokers-1a2b"
+    assert make_run_id("…", moment, "1a2b") == "20260131T235958Z-run-1a2b"
+
+
+@pytest.mark.parametrize("runtime", ["process", "simulated"])
+def test_a_cpu_quota_takes_containers(plan: Plan, runtime: str) -> None:
+    plan.require_possible("container")
+    with pytest.raises(HostError, match=f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}"):
+        plan.require_possible(runtime)

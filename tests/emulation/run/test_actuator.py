@@ -1,0 +1,242 @@
+"""Faults on real brokers, in processes and in containers, over relayed links."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+
+from broker_service.client_library.client_session import ClientSession
+from broker_service.config import BrokerConfig, Limits
+from broker_service.generated import broker_pb2 as pb
+from broker_service.generated import broker_pb2_grpc
+from broker_service.messages import ClientEvent, Operation
+from broker_service.service_time import ServiceTime
+from emulation.faults import Way
+from emulation.host.docker_host import docker_client, ensure_image
+from emulation.host.journal import Journal
+from emulation.host.registry import register, unregister
+from emulation.host.run_paths import RunPlace
+from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
+from emulation.planning.plan import link_configs
+from emulation.run.actuator import HostActuator
+from emulation.runtimes import ContainerRuntime, Launch, ProcessRuntime, Runtime
+from record.errors import HostError
+from tests.emulation.faults.overlays import overlay_of
+from tests.tries import one_of_three
+from tests.waiting import await_true
+from topology import BrokerId, LinkProperties
+
+pytestmark = pytest.mark.container
+
+WITHIN = 20.0
+OVERLAY = overlay_of(("A", "B"), delay=0.001)
+AB = Way("A", "B")
+VERY_SLOW = ServiceTime(mean=3600.0)
+
+
+class Hosted:
+    """Two linked brokers on a runtime."""
+
+    def __init__(self, kind: str, directory: Path, stack: ExitStack) -> None:
+        self.place = RunPlace.of(f"test-{uuid.uuid4().hex[:8]}", directory)
+        self.place.make()
+        register(self.place.run_id, self.place.journal)
+        stack.callback(unregister, self.place.run_id)
+        journal = Journal(self.place.journal)
+        stack.callback(journal.close)
+        self.runtime: Runtime = stack.enter_context(self._runtime(kind, journal, stack))
+        brokers = ["A", "B"]
+        self.place.make_socket_directories(brokers)
+        sandboxes = self.runtime.sandboxes(brokers)
+        self.network = stack.enter_context(
+            EmulatedNetwork(OVERLAY, self.place.run_id, LinkDriver.USERSPACE, sandboxes, journal)
+        )
+        links = link_configs(OVERLAY, self.place.run_id)
+        limits = Limits(heartbeat=0.2, reconnect_last=0.2)
+        launches = [
+            Launch(
+                config=BrokerConfig(
+                    id=broker, incarnation=1, protocol="tid", links=links[broker], limits=limits,
+                    listen=(f"unix:{self.runtime.paths(broker).socket}",),
+                ),
+                config_directory=self.place.variant("base") / broker,
+            )
+            for broker in brokers
+        ]  # fmt: skip
+        self.addresses = {broker: f"unix:{self.place.socket(broker)}" for broker in brokers}
+        self.runtime.start(launches, {broker: self.network.pid(broker) for broker in brokers})
+        self.faults = HostActuator(self.runtime, self.network, launches, self.addresses)
+        self.until(lambda: self.linked("A") and self.linked("B"), "both are linked")
+
+    def _runtime(self, kind: str, journal: Journal, stack: ExitStack) -> Runtime:
+        if kind == "process":
+            return ProcessRuntime(self.place, journal)
+        client = docker_client()
+        stack.callback(client.close)
+        return ContainerRuntime(client, ensure_image(client).name, self.place, journal)
+
+    def status(self, broker: BrokerId, within: float = 1.0) -> pb.StatusReply | None:
+        """None where no answer comes."""
+        with grpc.insecure_channel(self.addresses[broker]) as channel:
+            try:
+                reply: pb.StatusReply = broker_pb2_grpc.BrokerControlStub(channel).Status(
+                    pb.StatusRequest(), timeout=within
+                )
+            except grpc.RpcError:
+                return None
+            return reply
+
+    def linked(self, broker: BrokerId) -> bool:
+        reply = self.status(broker)
+        return reply is not None and reply.links[0].up
+
+    def answers(self, broker: BrokerId, within: float) -> bool:
+        """Whether a client's first operation is confirmed by then."""
+
+        async def attach() -> bool:
+            session = ClientSession(self.addresses[broker], answered.put_nowait)
+            await session.open(WITHIN)
+            session.submit("C", Operation.ATTACH)
+            try:
+                await asyncio.wait_for(answered.get(), within)
+            except TimeoutError:
+                return False
+            finally:
+                await session.close()
+            return True
+
+        answered: asyncio.Queue[ClientEvent] = asyncio.Queue()
+        return asyncio.run(attach())
+
+    def incarnation(self, broker: BrokerId) -> int:
+        reply = self.status(broker)
+        return 0 if reply is None else reply.incarnation
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        await_true(condition, what, WITHIN)
+
+
+@pytest.fixture(scope="module", params=["process", "container"])
+def hosted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
+    with ExitStack() as stack:
+        yield Hosted(request.param, tmp_path_factory.mktemp(request.param), stack)
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_broker_that_ended_comes_back_as_another_incarnation(hosted: Hosted, end: str) -> None:
+    before = hosted.incarnation("B")
+    getattr(hosted.faults, end)("B")
+    assert "B" not in hosted.runtime.processes()
+    assert hosted.status("B", 0.2) is None
+    hosted.until(lambda: not hosted.linked("A"), "A notices")
+    hosted.faults.restart("B")
+    hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+    assert hosted.incarnation("B") == before + 1
+    assert set(hosted.runtime.processes()) == {"A", "B"}
+
+
+def test_a_paused_broker_is_silent_and_goes_on(hosted: Hosted) -> None:
+    before = hosted.incarnation("B")
+    hosted.faults.pause("B")
+    assert hosted.status("B", 0.3) is None
+    hosted.until(lambda: not hosted.linked("A"), "A misses its heartbeats")
+    hosted.faults.resume("B")
+    hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+    assert hosted.incarnation("B") == before
+
+
+def test_a_paused_broker_can_be_killed(hosted: Hosted) -> None:
+    process = hosted.runtime.processes()["B"]
+    hosted.faults.pause("B")
+    hosted.faults.kill("B")
+    hosted.faults.resume("B")
+    hosted.until(lambda: not process.alive, "it has ended")
+    hosted.faults.restart("B")
+    hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+
+
+def test_a_cut_is_noticed_and_undone(hosted: Hosted) -> None:
+    hosted.faults.cut(AB)
+    hosted.until(lambda: not hosted.linked("B"), "B hears nothing of A")
+    hosted.faults.restore(AB)
+    hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+
+
+def test_a_link_is_degraded_and_recovers(hosted: Hosted) -> None:
+    hosted.faults.change(AB, LinkProperties(delay=0.05))
+    forward, backward = one_of_three(lambda: as_asked(hosted))
+    assert (forward.delay_asked, backward.delay_asked) == (0.05, 0.001)
+    hosted.faults.change(AB, OVERLAY.links[0].forward)
+    forward, backward = one_of_three(lambda: as_asked(hosted))
+    assert (forward.delay_asked, backward.delay_asked) == (0.001, 0.001)
+
+
+def as_asked(hosted: Hosted) -> list[LinkProbe]:
+    probes = hosted.network.probe()
+    assert [probe.detail for probe in probes if not probe.ok] == []
+    return probes
+
+
+def test_a_broker_is_slowed_and_gets_its_speed_back(hosted: Hosted) -> None:
+    hosted.faults.slow("B", VERY_SLOW)
+    hosted.faults.slow("B", None)
+    assert hosted.answers("B", WITHIN)
+    hosted.faults.slow("B", VERY_SLOW)
+    assert not hosted.answers("B", 0.3)
+    start_anew(hosted)
+
+
+def test_a_paused_broker_is_told_to_be_slow_when_it_can_hear(hosted: Hosted) -> None:
+    hosted.faults.pause("B")
+    hosted.faults.slow("B", VERY_SLOW)
+    hosted.faults.resume("B")
+    assert not hosted.answers("B", 0.3)
+    start_anew(hosted)
+
+
+def start_anew(hosted: Hosted) -> None:
+    """What is healed while a broker is down does nothing; it comes back at full speed."""
+    hosted.faults.kill("B")
+    hosted.faults.slow("B", None)
+    hosted.faults.throttle("B", None)
+    hosted.faults.resume("B")
+    hosted.faults.restart("B")
+    hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+    assert hosted.answers("B", WITHIN)
+
+
+def test_a_throttled_broker_has_a_quota(hosted: Hosted) -> None:
+    if hosted.runtime.name == "process":
+        with pytest.raises(HostError, match="a plain process has no CPU quota; use containers"):
+            hosted.faults.throttle("B", 0.25)
+        return
+    assert quota(hosted) is None
+    hosted.faults.throttle("B", 0.25)
+    assert quota(hosted) == 0.25
+    hosted.faults.throttle("B", None)
+    assert quota(hosted) is None
+
+
+def quota(hosted: Hosted) -> float | None:
+    """What the kernel lets broker B use, in cores."""
+    pid = hosted.runtime.processes()["B"].pid
+    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    of = {name: path for line in lines for name, path in [line.split(":", 2)[1:]]}
+    first = next((path for name, path in of.items() if "cpu" in name.split(",")), None)
+    if first is not None:
+        group = Path(f"/sys/fs/cgroup/cpu{first}")
+        used, period = (int((group / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
+        return None if used < 0 else used / period
+    most, per = (Path(f"/sys/fs/cgroup{of['']}") / "cpu.max").read_text().split()
+    return None if most == "max" else int(most) / int(per)
+
+
+def test_no_real_clock_leaps(hosted: Hosted) -> None:
+    with pytest.raises(HostError, match="cannot let the clock of broker B leap 5 s"):
+        hosted.faults.jump_clock("B", 5.0)

@@ -1,0 +1,167 @@
+"""Cleaning removes what dead runs left, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import docker.errors
+import msgspec
+import pytest
+import requests
+
+from emulation.host.journal import Journal, Resource
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, boot_id, identify
+from emulation.host.registry import Owner, register
+from emulation.upkeep.clean import RUN_LABEL, clean
+
+
+@pytest.fixture
+def children() -> Iterator[list[subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def dead_run(root: Path, run_id: str, journal: Journal) -> None:
+    """Registers a run whose owner's start time is not that of the process that has its pid."""
+    own = identify(1)
+    assert own is not None
+    owner = Owner(run_id, ProcessIdentity(1, own.started + 1), boot_id(), str(journal.path))
+    (root / run_id).mkdir(parents=True)
+    (root / run_id / "owner.json").write_bytes(msgspec.json.encode(owner))
+
+
+class FakeDocker:
+    """Stands in for the daemon: containers by name, with their labels."""
+
+    def __init__(self, containers: dict[str, dict[str, str]]) -> None:
+        self.containers_left = containers
+        self.api = self
+
+    def containers(self, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+        assert all
+        return [
+            {"Id": name, "Names": [f"/{name}"], "Labels": labels}
+            for name, labels in self.containers_left.items()
+            if filters["label"] in labels
+        ]
+
+    def remove_container(self, container: str, force: bool, v: bool) -> None:
+        del self.containers_left[container]
+
+
+class BusyDocker(FakeDocker):
+    """Somebody else removes the same containers; those called `stuck` never go."""
+
+    def containers(self, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+        if "id" not in filters:
+            return super().containers(all, filters)
+        return [{"Id": filters["id"]}] if filters["id"] in self.containers_left else []
+
+    def remove_container(self, container: str, force: bool, v: bool) -> None:
+        if container != "stuck":
+            del self.containers_left[container]
+        response = requests.Response()
+        response.status_code = 409
+        raise docker.errors.APIError("conflict", response, explanation=f"{container} is being removed")
+
+
+def test_containers_that_somebody_else_removes_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulation.upkeep.clean._PATIENCE", 0.2)
+    host = BusyDocker({name: {RUN_LABEL: "dead"} for name in ("going", "stuck")})
+    cleaned = clean(host, tmp_path)  # type: ignore[arg-type]
+    assert cleaned.containers == ["going"]
+    assert cleaned.failures == ["container stuck: stuck is being removed"]
+
+
+def test_processes_of_a_dead_run_are_ended_and_its_directory_removed(
+    tmp_path: Path, children: list[subprocess.Popen[bytes]]
+) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    for _ in range(2):
+        children.append(subprocess.Popen(["sleep", "60"]))
+    journaled, foreign = children
+    children.append(marked := subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "dead"}))
+    journal.creating(Resource.PROCESS, "broker B1")
+    journal.started("broker B1", journaled.pid)
+    dead_run(tmp_path / "run", "dead", journal)
+
+    cleaned = clean(None, tmp_path / "run")
+
+    assert sorted(cleaned.processes) == sorted([journaled.pid, marked.pid])
+    assert journaled.wait() == -9
+    assert marked.wait() == -9
+    assert foreign.poll() is None
+    assert not (tmp_path / "run" / "dead").exists()
+    assert str(cleaned) == "removed what 1 dead run left: 2 processes"
+
+
+def test_a_live_run_is_not_touched(tmp_path: Path, children: list[subprocess.Popen[bytes]]) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    children.append(process := subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "live"}))
+    journal.creating(Resource.PROCESS, "broker B1")
+    journal.started("broker B1", process.pid)
+    register("live", journal.path, tmp_path / "run")
+    docker = FakeDocker({"c1": {"brokerlab.run": "live"}})
+
+    cleaned = clean(docker, tmp_path / "run")  # type: ignore[arg-type]
+
+    assert process.poll() is None
+    assert list(docker.containers_left) == ["c1"]
+    assert (tmp_path / "run" / "live").is_dir()
+    assert str(cleaned) == "nothing was left by earlier runs"
+
+
+def test_only_containers_that_carry_a_dead_runs_label_are_removed(tmp_path: Path) -> None:
+    docker = FakeDocker(
+        {
+            "brokerlab-dead-B1": {"brokerlab": "1", "brokerlab.run": "dead"},
+            "smoke": {"brokerlab": "1"},
+            "brokerlab-looks-alike": {},
+        }
+    )
+    cleaned = clean(docker, tmp_path / "run")  # type: ignore[arg-type]
+    assert cleaned.containers == ["brokerlab-dead-B1"]
+    assert set(docker.containers_left) == {"smoke", "brokerlab-looks-alike"}
+    assert cleaned.runs == ["dead"]
+
+
+def test_a_journal_that_is_gone_does_not_stop_the_cleaning(
+    tmp_path: Path, children: list[subprocess.Popen[bytes]]
+) -> None:
+    children.append(marked := subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "dead"}))
+    journal = Journal(tmp_path / "journal.jsonl")
+    dead_run(tmp_path / "run", "dead", journal)
+    journal.path.unlink()
+    clean(None, tmp_path / "run")
+    assert marked.wait() == -9
+
+
+def test_an_interface_without_the_runs_prefix_is_not_deleted(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.creating(Resource.INTERFACE, "lo")
+    dead_run(tmp_path / "run", "dead", journal)
+    assert clean(None, tmp_path / "run").interfaces == []
+    assert Path("/sys/class/net/lo").exists()
+
+
+def test_a_run_that_begins_during_a_clean_up_is_not_touched(tmp_path: Path) -> None:
+    class Beginning(FakeDocker):
+        """While containers are listed, a run registers and makes one."""
+
+        def containers(self, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+            register("late", tmp_path / "journal.jsonl", tmp_path / "run")
+            self.containers_left["late-B1"] = {filters["label"]: "late"}
+            return super().containers(all, filters)
+
+    docker: Any = Beginning({})
+    cleaned = clean(docker, tmp_path / "run")
+
+    assert cleaned.containers == cleaned.runs == []
+    assert "late-B1" in docker.containers_left
+    assert (tmp_path / "run" / "late").is_dir()

@@ -1,0 +1,73 @@
+"""Campaigns, cells and results made up for tests: nothing of them is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from studies.campaign.attempt import Attempt
+from studies.campaign.cell import Cell
+from studies.campaign.result import CellResult, FaultResult, VariantResult
+
+SCENARIO = """\
+name: little
+topology: {kind: ring, brokers: 4, link: {delay: 2ms}}
+routing: {protocol: tid, publications: fixed}
+workload:
+  publications: {publishers: 2, rate: 4/s}
+  subscriptions: {subscribers: 4, selectivity: 20%}
+timeline: {join: 2s, run: 12s, drain: 2s}
+vary:
+  routing.publications: [fixed, dynamic]
+faults: [{at: run+1s, kill: B2, for: 1s}]
+"""
+
+CAMPAIGN = """\
+name: made-up
+scenario: little.yaml
+runtime: simulated
+factors:
+  routing.publications: [fixed, dynamic]
+seeds: 1..2
+faults:
+  none: []
+  kill: [{at: run+2s, kill: random, for: 2s}]
+"""
+
+
+def write_campaign(directory: Path, text: str = CAMPAIGN) -> Path:
+    """A campaign's file beside its scenario."""
+    (directory / "little.yaml").write_text(SCENARIO)
+    file = directory / "campaign.yaml"
+    file.write_text(text)
+    return file
+
+
+def cell(number: int = 1) -> Cell:
+    return Cell(f"kill-{number}", (("routing.publications", '"fixed"'),), "kill", number, f'{{"seed": {number}}}')
+
+
+def fault(recovered: float | None = 1.0, before: float = 10.0) -> FaultResult:
+    return FaultResult(
+        kind="kill", what=["B2"], second=2, duration_s=2.0, detected_last_s=0.1, recovered_s=recovered, late=0,
+        excused=3, lost=0, dropped=1, delay_before_ms=before, delay_during_ms=2 * before, delay_after_ms=before,
+    )  # fmt: skip
+
+
+def result(
+    of: Cell, delivery: str = "correct", fidelity: str = "VALID", faults: list[FaultResult] | None = None
+) -> CellResult:
+    variant = VariantResult(
+        name="base", delivery=[delivery], fidelity=fidelity, reasons=[], published=100, expected=50, delivered=49,
+        excused=3, lost=0 if delivery == "correct" else 2, duplicate=0, spurious=0, reordered=0, mean_ms=12.0,
+        p50_ms=11.0, p95_ms=20.0, p99_ms=30.0, faults=[fault()] if faults is None else faults,
+    )  # fmt: skip
+    return CellResult(
+        key=of.key, factors=of.settings, schedule=of.schedule, seed=of.seed, fingerprint=of.fingerprint,
+        runtime="process", delivery=[delivery], fidelity=fidelity, variants=[variant],
+    )  # fmt: skip
+
+
+def attempt(of: Cell, delivery: str = "correct", fidelity: str = "VALID", *, busy: bool = False) -> Attempt:
+    return Attempt(
+        host="here", began="2026-01-31T12:00:00+00:00", seconds=40.0, result=result(of, delivery, fidelity), busy=busy
+    )

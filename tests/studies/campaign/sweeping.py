@@ -1,0 +1,52 @@
+"""A sweep on Spark that is hurt on the way, for a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from pyspark import SparkContext
+
+from studies.campaign import Cell
+from studies.campaign.attempt import Keep
+from studies.campaign.directory import CampaignDirectory
+from studies.campaign.result import encode
+from studies.campaign.spark import spark_cells
+
+
+def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignDirectory) -> dict[str, bytes]:
+    """After the first result every Python process of Spark's is killed, whatever it has under way.
+
+    All run directories are brought to the campaign's.
+    """
+    found: dict[str, bytes] = {}
+    with closing(spark_cells("local[2]", directory, Keep.ALL, print)(planned)) as tries:
+        for attempted in tries:
+            if not found:
+                assert _kill_python_workers() > 0
+            assert attempted.cell.key not in found
+            found[attempted.cell.key] = encode(attempted.attempt.result)
+    return found
+
+
+def _kill_python_workers() -> int:
+    """Those that Spark's daemon has forked to run tasks; the daemon makes new ones."""
+    assert SparkContext._gateway is not None
+    java = SparkContext._gateway.proc.pid  # type: ignore[attr-defined]
+    killed = 0
+    for worker in [worker for daemon in _children(java) for worker in _children(daemon)]:
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(worker, signal.SIGKILL)
+            killed += 1
+    return killed
+
+
+def _children(pid: int) -> Iterator[int]:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        for task in list(Path(f"/proc/{pid}/task").iterdir()):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # as this thread of Java's has
+                yield from map(int, (task / "children").read_text().split())

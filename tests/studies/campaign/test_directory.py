@@ -1,0 +1,108 @@
+"""The campaign directory: whose it is, what is done, and what stays after a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from record.errors import BadInputError
+from studies.campaign import Campaign, cells, load_campaign
+from studies.campaign.attempt import CellManifest
+from studies.campaign.cell import Cell
+from studies.campaign.directory import CampaignDirectory
+from studies.campaign.scheduler import undone
+from tests.studies.campaign.made_up import CAMPAIGN, attempt, cell, write_campaign
+
+
+def opened(directory: CampaignDirectory, file: Path) -> tuple[Campaign, tuple[Cell, ...]]:
+    campaign = load_campaign(file)
+    planned = cells(campaign, file)
+    directory.open(campaign, planned, file)
+    return campaign, planned
+
+
+def test_a_second_command_is_refused(tmp_path: Path) -> None:
+    first, second = CampaignDirectory(tmp_path), CampaignDirectory(tmp_path)
+    refused = pytest.raises(BadInputError, match=r"another campaign command is at work here \(process \d+\)")
+    with first.held(), refused, second.held():
+        pytest.fail("two at once")
+    with second.held():
+        pass
+
+
+def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+    file, directory = write_campaign(tmp_path), CampaignDirectory(tmp_path / "out")
+    with directory.held():
+        _, planned = opened(directory, file)
+        directory.record(planned[0], attempt(planned[0]), final=True)
+        directory.record(planned[1], attempt(planned[1], fidelity="INVALID", busy=True), final=False)
+    with directory.held():
+        opened(directory, file)
+        assert undone(directory, planned) == list(planned[1:])
+        assert len(directory.attempts(planned[1])) == 1
+
+
+def test_a_changed_campaign_is_refused_with_what_changed(tmp_path: Path) -> None:
+    file, directory = write_campaign(tmp_path), CampaignDirectory(tmp_path / "out")
+    with directory.held():
+        opened(directory, file)
+    for old, new, told in (
+        ("1..2", "1..3", "seeds changed"),
+        ("run+2s", "run+3s", "a fault schedule changed"),
+        ("[fixed, dynamic]", "[fixed]", "factors changed"),
+    ):
+        write_campaign(tmp_path, CAMPAIGN.replace(old, new))
+        with directory.held(), pytest.raises(BadInputError, match=rf"{told}.*0 of 8 cells done.*--out.*--fresh"):
+            opened(directory, file)
+    with directory.held():
+        directory.start_afresh()
+        opened(directory, file)
+
+
+def test_what_is_not_a_campaigns_is_not_touched(tmp_path: Path) -> None:
+    file = write_campaign(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    refused = pytest.raises(BadInputError, match=rf"holds {file.name}, and no campaign")
+    with refused, CampaignDirectory(tmp_path).held():
+        pytest.fail("a campaign among other things")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_result_of_something_else_is_none(tmp_path: Path) -> None:
+    """As is one that somebody damaged."""
+    directory, mine = CampaignDirectory(tmp_path), cell()
+    directory.record(mine, attempt(mine), final=True)
+    assert directory.result(mine) is not None
+    other = Cell(mine.key, mine.factors, mine.schedule, mine.seed, '{"seed": 9}')
+    assert directory.result(other) is None
+    file = directory.result_file(mine.key)
+    file.write_bytes(file.read_bytes()[:-20])
+    assert directory.result(mine) is None
+
+
+def test_every_attempt_is_in_the_cells_manifest(tmp_path: Path) -> None:
+    directory, mine = CampaignDirectory(tmp_path), cell()
+    directory.record(mine, attempt(mine, fidelity="INVALID", busy=True), final=False)
+    directory.record(mine, attempt(mine), final=True)
+    read = (directory.cell(mine.key) / "manifest.json").read_bytes()
+    manifest = msgspec.json.decode(read, type=CellManifest)
+    assert [each.result.fidelity for each in manifest.attempts] == ["INVALID", "VALID"]
+    result = directory.result(mine)
+    assert result is not None
+    assert result.fidelity == "VALID"
+
+
+def test_tidying_leaves_results_and_kept_runs(tmp_path: Path) -> None:
+    directory, mine = CampaignDirectory(tmp_path), cell()
+    work = directory.new_work(mine)
+    (work / "runs" / "r1").mkdir(parents=True)
+    kept = msgspec.structs.replace(attempt(mine), run="r1")
+    directory.keep_run(mine, kept, work)
+    directory.record(mine, kept, final=True)
+    directory.tidy()
+    assert sorted(entry.name for entry in directory.cell(mine.key).iterdir()) == [
+        "manifest.json", "result.json", "runs", "scenario.yaml",
+    ]  # fmt: skip
+    assert (directory.cell(mine.key) / "runs" / "r1").is_dir()

@@ -1,0 +1,87 @@
+"""A campaign in containers through the real ansible-runner: killed in the middle, gone on with, nothing left behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from emulation.host.docker_host import docker_client
+from emulation.host.processes import processes_of_run
+from emulation.host.registry import runs
+from emulation.upkeep.clean import RUN_LABEL
+from studies.campaign import load_campaign
+from studies.campaign.cells import cells
+from studies.campaign.directory import CampaignDirectory
+
+ROOT = Path(__file__).resolve().parents[3]
+CAMPAIGN = f"""\
+name: small
+scenario: {ROOT}/scenarios/line-3.yaml
+runtime: container
+set: {{timeline: {{join: 1s, run: 3s, drain: 1s}}}}
+seeds: 1..2
+faults:
+  kill: [{{at: run+500ms, kill: B2, for: 1s}}]
+retries: 0
+"""
+_WITHIN = 120
+
+pytestmark = [pytest.mark.container, pytest.mark.timeout(280)]
+
+
+def command(file: Path, out: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "command_line", "campaign", str(file), "--out", str(out)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def await_file(out: Path, pattern: str, process: subprocess.Popen[str]) -> Path:
+    deadline = time.monotonic() + _WITHIN
+    while (found := next(out.glob(pattern), None)) is None:
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
+def left_of(run: str) -> list[str]:
+    """What there still is of a run on this host: containers, processes, its place among the runs."""
+    with closing(docker_client()) as client:
+        containers = client.containers.list(all=True, filters={"label": f"{RUN_LABEL}={run}"})
+        names = [str(container.name) for container in containers]
+    processes = [f"process {process.pid}" for process in processes_of_run(run)]
+    return [*names, *processes, *(name for name, _ in runs() if name == run)]
+
+
+def test_killed_in_the_second_cell_and_gone_on_with(tmp_path: Path) -> None:
+    """Whether the host was idle enough for VALID is none of this test's business; what was delivered is."""
+    file, out = tmp_path / "small.yaml", tmp_path / "out"
+    file.write_text(CAMPAIGN)
+    first = command(file, out)
+    await_file(out, "cells/kill-1/result.json", first)
+    log = await_file(out, "cells/kill-2/work-*/runs/*/logs/B1.jsonl", first)
+    first.kill()
+    first.wait()
+    killed = log.parents[1].name
+    done = (out / "cells" / "kill-1" / "result.json").stat().st_mtime_ns
+    second = command(file, out)
+    said, _ = second.communicate(timeout=_WITHIN)
+    assert second.returncode in {0, 3}, said
+    assert "2 cells, 1 of them done before" in said
+    assert (out / "cells" / "kill-1" / "result.json").stat().st_mtime_ns == done
+    directory = CampaignDirectory(out)
+    for cell in cells(load_campaign(file), file):
+        result = directory.result(cell)
+        assert result is not None
+        assert (result.runtime, result.delivery) == ("container", ["correct"])
+        assert [fault.what for fault in result.variants[0].faults] == [["B2"]]
+        assert len(directory.attempts(cell)) == 1
+    assert not list(out.glob("cells/*/work-*"))
+    assert not (out / "plays").exists()
+    assert left_of(killed) == []

@@ -1,0 +1,63 @@
+"""The matrix: numbers worked out by hand, canonical bytes, and a page that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from studies.campaign.matrix import CellLine, Spread, summarise, write_summary
+from studies.campaign.report import build_report
+from studies.campaign.sentences import closing_lines, failing, repeat_command
+from tests.studies.campaign.made_up import cell, fault, result
+
+
+def lines() -> list[CellLine]:
+    return [
+        CellLine(attempts=1, result=result(cell(1), faults=[fault(1.0, 10.0), fault(3.0, 20.0)])),
+        CellLine(attempts=2, result=result(cell(2), faults=[fault(None, 30.0)])),
+        CellLine(attempts=1, result=result(cell(3), "lost", "INVALID", faults=[])),
+    ]
+
+
+def test_an_entry_is_over_seeds() -> None:
+    summary = summarise("made-up", "", "f" * 16, 4, lines())
+    (entry,) = summary.matrix
+    assert (summary.planned, summary.done, summary.delivery, summary.fidelity) == (4, 3, ["lost"], "INVALID")
+    assert (entry.cells, entry.correct, entry.defects, entry.fidelity) == (3, 2, ["lost"], {"INVALID": 1, "VALID": 2})
+    assert (entry.lost, entry.expected, entry.faults, entry.not_recovered) == (2, 150, 3, 1)
+    assert entry.recovered_s == Spread(count=2, mean=2.0, least=1.0, most=3.0)
+    assert entry.delay_during_ms == Spread(count=3, mean=40.0, least=20.0, most=60.0)
+
+
+def test_what_is_told_at_the_end() -> None:
+    summary = summarise("made-up", "", "f" * 16, 4, lines())
+    told = "\n".join(closing_lines(summary))
+    assert "3 of 4 cells done; delivery correct in 2; fidelity: 2 VALID, 1 INVALID" in told
+    assert "1 further attempt," in told
+    (wrong,) = failing(summary.cells)
+    command = repeat_command(Path("a b/scenario.yaml"), wrong.result)
+    assert command == "brokerlab emulate 'a b/scenario.yaml' --runtime process"
+
+
+def test_the_same_results_have_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        write_summary(summarise("made-up", "", "f" * 16, 4, lines()), tmp_path / name)
+        written.append((tmp_path / name / "summary.json").read_bytes())
+    assert written[0] == written[1]
+    assert not re.search(rb"here|/|T\d\d:\d\d", written[0].replace(b"made-up", b""))
+
+
+def test_the_page_needs_no_network_and_shows_what_failed(tmp_path: Path) -> None:
+    page = build_report(summarise("made-up", "<b>bold</b>", "f" * 16, 4, lines()), tmp_path).read_text()
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", page)
+    assert "&lt;b&gt;bold" in page
+    assert "2 of 3 correct: lost" in page
+    assert "2.00 (1.00 to 3.00)" in page
+    assert f"brokerlab emulate {tmp_path}/cells/kill-3/scenario.yaml --runtime process" in page
+    assert "1 cell is still to be run" in page
+
+
+def test_a_page_of_nothing(tmp_path: Path) -> None:
+    assert build_report(summarise("made-up", "", "f" * 16, 4, []), tmp_path).exists()

@@ -1,0 +1,88 @@
+"""What runs on a host: a cell, as long as its campaign is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from emulation.host.processes import identify
+from studies.campaign import cells, load_campaign
+from studies.campaign.attempt import Attempt, Keep, Order
+from studies.campaign.on_host import STOP
+from tests.studies.campaign.made_up import write_campaign
+
+ROOT = Path(__file__).resolve().parents[3]
+_WITHIN = 60
+
+
+def on_host(order: Order, directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "studies.campaign.on_host", str(directory), *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(order.encode())
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def test_a_simulated_cell_from_order_to_attempt(tmp_path: Path) -> None:
+    file = write_campaign(tmp_path)
+    chosen = cells(load_campaign(file), file)[3]
+    told = Order(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
+    said, errors = on_host(told, tmp_path / "work").communicate(timeout=120)
+    attempt = msgspec.json.decode(said, type=Attempt)
+    assert attempt.result.fingerprint == chosen.fingerprint
+    assert attempt.result.correct, errors
+    assert attempt.run is not None
+    assert (tmp_path / "work" / "runs" / attempt.run / "summary.json").exists()
+
+
+@pytest.mark.parametrize("reason", ["asked", "owner gone"])
+def test_it_ends_when_it_is_asked_or_its_campaign_is_gone(tmp_path: Path, reason: str) -> None:
+    """Before it has done anything: an hour of virtual time would take it minutes."""
+    file = write_campaign(tmp_path)
+    scenario = tmp_path / "little.yaml"
+    scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
+    chosen = cells(load_campaign(file), file)[0]
+    told = Order(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
+    work = tmp_path / "work"
+    work.mkdir()
+    owner = subprocess.Popen(["sleep", "600"])
+    identity = identify(owner.pid)
+    assert identity is not None
+    process = on_host(told, work, str(identity.pid), str(identity.started))
+    try:
+        deadline = time.monotonic() + _WITHIN
+        while not list(work.glob("runs/*/logs")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if reason == "asked":
+            (work / STOP).touch()
+        else:
+            owner.kill()
+            owner.wait()
+        process.communicate(timeout=_WITHIN)
+        assert process.returncode != 0
+    finally:
+        owner.kill()
+        owner.wait()
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.host
+def test_a_users_mistake_is_a_line_and_an_exit_code(tmp_path: Path) -> None:
+    file = write_campaign(tmp_path)
+    chosen = cells(load_campaign(file), file)[0]
+    told = Order(campaign="c", command="1", cell=chosen, runtime="cloud", keep=Keep.NONE)
+    process = on_host(told, tmp_path / "work")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert errors.decode().startswith("there is no runtime 'cloud'")
+    assert b"Traceback" not in errors

@@ -1,0 +1,36 @@
+"""What a campaign's board tells of time."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from studies.campaign.attempt import Attempted
+from studies.campaign.progress import CampaignBoard, Expectation
+from tests.studies.campaign.made_up import attempt, cell
+
+
+def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> None:
+    now, said = [0.0], io.StringIO()
+    board = CampaignBoard(
+        Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
+    )
+    board.begin(cell(1), "here")
+    now[0] = 40.0
+    board.begin(cell(2), "here")
+    now[0] = 41.0
+    board.end(Attempted(cell(1), attempt(cell(1))), final=True)
+    assert "(41 s, about 1 min 22 s left)" in said.getvalue()
+
+
+def test_so_may_the_next_try_at_the_same_cell() -> None:
+    now, said = [0.0], io.StringIO()
+    board = CampaignBoard(
+        Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
+    )
+    board.begin(cell(1), "here")
+    now[0] = 41.0
+    board.begin(cell(1), "here")
+    board.end(Attempted(cell(1), attempt(cell(1), fidelity="INVALID", busy=True)), final=False)
+    assert "it is tried again (40 s, about 2 min 00 s left)" in said.getvalue()

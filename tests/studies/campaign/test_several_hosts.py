@@ -1,0 +1,68 @@
+"""A campaign on hosts that are reached by ssh: one queue, this version of brokerlab, run directories brought here."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from studies.campaign import cells, load_campaign
+from studies.campaign.directory import CampaignDirectory
+from tests.emulation.multi_host.conftest import laboratory  # noqa: F401 - a fixture
+from tests.emulation.multi_host.laboratory import Laboratory
+from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+
+pytestmark = pytest.mark.timeout(400)
+PATIENCE = 200.0
+
+
+def test_hosts_share_the_cells_and_keep_nothing(laboratory: Laboratory, tmp_path: Path) -> None:  # noqa: F811
+    """Simulated, so that it takes little of this machine; all else is as with containers."""
+    file, out = write_campaign(tmp_path), tmp_path / "out"
+    code, said = laboratory.control(
+        "campaign", file, "--inventory", laboratory.inventory, "--out", out, "--keep-runs", "all"
+    )
+    assert code == 0, said
+    assert "runtime   simulated on h1, h2, h3" in said
+    directory = CampaignDirectory(out)
+    used = set()
+    for cell in cells(load_campaign(file), file):
+        (attempt,) = directory.attempts(cell)
+        used.add(attempt.host)
+        assert attempt.run is not None
+        run = directory.cell(cell.key) / "runs" / attempt.run
+        assert json.loads((run / "summary.json").read_bytes())["delivery"] == ["correct"]
+    assert used == {"h1", "h2", "h3"}
+    assert not list(out.glob("cells/*/work-*"))
+    assert not (out / "plays").exists()
+    for host in laboratory.hosts:
+        assert not list((host.directory / "cells").glob("*"))
+
+
+def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(
+    laboratory: Laboratory,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    file, out = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "[1]")), tmp_path / "out"
+    scenario = tmp_path / "little.yaml"
+    scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
+    command = laboratory.controlled("campaign", file, "--inventory", laboratory.inventory, "--out", out)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not all(list(host.directory.glob("cells/*/runs/*/logs")) for host in laboratory.hosts):
+            assert command.poll() is None, command.communicate()[0]
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        command.terminate()
+        said, _ = command.communicate(timeout=PATIENCE)
+    finally:
+        command.kill()
+        command.wait()
+    assert command.returncode == 130, said
+    assert "ending the cells under way in order" in said
+    assert "the same command goes on with the rest" in said
+    for host in laboratory.hosts:
+        assert not list((host.directory / "cells").glob("*"))
+        assert "studies.campaign.on_host" not in host.run("ps", "-eo", "args").stdout

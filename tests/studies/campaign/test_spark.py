@@ -1,0 +1,138 @@
+"""Simulated cells on Spark: the same bytes as here, and what an executor had under way when it died."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from analysis.engines.spark_session import check_java
+from analysis.errors import AnalysisHostError
+from record.errors import BadInputError
+from studies.campaign import Cell, cells, load_campaign
+from studies.campaign.attempt import Keep, Order
+from studies.campaign.cell import run_simulated
+from studies.campaign.directory import CampaignDirectory
+from studies.campaign.executors import Crew
+from studies.campaign.result import encode
+from studies.campaign.spark import (
+    DECISIVE_PACKAGES,
+    WrongExecutorError,
+    _OneCell,
+    _refuse_other,
+    _with_retries,
+)
+from tests.studies.campaign.made_up import write_campaign
+from tests.studies.campaign.sweeping import sweep_that_loses_its_workers
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> tuple[Cell, ...]:
+    file = write_campaign(tmp_path)
+    return cells(load_campaign(file), file)
+
+
+@pytest.fixture
+def java() -> None:
+    try:
+        check_java()
+    except AnalysisHostError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("java")
+def test_cells_have_the_same_bytes_and_survive_their_executor(
+    planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:  # Spark is once a process
+        campaign = CampaignDirectory(tmp_path / "campaign")
+        found = alone.submit(sweep_that_loses_its_workers, planned, campaign).result()
+    assert found == {cell.key: encode(run_simulated(cell, tmp_path / cell.key)) for cell in planned}
+    assert list(scratch.glob("brokerlab-*")) == []
+    kept = campaign.path.glob("cells/*/runs/*/logs/B1.jsonl")
+    assert sorted(log.parents[3].name for log in kept) == sorted(cell.key for cell in planned)
+    assert not list(campaign.path.glob("cells/*/work-*"))
+
+
+class NoSpark:
+    """Runs a job of one task here."""
+
+    def setJobDescription(self, _: str) -> None:  # noqa: N802 - Spark's name
+        """Shown nowhere."""
+
+    def parallelize(self, orders: list[Order], _: int) -> NoSpark:
+        self.found: list[object] = list(orders)
+        return self
+
+    def map(self, task: Callable[[object], object]) -> NoSpark:
+        self.found = list(map(task, self.found))
+        return self
+
+    def collect(self) -> list[object]:
+        return self.found
+
+
+def job(directory: Path, keep: Keep, said: list[str]) -> _OneCell:
+    return _OneCell(NoSpark(), {}, CampaignDirectory(directory), keep, said.append)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("keep", list(Keep))
+def test_run_directories_that_are_to_stay_are_brought(planned: tuple[Cell, ...], tmp_path: Path, keep: Keep) -> None:
+    said: list[str] = []
+    attempt = job(tmp_path / "campaign", keep, said)(planned[0])
+    runs = list((tmp_path / "campaign").glob("cells/*/runs/*"))
+    assert [run.name for run in runs] == ([attempt.run] if keep is Keep.ALL else [])
+    assert all((run / "summary.json").exists() for run in runs)
+    assert not said
+
+
+def test_a_run_directory_that_is_too_large_to_be_brought_is_told_of(
+    planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studies.campaign.spark.LARGEST_RUN", 1000)
+    said: list[str] = []
+    assert job(tmp_path / "campaign", Keep.ALL, said)(planned[0]).run is None
+    assert said[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
+    assert not list((tmp_path / "campaign").glob("cells/*/runs"))
+
+
+def test_a_cell_that_cannot_run_is_named(tmp_path: Path) -> None:
+    run_one = job(tmp_path, Keep.NONE, [])
+    with pytest.raises(BadInputError, match=r"^cell broken-1: .*topology"):
+        run_one(Cell("broken-1", (), "none", 1, '{"name": "broken"}'))
+
+
+def test_executors_with_other_packages_are_refused() -> None:
+    here = tuple((name, importlib.metadata.version(name)) for name in DECISIVE_PACKAGES)
+    _refuse_other(here)
+    with pytest.raises(WrongExecutorError, match=r"has numpy [\d.]+ where the driver has 0\.1"):
+        _refuse_other((("numpy", "0.1"),))
+    with pytest.raises(WrongExecutorError, match="has no-such-package none where the driver has 1"):
+        _refuse_other((("no-such-package", "1"),))
+
+
+@pytest.mark.parametrize(
+    ("master", "with_retries"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2,7]", "local[2,7]"),
+        ("spark://host:7077", "spark://host:7077"),
+    ],
+)
+def test_local_masters_repeat_what_failed(master: str, with_retries: str) -> None:
+    assert _with_retries(master) == with_retries
+
+
+def test_only_simulated_cells_go_to_spark() -> None:
+    with pytest.raises(BadInputError, match="--runtime simulated"):
+        Crew(inventory=None, runtime="process", retries=0, keep=Keep.NONE, jobs=1, master="local[2]")

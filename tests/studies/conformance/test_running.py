@@ -1,0 +1,193 @@
+"""Cases in the simulator: what the steps mean, and what a result tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from broker_service.broker import Broker
+from broker_service.messages import Message
+from broker_service.routing.interface import Actions, Send
+from broker_service.routing.registry import PROTOCOLS as ROUTERS
+from studies.conformance import (
+    PROTOCOLS,
+    ConformanceProtocol,
+    Difference,
+    Result,
+    SimulatedTestbed,
+    Verdict,
+    run_case,
+)
+from studies.conformance.result import differences
+from studies.conformance.running import brokers_between
+from tests.studies.conformance.cases import ADVERTISE, DEAR, SUBSCRIBE, case, publish, step
+from topology import Broker as OverlayBroker
+from topology import Link, Overlay
+
+UNSUBSCRIBE = step("unsubscribe", "S", "B3", "s1")
+UNADVERTISE = step("unadvertise", "P", "B1", "a1")
+
+
+def run(*steps: dict[str, Any], protocol: str = "tid-fixed", **fields: Any) -> Result:
+    return run_case(case(*steps, **fields), PROTOCOLS[protocol], SimulatedTestbed())
+
+
+def got(*steps: dict[str, Any], client: str = "S", **fields: Any) -> tuple[Any, ...]:
+    """What a client got, learnt from a case that expects nothing."""
+    return next((each.got for each in run(*steps, **fields).differences if each.client == client), ())
+
+
+def test_a_case_is_skipped_by_a_protocol_that_its_overlay_does_not_suit(monkeypatch: pytest.MonkeyPatch) -> None:
+    scots_only = replace(ROUTERS["tid"], attributes=("region", "cluster"))
+    monkeypatch.setitem(cast(dict[str, Any], ROUTERS), "structured", scots_only)
+    protocol = ConformanceProtocol("structured", "structured")
+    assert run_case(case(ADVERTISE), protocol, SimulatedTestbed()).verdict is Verdict.PASSED
+    ring = {"brokers": [f"B{number}" for number in range(5)], "links": [[f"B{n}", f"B{(n + 1) % 5}"] for n in range(5)]}
+    result = run_case(case(ADVERTISE, **ring), protocol, SimulatedTestbed())
+    assert result.verdict is Verdict.SKIPPED
+    assert result.note == "structured needs an overlay whose brokers have cluster, region"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_case_passes_when_everybody_got_just_what_was_expected(protocol: str) -> None:
+    steps = (ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2", price=10))
+    assert run(*steps, protocol=protocol, expect={"S": ["p1"]}).verdict is Verdict.PASSED
+    for wrong in ({}, {"S": []}, {"S": ["p1", "p1"]}, {"S": ["p2"]}, {"S": ["p1"], "P": ["p1"]}):
+        assert run(*steps, protocol=protocol, expect=wrong).verdict is Verdict.FAILED
+
+
+def test_notifications_come_in_any_order_unless_the_case_says_otherwise() -> None:
+    steps = (ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2"))
+    swapped = {"S": ["p2", "p1"]}
+    assert run(*steps, expect=swapped).verdict is Verdict.PASSED
+    failed = run(*steps, expect=swapped, ordered=True)
+    assert failed.verdict is Verdict.FAILED
+    assert failed.differences[0].concerns == ("p1",)
+    assert run(*steps, expect={"S": ["p1", "p2"]}, ordered=True).verdict is Verdict.PASSED
+
+
+def test_what_is_withdrawn_counts_no_more() -> None:
+    assert got(ADVERTISE, SUBSCRIBE, publish("p1"), UNSUBSCRIBE, publish("p2")) == ("p1",)
+    assert got(ADVERTISE, SUBSCRIBE, publish("p1"), UNADVERTISE, publish("p2")) == ("p1",)
+
+
+def test_an_operation_that_is_rejected_is_part_of_the_case() -> None:
+    result = run(publish("early"), ADVERTISE, SUBSCRIBE, UNADVERTISE, step("unsubscribe", "S", "B3", "s9"))
+    assert result.verdict is Verdict.PASSED
+    assert len(result.refused) == 2
+    assert "'early' conforms to no advertisement" in result.refused[0]
+    assert "no subscription 's9'" in result.refused[1]
+
+
+def test_the_same_id_may_be_published_again() -> None:
+    assert got(ADVERTISE, SUBSCRIBE, publish("p1"), publish("p1")) == ("p1", "p1")
+
+
+def test_a_step_that_waits_does_not_let_the_overlay_settle() -> None:
+    slow = {"links": [{"between": ["B1", "B2"], "delay": "5ms"}, {"between": ["B2", "B3"], "delay": "5ms"}]}
+    eager = {**SUBSCRIBE, "wait": "2ms"}
+    patient = {**SUBSCRIBE, "wait": "12ms"}
+    assert got(ADVERTISE, eager, publish("p1"), **slow) == ()
+    assert got(ADVERTISE, patient, publish("p1"), **slow) == ("p1",)
+    late = step("unsubscribe", "S", "B3", "s1")
+    assert got(ADVERTISE, SUBSCRIBE, publish("p1", wait="2ms"), late, **slow) == ()
+
+
+def test_a_client_that_moves_leaves_everything_behind() -> None:
+    home = (ADVERTISE, SUBSCRIBE)
+    elsewhere = step("subscribe", "S", "B1", "s1", DEAR)
+    assert got(*home, elsewhere, publish("p1")) == ("p1",)
+    cheap = step("subscribe", "S", "B1", "s2", "[class,eq,'STOCK'],[price,<,50]")
+    assert got(*home, cheap, publish("p1")) == ()
+    assert got(*home, elsewhere, UNSUBSCRIBE, publish("p1")) == ()  # it moved back, with nothing
+    assert got(*home, publish("p1", broker="B2")) == ()  # the publisher moved, and its advertisement is gone
+
+
+def test_a_client_moves_away_from_a_dead_broker() -> None:
+    dead = {"op": "kill", "broker": "B3"}
+    back = {"op": "restart", "broker": "B3"}
+    elsewhere = step("subscribe", "S", "B1", "s1", DEAR)
+    assert got(ADVERTISE, SUBSCRIBE, dead, elsewhere, back, publish("p1")) == ("p1",)
+
+
+def test_a_broker_that_comes_back_finds_its_neighbours_and_its_clients() -> None:
+    for broker in ("B1", "B2", "B3"):
+        dead, back = {"op": "kill", "broker": broker}, {"op": "restart", "broker": broker}
+        assert got(ADVERTISE, SUBSCRIBE, dead, back, publish("p1")) == ("p1",)
+    assert got(ADVERTISE, SUBSCRIBE, {"op": "kill", "broker": "B2"}, publish("p1")) == ()
+
+
+def test_a_link_that_is_down_holds_what_it_could_not_carry() -> None:
+    down, up = {"op": "link_down", "link": ["B1", "B2"]}, {"op": "link_up", "link": ["B2", "B1"]}
+    assert got(ADVERTISE, SUBSCRIBE, down, publish("p1")) == ()
+    assert got(ADVERTISE, SUBSCRIBE, down, publish("p1"), up) == ("p1",)
+
+
+def test_composite_subscriptions_are_skipped_where_there_are_none() -> None:
+    result = run(step("composite", "S", "B3", "c1", "{{[class,eq,'A']}&{[class,eq,'B']}}"))
+    assert result.verdict is Verdict.SKIPPED
+    assert result.note == "tid-fixed has no composite subscriptions"
+
+
+def test_a_failure_shows_the_tables_that_the_publication_met() -> None:
+    result = run(ADVERTISE, SUBSCRIBE, publish("p1"), UNSUBSCRIBE, brokers=["B1", "B2", "B3", "B4"],
+                 links=[["B1", "B2"], ["B2", "B3"], ["B2", "B4"]])  # fmt: skip
+    (way,) = result.on_the_way
+    assert (way.publications, way.publisher, way.subscriber) == (("p1",), "B1", "B3")
+    assert list(way.tables) == ["B1", "B2", "B3"]
+    assert len(way.tables["B2"]["publication_routing_table"]) == 1  # type: ignore[arg-type]
+
+
+def test_a_broker_that_loses_a_publication_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Broker._perform
+
+    def lossy(self: Broker, actions: Actions) -> None:
+        whole(self, [each for each in actions if not (isinstance(each, Send) and each.message.id == "p2")])
+
+    monkeypatch.setattr(Broker, "_perform", lossy)
+    result = run(ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2"), expect={"S": ["p1", "p2"]})
+    assert [each.missing for each in result.differences] == [("p2",)]
+
+
+def test_an_overlay_that_never_settles_fails_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Broker.receive
+
+    def echo(self: Broker, neighbour: str, messages: Sequence[Message]) -> None:
+        whole(self, neighbour, messages)
+        for message in messages:
+            self.links[neighbour].put(message)
+
+    monkeypatch.setattr(Broker, "receive", echo)
+    delay = [{"between": ["B1", "B2"], "delay": "1s"}, {"between": ["B2", "B3"], "delay": "1s"}]
+    result = run(ADVERTISE, links=delay)
+    assert result.verdict is Verdict.FAILED
+    assert result.problem.startswith("steps[0] (advertise): the overlay does not settle")
+
+
+def test_differences_are_counted_per_client() -> None:
+    found = differences({"S": ["a", "b", "b"]}, {"S": ["b", "c"], "T": ["a"]}, ordered=False)
+    assert found == (Difference("S", ("a", "b", "b"), ("b", "c")), Difference("T", (), ("a",)))
+    assert found[0].missing == ("a", "b")
+    assert found[0].surplus == ("c",)
+    assert differences({"S": [("a", "b")]}, {"S": [("a", "b")]}, ordered=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "between"),
+    [
+        ("A", "A", "A"),
+        ("A", "B", "AB"),
+        ("B", "A", "AB"),
+        ("B", "F", "BF"),
+        ("A", "E", "ABCDE"),
+        ("B", "D", "BCD"),
+        ("F", "E", "FBCDE"),
+    ],
+)
+def test_brokers_between_two_are_those_on_any_way(one: str, other: str, between: str) -> None:
+    links = ("AB", "BC", "CD", "DB", "DE", "BF")  # a triangle BCD with a tail at each of two corners
+    overlay = Overlay("o", tuple(map(OverlayBroker, "ABCDEF")), tuple(Link(*pair) for pair in links))
+    assert brokers_between(overlay, one, other) == set(between)

@@ -1,0 +1,66 @@
+"""`brokerlab reproduce` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import command_line as cli
+from analysis.claims import load_claims
+
+
+def brokerlab(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, str, str]:
+    """Runs the command line in this process: its exit code, what it printed, and what it said on the way."""
+    monkeypatch.setattr(sys, "argv", ["brokerlab", "reproduce", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    printed = capfd.readouterr()
+    code = ended.value.code
+    return (code if isinstance(code, int) else 0), printed.out, printed.err
+
+
+def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, printed, _ = brokerlab(capfd, monkeypatch, "--list")
+    assert code == 0
+    for claim in ("tid-5a-queue", "tid-overhead", "oct-path", "med-t2", "gry-safe", "semi-11"):
+        assert claim in printed
+    known = load_claims()
+    assert f"{len(known.measurable)} of {len(known.claims)} claims have a scenario" in printed
+    assert len(known.measurable) >= 13
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
+        (["tid-5f"], "brokerlab: tid-5f: brokerlab has no scenario for it yet"),
+        (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
+    ],
+)
+def test_mistakes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    code, printed, said = brokerlab(capfd, monkeypatch, *arguments, "--out", str(tmp_path))
+    assert (code, printed) == (2, "")
+    assert told in said
+
+
+def test_a_claim_from_the_command_to_its_verdict(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    arguments = ["tid-adv-flood", "--seeds", "1", "--out", str(tmp_path)]
+    code, printed, said = brokerlab(capfd, monkeypatch, *arguments, "--json")
+    assert code == 0
+    (claim,) = json.loads(printed)
+    assert (claim["claim"], claim["parts"][0]["published"]) == ("tid-adv-flood", 0.8)
+    assert claim["parts"][0]["measured"] == pytest.approx(1 - 499 / (2 * 2500 - 499))  # every link carries it twice ...
+    assert "[1/1] tid-adv-flood, seed 1" in said  # ... but those by which brokers heard of it first
+    code, printed, said = brokerlab(capfd, monkeypatch, *arguments, "--resume")
+    assert "1 claims from 1 runs, 1 of them done before" in said
+    assert "0.889 [one seed]" in printed
+    assert "same direction" in printed

@@ -1,0 +1,251 @@
+"""Which runs a list of claims takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.claims import Claim, Claims, Kind, Measurement, Paper, Recipe, load_claims
+from emulation.planning.plan import make_plan
+from emulation.scenario import load
+from record.errors import BadInputError, UserError
+from studies.reproduction import (
+    Cell,
+    CellResult,
+    Experiment,
+    Store,
+    cells,
+    chosen_claims,
+    judgements,
+    plan_experiments,
+)
+from studies.reproduction.plan import SCENARIOS, SEEDS
+
+SMALL = """\
+name: small
+topology: {kind: line, brokers: 3}
+routing: {protocol: tid}
+workload:
+  publications: {publishers: 2, rate: 10/s}
+  subscriptions: {subscribers: 3, selectivity: 20%}
+timeline: {join: 2s, run: 2s, drain: 5s}
+vary: {routing.publications: [fixed, dynamic]}
+"""
+
+
+def claim(id: str, scenario: str | None, measure: str = "relative delay", seeds: int | None = None) -> Claim:
+    recipe = None if scenario is None else Recipe(scenario=scenario, measure=measure, seeds=seeds)
+    return Claim(id=id, paper="tid", kind=Kind.RATIO, what="x", published=-0.2, measured_by=recipe)
+
+
+CLAIMS = Claims(
+    papers={"tid": Paper(system="x", year=2008, file="x")},
+    claims=(
+        claim("tid-5a", "a.yaml"),
+        claim("tid-5a-queue", "a.yaml"),
+        claim("tid-5b", "b.yaml"),
+        claim("oct-1", None),
+    ),
+)
+
+
+@pytest.fixture
+def scenarios(tmp_path: Path) -> Path:
+    (tmp_path / "a.yaml").write_text(SMALL)
+    (tmp_path / "b.yaml").write_text(SMALL.replace("small", "large").replace("brokers: 3", "brokers: 30"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ([], ["tid-5a", "tid-5a-queue", "tid-5b"]),
+        (["tid"], ["tid-5a", "tid-5a-queue", "tid-5b"]),
+        (["tid-5b", "tid-5a"], ["tid-5a", "tid-5a-queue", "tid-5b"]),
+        (["tid-5a-q"], ["tid-5a-queue"]),
+    ],
+)
+def test_claims_are_chosen_by_the_begin_of_their_names(names: list[str], chosen: list[str]) -> None:
+    assert [one.id for one in chosen_claims(CLAIMS, names)] == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("tid-5c", r"no claim 'tid-5c'; did you mean 'tid-5a'\?|did you mean 'tid-5b'\?"),
+        ("siena", "no claim 'siena'; `brokerlab reproduce --list` shows all"),
+        ("oct-1", "oct-1: brokerlab has no scenario for it yet"),
+    ],
+)
+def test_a_name_without_a_claim_to_measure(name: str, told: str) -> None:
+    with pytest.raises(BadInputError, match=told):
+        chosen_claims(CLAIMS, [name])
+
+
+def test_claims_of_one_scenario_share_its_runs(scenarios: Path) -> None:
+    small, large = plan_experiments(CLAIMS.measurable, None, scenarios)
+    assert [one.id for one in small.claims] == ["tid-5a", "tid-5a-queue"]
+    assert (small.name, small.seeds) == ("small", tuple(range(1, SEEDS + 1)))
+    assert large.weight > small.weight > 0
+    planned = cells([small, large])
+    assert len(planned) == 2 * SEEDS
+    assert [cell.experiment.name for cell in planned] == ["large"] * SEEDS + ["small"] * SEEDS
+    assert planned[0].name == "large-1"
+
+
+def test_seeds_are_the_users_or_else_the_claims(scenarios: Path) -> None:
+    many = claim("tid-p1", "a.yaml", seeds=20)
+    assert len(plan_experiments([many], None, scenarios)[0].seeds) == 20
+    assert plan_experiments([many], 3, scenarios)[0].seeds == (1, 2, 3)
+
+
+def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
+    def fingerprint(one: Claim) -> str:
+        return plan_experiments([one], None, scenarios)[0].fingerprint
+
+    first = fingerprint(claim("tid-5a", "a.yaml"))
+    assert fingerprint(claim("tid-5a", "a.yaml", seeds=7)) == first
+    assert fingerprint(claim("tid-5a", "a.yaml", "overload")) != first
+    (scenarios / "a.yaml").write_text(SMALL.replace("10/s", "11/s"))
+    assert fingerprint(claim("tid-5a", "a.yaml")) != first
+
+
+def test_what_the_user_sets_holds_in_every_run_and_makes_another_experiment(scenarios: Path) -> None:
+    def planned(**overrides: str) -> Experiment:
+        named = {key.replace("__", "."): value for key, value in overrides.items()}
+        return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named)[0]
+
+    plain, slower, longer = planned(), planned(time_dilation="5"), planned(timeline__run="9s")
+    assert len({one.fingerprint for one in (plain, slower, longer)}) == 3
+    assert (plain.overrides, slower.overrides) == ({}, {"time_dilation": "5"})
+    assert longer.weight > plain.weight
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("seed", r"--set seed: .*`--seeds` says how many"),
+        ("vary.routing.publications", r"--set vary.routing.publications: .*claims compare variants"),
+        ("time_dilatoin", r"time_dilatoin"),
+    ],
+)
+def test_what_the_user_cannot_set(scenarios: Path, key: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, {key: "3"})
+
+
+def test_mistakes_in_recipes_are_told(scenarios: Path) -> None:
+    with pytest.raises(BadInputError, match=r"claim x: measured_by.scenario: .*none.yaml does not exist"):
+        plan_experiments([claim("x", "none.yaml")], None, scenarios)
+    with pytest.raises(
+        BadInputError, match=r"claim x: measured_by.measure: no measure 'relative dely'; did you mean 'rel"
+    ):
+        plan_experiments([claim("x", "a.yaml", "relative dely")], None, scenarios)
+
+
+def test_the_shipped_claims_can_be_planned() -> None:
+    asked = ["5a", "5b", "full", "5c", "5d", "5e", "t3", "match", "adv-flood", "p1", "p2"]
+    chosen = chosen_claims(load_claims(), [f"tid-{name}" for name in asked])
+    assert {one.id for one in chosen} == {f"tid-{name}" for name in [*asked, "5a-queue"]}
+    experiments = plan_experiments(chosen, 1)
+    assert len(experiments) == 10
+
+
+FIGURES = ("tid-5a", "tid-5b", "tid-full", "tid-5c", "tid-5d", "tid-5e", "tid-t3")
+
+
+def test_all_figures_stand_on_the_same_assumptions() -> None:
+    """What the paper does not say is the same everywhere; only what a figure is about differs, and rates."""
+    loaded = [load(SCENARIOS / "tid" / f"{name}.yaml") for name in FIGURES]
+    first = loaded[0]
+    for scenario in loaded:
+        assert scenario.brokers == first.brokers
+        assert scenario.topology.link == first.topology.link
+        assert scenario.workload.subscriptions == first.workload.subscriptions
+        assert len(scenario.overlay().brokers) == 30
+        assert list(scenario.vary) == ["routing.publications"]
+    rules = {
+        (SCENARIOS / "tid" / f"{name}.yaml").read_text().split("# - Rate:")[0].split("\n", 1)[1] for name in FIGURES
+    }
+    assert len(rules) == 1
+
+
+def test_failures_stand_on_them_too_and_strike_brokers_without_clients() -> None:
+    first, failing = (load(SCENARIOS / "tid" / f"{name}.yaml") for name in ("tid-full", "tid-fail"))
+    assert failing.brokers == first.brokers
+    assert failing.topology == first.topology
+    assert failing.timeline == first.timeline
+    calm, killing = failing.variants()
+    assert not calm.scenario.faults
+    wanted, interested = failing.workload.publications, failing.workload.subscriptions
+    assert wanted is not None
+    assert interested is not None
+    assert first.workload.subscriptions == interested.model_copy(update={"placement": "uniform"})
+    (variant,) = [one for one in make_plan(failing).variants if one.name == killing.name]
+    killed = variant.schedule().brokers
+    assert len(killed) == 2
+    assert killed.isdisjoint([*wanted.placement, *interested.placement])
+
+
+def test_the_burst_that_is_measured_is_the_scenarios() -> None:
+    scenario = load(SCENARIOS / "tid" / "tid-5e.yaml")
+    assert scenario.workload.publications is not None
+    (publisher,) = scenario.workload.publications.individually.values()
+    (recipe,) = [one.measured_by for one in load_claims().claims if one.id == "tid-5e"]
+    assert recipe is not None
+    assert recipe.arguments == (publisher.joins, publisher.leaves)
+
+
+def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
+    several = claim("x", "a.yaml")
+    assert several.measured_by is not None
+    several = msgspec.structs.replace(
+        several, measured_by=msgspec.structs.replace(several.measured_by, also=("b.yaml",))
+    )
+    small, large = plan_experiments([several, claim("y", "b.yaml")], 2, scenarios)
+    assert ([one.id for one in small.claims], [one.id for one in large.claims]) == (["x"], ["x", "y"])
+    store = Store(scenarios / "out", "simulated")
+    for experiment, values in ((small, (0.1, 0.2)), (large, (0.3, 0.6))):
+        for seed, value in zip(experiment.seeds, values, strict=True):
+            measurements = {one.id: Measurement(values=(value,)) for one in experiment.claims}
+            result = CellResult(
+                scenario=experiment.name, seed=seed, runtime="simulated", fingerprint=experiment.fingerprint,
+                measurements=measurements, delivery=["correct"], fidelity="VALID", seconds=0.0, cpu_seconds=0.0,
+            )  # fmt: skip
+            store.write(Cell(experiment, seed), result)
+    pooled, alone = judgements([small, large], store)
+    assert (pooled.claim.id, pooled.seeds, alone.claim.id, alone.seeds) == ("x", 4, "y", 2)
+    assert pooled.parts[0].measured is not None
+    assert pooled.parts[0].measured.mean == pytest.approx(0.3)
+
+
+def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios: Path) -> None:
+    one = claim("x", "a.yaml")
+    assert one.measured_by is not None
+    several = msgspec.structs.replace(one, measured_by=msgspec.structs.replace(one.measured_by, also=("b.yaml",)))
+    assert [each.seeds for each in plan_experiments([several], 2, scenarios)] == [(1, 2), (3, 4)]
+
+
+def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:
+    """Overlay, links, brokers, variants and, where there are subscribers, how they choose: see octopia/*.yaml."""
+    chosen = chosen_claims(load_claims(), ["oct"])
+    assert len(chosen) == 19
+    files = sorted(
+        {SCENARIOS / file for one in chosen if one.measured_by is not None for file in one.measured_by.scenarios}
+    )
+    assert files == sorted((SCENARIOS / "octopia").glob("*.yaml"))
+    resolved = [load(file).resolved() for file in files]
+    for field in ("topology", "brokers"):
+        assert len({json.dumps(one[field], sort_keys=True) for one in resolved}) == 1
+    assert all(one["topology"]["name"] == "octopia-s-e" for one in resolved)
+    rivals = {json.dumps(one["vary"]["routing"], sort_keys=True) for one in resolved}
+    assert len(rivals) == 2, "SPR, IDR, TID-S and TID-D, or OctopiA and PADRES"
+    wanting = [one["workload"]["subscriptions"] for one in resolved if "subscriptions" in one["workload"]]
+    assert {(one["popularity"], one["range_over"]) for one in wanting} == {("uniform", "symbols")}
+    bursts = [one for one in resolved if one["name"].startswith("oct-burst-")]
+    assert len(bursts) == 4
+    alike = [json.dumps({**one, "name": "", "description": "", "workload": ""}, sort_keys=True) for one in bursts]
+    assert len(set(alike)) == 1
