@@ -88,7 +88,7 @@ def asked_to_end() -> None:
     [
         (no_legs, 70, r"(?s)Traceback.*no legs\nbrokerlab: a fault of the program, and not of yours"),
         (read_only, 4, r"brokerlab: /somewhere/x: the file system is read-only; choose another place\n$"),
-        (in_the_way, 4, r"brokerlab: .*/test_cli.py: something else of this name is in the way"),
+        (in_the_way, 4, r"brokerlab: .*/test_program.py: something else of this name is in the way"),
         (asked_to_end, 130, r"brokerlab: interrupted\n$"),
     ],
 )
@@ -205,11 +205,10 @@ def test_a_rung_that_does_not_exist_is_bad_input(
 
 _SIMULATED = """
 import sys
-from emulation import cli
-from command_line.program import app
+import command_line
 sys.argv = ["brokerlab", "emulate", sys.argv[1], "--runtime", "simulated", "--no-spark", "--out", sys.argv[2]]
 try:
-    cli.main()
+    command_line.main()
 finally:
     assert "pyspark" not in sys.modules, "Spark was loaded"
 """
