@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker_service.service_time import ServiceTime
 from emulation.faults.conditions import Way
-from emulation.simulation import SimulatedOverlay
+from emulation.simulation.overlay import SimulatedOverlay
 from record.errors import HostError
 from topology import BrokerId, LinkProperties
 

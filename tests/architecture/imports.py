@@ -1,4 +1,4 @@
-"""The imports between the product's own modules, read from their sources without running them."""
+"""Imports between the product's own modules, read from their sources without running them."""
 
 from __future__ import annotations
 
@@ -9,48 +9,59 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+_GENERATED = "generated"
+"""Folder of code that set-up generates. It imports nothing of the product and is on no floor."""
 
-@dataclass(frozen=True, order=True)
+
+@dataclass(frozen=True, order=True, slots=True)
 class Import:
-    """One module of the product imports another. Both are dotted names."""
+    """One module of the product imports another. Both are dotted names; a package's name means its `__init__`."""
 
     importer: str
     imported: str
 
+    def __str__(self) -> str:
+        return f"{self.importer} -> {self.imported}"
+
 
 def modules(packages: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
-    """The source file of every module, by dotted name; a package's name stands for its `__init__`."""
-    found: dict[str, Path] = {}
+    """Source file of every module below these top-level packages, by dotted name; generated code is left out."""
+    sources: dict[str, Path] = {}
     for package in packages:
         for path in sorted((root / package).rglob("*.py")):
-            if "generated" not in path.parts:
-                name = ".".join(path.relative_to(root).with_suffix("").parts)
-                found[name.removesuffix(".__init__")] = path
-    return found
+            name = path.relative_to(root).with_suffix("")
+            if _GENERATED not in name.parts:
+                sources[".".join(name.parts).removesuffix(".__init__")] = path
+    return sources
 
 
 def imports(sources: Mapping[str, Path]) -> list[Import]:
-    """Every import of one of these modules by another, imports inside functions included."""
+    """Every import of one of these modules by another, sorted; those inside functions and for type checking count."""
     found: set[Import] = set()
     for importer, path in sources.items():
-        for target in _targets(ast.parse(path.read_text(encoding="utf-8"))):
+        package = importer if path.name == "__init__.py" else importer.rpartition(".")[0]
+        for target in _targets(ast.parse(path.read_text(encoding="utf-8")), package):
             imported = _module(target, sources)
             if imported is not None and imported != importer:
                 found.add(Import(importer, imported))
     return sorted(found)
 
 
-def _targets(tree: ast.Module) -> Iterator[str]:
-    """The dotted names that a module imports: modules, and things in modules."""
+def _targets(tree: ast.Module, package: str) -> Iterator[str]:
+    """Dotted names that a module of this package imports: modules, and names defined in modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{source}.{alias.name}" for alias in node.names)
 
 
 def _module(target: str, sources: Mapping[str, Path]) -> str | None:
-    """The longest prefix of a dotted name that is a module of the product."""
+    """Longest prefix of a dotted name that is one of the modules; none for generated code and other libraries."""
+    if _GENERATED in target.split("."):
+        return None
     while target and target not in sources:
         target = target.rpartition(".")[0]
     return target or None

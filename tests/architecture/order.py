@@ -1,7 +1,10 @@
-"""The order of the house: which package, and which room of a package, may import which.
+"""Order of the house: which package, and which room of a package, may import which.
 
-Floors are listed from the ground up. A room may import rooms on lower floors, never one on its own floor or above. A
-room is a module or a folder directly in its package. Whoever adds a room gives it a floor here.
+1. A *room* is a module or a folder directly in its package. A folder with a row of its own in `ROOMS` has rooms again.
+2. Floors are listed from the ground up. A room may import rooms on lower floors, and none on its own floor or above.
+3. A package's `__init__` re-exports names of its rooms, so it stands above them: no room imports it, except `__main__`.
+
+Every new room gets a floor here.
 """
 
 from __future__ import annotations
@@ -77,14 +80,30 @@ ROOMS: Mapping[str, Floors] = {
         "start",
         "__main__",
     ),
+    "broker_service.routing": _floors(
+        "identifiers interface",
+        "congestion",
+        "octopia tid",
+        "registry",
+    ),
 }
 
 LARGEST_SHARE = 0.40
-"""The share of the product's lines that a single package may hold."""
+"""Share of the product's lines that a single package may hold."""
+
+
+def packages() -> list[str]:
+    """Top-level packages of the product, from the ground up, those of one floor in alphabetical order."""
+    return [package for floor in PACKAGES for package in sorted(floor)]
+
+
+def floors_in(package: str) -> Floors | None:
+    """Floors of a package's rooms; those of the packages themselves for `""`, none for a folder without a row."""
+    return ROOMS.get(package) if package else PACKAGES
 
 
 def floor_of(room: str, floors: Floors) -> int:
-    """The number of a room's floor, 0 being the ground. Raises `KeyError` for a room without one."""
+    """Number of a room's floor, 0 being the ground. Raises `KeyError` for a room without a floor."""
     for number, floor in enumerate(floors):
         if room in floor:
             return number
@@ -92,16 +111,23 @@ def floor_of(room: str, floors: Floors) -> int:
 
 
 def arrows_up(imports: Iterable[Import]) -> list[Import]:
-    """The imports that do not point to a lower floor, in the order given. Raises `KeyError` for an unknown room."""
+    """Imports that do not point to a lower floor, in the order given. Raises `KeyError` for a room without a floor."""
     return [arrow for arrow in imports if not _points_down(arrow)]
 
 
 def _points_down(arrow: Import) -> bool:
-    package, _, inside = arrow.importer.partition(".")
-    other_package, _, other_inside = arrow.imported.partition(".")
-    if package != other_package:
-        return floor_of(package, PACKAGES) > floor_of(other_package, PACKAGES)
-    room, other = inside.partition(".")[0], other_inside.partition(".")[0]
-    if room == other or not room or not other:  # a package's `__init__` re-exports what its rooms define
+    importer, imported = arrow.importer.split("."), arrow.imported.split(".")
+    shared = _shared_prefix(importer, imported)
+    above, below = importer[shared:], imported[shared:]
+    if not above:  # a package's `__init__` imports one of its rooms
         return True
-    return floor_of(room, ROOMS[package]) > floor_of(other, ROOMS[package])
+    if not below:  # a room imports the `__init__` of its own package
+        return above == ["__main__"]
+    floors = floors_in(".".join(importer[:shared]))
+    return floors is None or floor_of(above[0], floors) > floor_of(below[0], floors)
+
+
+def _shared_prefix(first: Sequence[str], second: Sequence[str]) -> int:
+    """Number of components that two dotted names share from their beginning."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), min(len(first), len(second)))
