@@ -19,7 +19,7 @@ _NEEDED = 200 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class RunPlace:
+class RunPaths:
     """The paths of one run, absolute."""
 
     run_id: str
@@ -27,7 +27,7 @@ class RunPlace:
     sockets: Path
 
     @classmethod
-    def of(cls, run_id: str, out: Path) -> RunPlace:
+    def of(cls, run_id: str, out: Path) -> RunPaths:
         return cls(run_id, (out / run_id).absolute(), ROOT / run_id)
 
     @property

@@ -140,7 +140,7 @@ class Agent:
                     yield watch
             finally:
                 record.offsets += watch.offsets
-                manifest.write(session.manifest, session.place.directory)
+                manifest.write(session.manifest, session.paths.directory)
 
     def _record(self, session: HostSession) -> HostRecord:
         """This host in its manifest."""

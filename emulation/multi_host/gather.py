@@ -12,7 +12,7 @@ import msgspec
 from emulation import fidelity
 from emulation.fidelity import Check, Fidelity, Sample, VariantFidelity, Verdict, worst
 from emulation.host.archives import unpack_archive
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.multi_host.model import Member, part_id
 from emulation.run import Outcome
 from record import manifest
@@ -25,17 +25,17 @@ CLOCK_ERROR_LIMIT = 1.0
 """Milliseconds by which delays from one host to another may be wrong before a run is DEGRADED."""
 
 
-def unpack(place: RunPlace, members: Sequence[Member]) -> dict[str, Path]:
+def unpack(paths: RunPaths, members: Sequence[Member]) -> dict[str, Path]:
     """Unpacks what was fetched; returns each host's own run directory, where there is one."""
     found: dict[str, Path] = {}
     for number, member in enumerate(members):
-        directory = place.directory / HOSTS / member.name
+        directory = paths.directory / HOSTS / member.name
         packed = directory / PACKED
         if not packed.exists():
             continue
         unpack_archive(packed, directory)
         packed.unlink()
-        own = directory / "run" / part_id(place.run_id, number)
+        own = directory / "run" / part_id(paths.run_id, number)
         if own.is_dir():
             for entry in own.iterdir():
                 entry.rename(directory / entry.name)
@@ -45,20 +45,20 @@ def unpack(place: RunPlace, members: Sequence[Member]) -> dict[str, Path]:
     return found
 
 
-def gather(place: RunPlace, members: Sequence[Member], record: Manifest) -> Outcome:
+def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> Outcome:
     """Joins logs, manifests and fidelity verdicts of all hosts. `record` is the run's manifest so far.
 
     Raises `HostError` when a host has written nothing, or not all that a run leaves.
     """
-    own = unpack(place, members)
+    own = unpack(paths, members)
     try:
         records = {name: manifest.read(directory) for name, directory in own.items()}
         verdicts = {name: fidelity.read(directory) for name, directory in own.items()}
     except (OSError, msgspec.DecodeError) as error:
-        raise HostError(f"a host's part of the run is not whole: {error}; see {place.directory / HOSTS}") from error
+        raise HostError(f"a host's part of the run is not whole: {error}; see {paths.directory / HOSTS}") from error
     if missing := [member.name for member in members if member.name not in own]:
-        raise HostError(f"nothing came back from {', '.join(missing)}; see {place.directory / HOSTS}")
-    hosts = [_host(place, name, own[name], records[name]) for name in own]
+        raise HostError(f"nothing came back from {', '.join(missing)}; see {paths.directory / HOSTS}")
+    hosts = [_host(paths, name, own[name], records[name]) for name in own]
     keeper = records[members[0].name]
     record = msgspec.structs.replace(
         record,
@@ -71,21 +71,21 @@ def gather(place: RunPlace, members: Sequence[Member], record: Manifest) -> Outc
         variants=[_variant(variant, records) for variant in keeper.variants],
         hosts=hosts,
     )
-    manifest.write(record, place.directory)
+    manifest.write(record, paths.directory)
     verdict = join_verdicts(verdicts, hosts)
-    fidelity.write(verdict, place.directory)
+    fidelity.write(verdict, paths.directory)
     began = any(phase.name == "run" for variant in record.variants for phase in variant.phases)
-    return Outcome(place.directory, verdict, record.interrupted, began)
+    return Outcome(paths.directory, verdict, record.interrupted, began)
 
 
-def _host(place: RunPlace, name: str, own: Path, record: Manifest) -> HostRecord:
+def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord:
     """Moves a host's logs to the run's; returns what the run's manifest has of the host."""
     (host,) = record.hosts
     for log in sorted((own / "logs").glob("*.jsonl")):
         # A broker may have been on several hosts, in variants of different overlays.
-        target = place.logs / log.name
+        target = paths.logs / log.name
         if target.exists():
-            target = place.logs / f"{log.stem}@{name}.jsonl"
+            target = paths.logs / f"{log.stem}@{name}.jsonl"
         log.rename(target)
         host.logs.append(target.name)
     (own / "logs").rmdir()

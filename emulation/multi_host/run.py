@@ -21,7 +21,7 @@ from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE, boot_id
 from emulation.host.registry import live_runs, register, unregister
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.connection import connections
 from emulation.multi_host.files import take_along
@@ -74,19 +74,19 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     for variant in plan.variants:
         require_times_only(variant.schedule())
     clean(None)  # what a killed command still plays on hosts
-    place_of_run = RunPlace.of(plan.run_id, request.out)
-    place_of_run.make()
+    paths = RunPaths.of(plan.run_id, request.out)
+    paths.make()
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        register(plan.run_id, place_of_run.journal)
+        register(plan.run_id, paths.journal)
         stack.callback(unregister, plan.run_id)
-        stack.callback(Journal(place_of_run.journal).close)
+        stack.callback(Journal(paths.journal).close)
         os.environ[RUN_VARIABLE] = plan.run_id  # for what Ansible starts
         stack.callback(os.environ.pop, RUN_VARIABLE)
         snapshot = Snapshot(variants=len(plan.variants))
         shown = stack.enter_context(display(snapshot, console))
-        hosts_run = HostsRun(request, members, place_of_run, interrupt, HostsProgress(plan, snapshot, shown))
-        hosts_run.variables = dict(stack.enter_context(connections(place_of_run.sockets / "ssh")))
+        hosts_run = HostsRun(request, members, paths, interrupt, HostsProgress(plan, snapshot, shown))
+        hosts_run.variables = dict(stack.enter_context(connections(paths.sockets / "ssh")))
         return hosts_run.execute(when_over)
 
 
@@ -116,18 +116,18 @@ class HostsRun:
         self,
         request: HostsRequest,
         members: tuple[Member, ...],
-        place_of_run: RunPlace,
+        paths: RunPaths,
         interrupt: Interrupt,
         progress: HostsProgress,
     ) -> None:
         self._request = request
         self._plan = request.plan
         self._members = members
-        self._place = place_of_run
+        self._paths = paths
         self._interrupt = interrupt
         self._progress = progress
         self._product = pack()
-        self._log = open_log(place_of_run)
+        self._log = open_log(paths)
         self.variables: dict[str, Any] = {}
         """Of all plays."""
 
@@ -148,17 +148,17 @@ class HostsRun:
             self._interrupt.teardown = True
             with contextlib.suppress(HostError):  # the first failure tells most
                 self._end()
-                gather(self._place, self._members, record)
+                gather(self._paths, self._members, record)
             raise
         self._interrupt.teardown = True
         self._end()
         try:
-            outcome = gather(self._place, self._members, record)
+            outcome = gather(self._paths, self._members, record)
         except HostError:
             if not self._interrupt.asked:
                 raise
             return self._nothing()
-        self._progress.say(f"clocks   {clock_check(manifest.read(self._place.directory).hosts).detail}")
+        self._progress.say(f"clocks   {clock_check(manifest.read(self._paths.directory).hosts).detail}")
         return outcome
 
     def _begin(self) -> Manifest:
@@ -170,22 +170,22 @@ class HostsRun:
         finally:
             self._archive.unlink()
         self._announce(runtime, links)
-        save_overlays(self._plan, self._place)  # hosts name them alike
+        save_overlays(self._plan, self._paths)  # hosts name them alike
         record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
-        manifest.write(record, self._place.directory)
+        manifest.write(record, self._paths.directory)
         self._write_parts(runtime.name, links.name)
         return record
 
     def _nothing(self) -> Outcome:
         """The outcome of a run that was interrupted before it began."""
         return Outcome(
-            self._place.directory, Fidelity(verdict=Verdict.VALID, variants=[]), interrupted=True, began=False
+            self._paths.directory, Fidelity(verdict=Verdict.VALID, variants=[]), interrupted=True, began=False
         )
 
     @property
     def _archive(self) -> Path:
         """brokerlab's own files, while hosts may want them."""
-        return self._place.directory / HOSTS / "product.tar.gz"
+        return self._paths.directory / HOSTS / "product.tar.gz"
 
     def _choose(self) -> tuple[Choice, Choice]:
         """The runtime and the link driver of all hosts."""
@@ -220,7 +220,7 @@ class HostsRun:
         token = secrets.token_hex(TOKEN_BYTES)
         scenario = plan.scenario.model_dump(mode="json", exclude_unset=True)
         try:
-            scenario = take_along(scenario, self._place.directory / HOSTS / FILES)
+            scenario = take_along(scenario, self._paths.directory / HOSTS / FILES)
         except OSError as error:
             raise BadInputError(f"a file of the scenario cannot be read: {error}") from error
         for member in self._members:
@@ -238,7 +238,7 @@ class HostsRun:
                 token=token,
                 patience=self._patience,
             )
-            file = self._place.directory / HOSTS / member.name / "part.json"
+            file = self._paths.directory / HOSTS / member.name / "part.json"
             file.parent.mkdir(parents=True)
             file.touch(mode=0o600)
             file.write_bytes(msgspec.json.encode(part))
@@ -253,7 +253,7 @@ class HostsRun:
         lasts = [variant.lasts + LEAD for variant in self._plan.variants]
         return {
             "reference": self._members[0].name,
-            "with_files": (self._place.directory / HOSTS / FILES).exists(),
+            "with_files": (self._paths.directory / HOSTS / FILES).exists(),
             "variants": len(self._plan.variants),
             "patience": self._patience,
             "lead": LEAD,
@@ -271,12 +271,12 @@ class HostsRun:
             "product": self._product.name,
             "archive": str(self._archive),
             "part_ids": {member.name: part_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
-            "parts": str(self._place.directory / HOSTS),
+            "parts": str(self._paths.directory / HOSTS),
         }
         return play(
             playbook,
             self._request.hosts.inventory,
-            self._place.directory / PRIVATE,
+            self._paths.directory / PRIVATE,
             self.variables | common_variables | dict(variables),
             limit=",".join(member.name for member in self._members),
             on_result=self._progress.hear,

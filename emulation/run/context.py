@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from emulation.host.journal import Journal
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.output.progress import Display, Snapshot
 from emulation.run.interrupt import Interrupt
 from emulation.runtimes.interface import Runtime
@@ -24,7 +24,7 @@ from record.manifest import Manifest, Phase, VariantRecord
 class Session:
     """The run under way, whatever its brokers run on."""
 
-    place: RunPlace
+    paths: RunPaths
     manifest: Manifest
     snapshot: Snapshot
     display: Display
@@ -64,7 +64,7 @@ class Session:
             yield
         finally:
             record.phases.append(Phase(name=name, start=begin, end=self.clock()))
-            manifest.write(self.manifest, self.place.directory)
+            manifest.write(self.manifest, self.paths.directory)
             self.log.info("phase ends", variant=record.name, phase=name)
 
 
@@ -91,9 +91,9 @@ class _LogFile:
             self._file.flush()
 
 
-def open_log(place: RunPlace) -> Any:
+def open_log(paths: RunPaths) -> Any:
     """A logger that writes lines of key=value pairs to the run directory's `emulator.log`."""
-    file: Any = _LogFile(place.directory / "emulator.log")
+    file: Any = _LogFile(paths.directory / "emulator.log")
     return structlog.wrap_logger(
         structlog.WriteLogger(file),
         processors=[

@@ -12,7 +12,7 @@ from emulation import fidelity
 from emulation.fidelity import Fidelity, Measurements, VariantFidelity, worst
 from emulation.fidelity.logs import Span, scan
 from emulation.host import provenance
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan
 from record.errors import DISK_IS_FULL, HostError
 from record.manifest import Choice, Manifest, VariantRecord
@@ -48,15 +48,15 @@ def new_manifest(plan: Plan, runtime: Choice, links: Choice, clock: str, image: 
     )
 
 
-def save_overlays(plan: Plan, place: RunPlace) -> list[str]:
+def save_overlays(plan: Plan, paths: RunPaths) -> list[str]:
     """The name of each variant's overlay file: `topology.json`, and another for each overlay that differs from it."""
     saved: list[tuple[str, Overlay]] = []
     names: list[str] = []
     for variant in plan.variants:
         name = next((name for name, overlay in saved if overlay == variant.overlay), None)
         if name is None:
-            name = f"topology-{place.variant(variant.name).name}.json" if saved else "topology.json"
-            topology.save(variant.overlay, place.directory / name)
+            name = f"topology-{paths.variant(variant.name).name}.json" if saved else "topology.json"
+            topology.save(variant.overlay, paths.directory / name)
             saved.append((name, variant.overlay))
         names.append(name)
     return names
@@ -74,21 +74,21 @@ def full_disk_in_words(directory: Path) -> Iterator[None]:
 
 
 def conclude(
-    place: RunPlace,
+    paths: RunPaths,
     record: Manifest,
     measured: Sequence[Measurements],
     judge: Callable[[Measurements], VariantFidelity],
 ) -> Outcome:
     """Adds what the logs say, and writes the fidelity verdict on every variant that came as far as publishing."""
     spans = {variant.name: span for variant in record.variants if (span := _span(variant)) is not None}
-    found = scan(sorted(place.logs.glob("*.jsonl")), spans)
+    found = scan(sorted(paths.logs.glob("*.jsonl")), spans)
     published = [variant for variant in measured if variant.variant in found]
     for variant in published:
         variant.logs = found[variant.variant]
     judged = [judge(variant) for variant in published]
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
-    fidelity.write(verdict, place.directory)
-    return Outcome(place.directory, verdict, record.interrupted, bool(spans))
+    fidelity.write(verdict, paths.directory)
+    return Outcome(paths.directory, verdict, record.interrupted, bool(spans))
 
 
 def _span(variant: VariantRecord) -> Span | None:

@@ -15,7 +15,7 @@ from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import register, unregister
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.network import NetworkError
 from emulation.output.progress import Snapshot, display
 from emulation.planning.plan import Plan, VariantPlan
@@ -52,25 +52,25 @@ def emulate(
     Raises `UserError`s; what was made until then is removed first.
     """
     plan.require_possible(rungs.runtime.name)
-    place = RunPlace.of(plan.run_id, out)
-    place.make()
+    paths = RunPaths.of(plan.run_id, out)
+    paths.make()
     snapshot = Snapshot(variants=len(plan.variants))
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        register(plan.run_id, place.journal)
+        register(plan.run_id, paths.journal)
         stack.callback(unregister, plan.run_id)
-        journal = Journal(place.journal)
+        journal = Journal(paths.journal)
         stack.callback(journal.close)
-        log = open_log(place)
-        overlays = save_overlays(plan, place)
+        log = open_log(paths)
+        overlays = save_overlays(plan, paths)
         image = None if rungs.docker is None else rungs.docker.image.identifier
         record = new_manifest(plan, rungs.runtime, rungs.links, provenance.CLOCK, image)
-        manifest.write(record, place.directory)
+        manifest.write(record, paths.directory)
         os.environ[RUN_VARIABLE] = plan.run_id  # for the children that others start
         stack.callback(os.environ.pop, RUN_VARIABLE)
-        runtime = stack.enter_context(runtime_on(rungs, place, journal))
+        runtime = stack.enter_context(runtime_on(rungs, paths, journal))
         session = HostSession(
-            place=place,
+            paths=paths,
             manifest=record,
             snapshot=snapshot,
             display=stack.enter_context(display(snapshot, console)),
@@ -81,7 +81,7 @@ def emulate(
             runtime=runtime,
         )
         try:
-            with full_disk_in_words(place.directory):
+            with full_disk_in_words(paths.directory):
                 measured = _run_variants(session, plan, overlays, rungs, when_over, part=part)
         except NetworkError as error:
             log.error("network", error=str(error))
@@ -92,7 +92,7 @@ def emulate(
         finally:
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"
-    return conclude(place, record, measured, judge)
+    return conclude(paths, record, measured, judge)
 
 
 def _run_variants(
@@ -124,7 +124,7 @@ def _run_variants(
             session.manifest.interrupted = True
             for record in session.manifest.variants[number:]:
                 record.interrupted = True
-            manifest.write(session.manifest, session.place.directory)
+            manifest.write(session.manifest, session.paths.directory)
             session.say("interrupted: what was running has been ended in order")
             break
     return measured

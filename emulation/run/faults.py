@@ -34,10 +34,10 @@ class VariantFaults:
         self._plan = plan
         self._schedule = part.own(plan.schedule())
         node = f"{NODE}{part.suffix}"
-        path = session.place.logs / f"{node}.jsonl"
+        path = session.paths.logs / f"{node}.jsonl"
         # Without faults there is no such log.
         self._trace = FileTrace(path, node, plan.name) if self._schedule else NullTrace(node, plan.name)
-        addresses = {broker.id: f"unix:{session.place.socket(broker.id)}" for broker in plan.overlay.brokers}
+        addresses = {broker.id: f"unix:{session.paths.socket(broker.id)}" for broker in plan.overlay.brokers}
         actuator = HostActuator(session.runtime, network, launches, addresses)
         self._fault_run = FaultRun(self._schedule, plan.overlay, actuator, self._trace, session.clock)
         self.hit = self._schedule.brokers

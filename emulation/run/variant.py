@@ -84,13 +84,13 @@ class VariantRun:
         """The variant's network, built and probed."""
         session, overlay = self._session, self._plan.overlay
         session.doing("making network namespaces")
-        session.place.make_socket_directories(self._brokers)
+        session.paths.make_socket_directories(self._brokers)
         sandboxes = session.runtime.sandboxes(self._brokers)
         session.interrupt.check()
         session.doing("wiring and shaping links")
         network = EmulatedNetwork(
             overlay,
-            session.place.run_id,
+            session.paths.run_id,
             self._driver,
             sandboxes,
             session.journal,
@@ -110,7 +110,7 @@ class VariantRun:
         """Starts the brokers and waits until each is connected to its neighbours."""
         session = self._session
         session.doing("starting brokers")
-        sockets = {broker: f"unix:{session.place.socket(broker)}" for broker in self._brokers}
+        sockets = {broker: f"unix:{session.paths.socket(broker)}" for broker in self._brokers}
         stack.callback(self._stop_brokers)
         session.runtime.start(self._launches(), {broker: network.pid(broker) for broker in self._brokers})
         self._watched = dict(session.runtime.processes())
@@ -131,10 +131,10 @@ class VariantRun:
 
     def _launches(self) -> list[Launch]:
         session = self._session
-        directory = session.place.variant(self._plan.name)
+        directory = session.paths.variant(self._plan.name)
         return [
             Launch(config=config, config_directory=directory / config.id, resources=self._plan.resources)
-            for config in broker_configs(self._plan, session.place.run_id, session.runtime.paths)
+            for config in broker_configs(self._plan, session.paths.run_id, session.runtime.paths)
             if config.id in self._part.brokers
         ]
 
@@ -158,7 +158,7 @@ class VariantRun:
         states = monitor.poll()
         silent = [broker for broker in self._brokers if broker not in states]
         if silent:
-            return f"brokers {', '.join(silent[:5])} do not answer; see their logs in {self._session.place.logs}"
+            return f"brokers {', '.join(silent[:5])} do not answer; see their logs in {self._session.paths.logs}"
         partial = [broker for broker, state in states.items() if state.links_up < state.links]
         return f"brokers {', '.join(partial[:5])} cannot reach all their neighbours over the emulated links"
 
@@ -166,29 +166,29 @@ class VariantRun:
         """Starts the clients and waits until they are connected to their brokers."""
         session = self._session
         session.doing("connecting clients")
-        directory = session.place.variant(self._plan.name)
+        directory = session.paths.variant(self._plan.name)
         inputs = write_driver_inputs(self._plan.workload, directory, self._part.brokers, self._part.suffix)
         session.snapshot.publications = sum(one.publications for one in inputs)
         configs = [(one.name, self._write_driver(one)) for one in inputs]
-        drivers = stack.enter_context(Drivers(configs, session.place.run_id, session.journal))
+        drivers = stack.enter_context(Drivers(configs, session.paths.run_id, session.journal))
         deadline = time.monotonic() + self._connect_within
         while not drivers.ready:
             if time.monotonic() > deadline:
-                raise HostError(f"clients cannot connect to their brokers; see {session.place.directory}")
+                raise HostError(f"clients cannot connect to their brokers; see {session.paths.directory}")
             session.interrupt.wait(TICK / 5)
         return drivers
 
     def _write_driver(self, given: DriverInput) -> Path:
         """Writes a driver's configuration; returns its path."""
-        place = self._session.place
+        paths = self._session.paths
         config = DriverConfig(
             name=given.name,
             variant=self._plan.name,
-            log=str(place.logs / f"{given.name}.jsonl"),
-            brokers={broker: f"unix:{place.socket(broker)}" for broker in sorted(given.brokers)},
+            log=str(paths.logs / f"{given.name}.jsonl"),
+            brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
             operations=str(given.path),
         )
-        path = place.variant(self._plan.name) / f"{given.name}.json"
+        path = paths.variant(self._plan.name) / f"{given.name}.json"
         path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
         return path
 
@@ -227,7 +227,7 @@ class VariantRun:
         self.measured.quotas = quota is not None or faults.throttle
         pids = [process.pid for broker, process in self._watched.items() if broker not in faults.hit]
         observer = LoadObserver(
-            network, self._links, self._session.place.run_id,
+            network, self._links, self._session.paths.run_id,
             seconds=end - time.monotonic(), dilation=self.measured.time_dilation,
         )  # fmt: skip
         periods = count_periods(pids)

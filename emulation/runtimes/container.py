@@ -22,7 +22,7 @@ from docker.types import LogConfig, Mount
 
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
-from emulation.host.run_paths import BROKER_UID, RunPlace
+from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.runtimes.interface import Ending, Launch, Paths
 from record.errors import HostError
 from topology.model import BrokerId
@@ -51,10 +51,10 @@ class ContainerRuntime:
 
     name = "container"
 
-    def __init__(self, client: docker.DockerClient, image: str, place: RunPlace, journal: Journal) -> None:
+    def __init__(self, client: docker.DockerClient, image: str, run_paths: RunPaths, journal: Journal) -> None:
         self._api: Any = client.api
         self._image = image
-        self._place = place
+        self._run_paths = run_paths
         self._journal = journal
         self._sandboxes: dict[BrokerId, str] = {}
         self._processes: dict[BrokerId, ProcessIdentity] = {}
@@ -62,7 +62,7 @@ class ContainerRuntime:
         self._pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
 
     def __enter__(self) -> Self:
-        self._place.give_logs_to_brokers()
+        self._run_paths.give_logs_to_brokers()
         return self
 
     def __exit__(
@@ -137,7 +137,7 @@ class ContainerRuntime:
         return Ending(broker, code if code <= 128 else 128 - code, lines)
 
     def _name(self, broker: BrokerId) -> str:
-        return f"brokerlab-{self._place.run_id}-{broker}"
+        return f"brokerlab-{self._run_paths.run_id}-{broker}"
 
     def _create_sandbox(self, broker: BrokerId) -> None:
         self._run(
@@ -173,8 +173,8 @@ class ContainerRuntime:
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
             mounts=[
                 _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
-                _mount(SOCKET_MOUNT, self._place.socket(broker).parent),
-                _mount(LOG_MOUNT, self._place.logs),
+                _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
+                _mount(LOG_MOUNT, self._run_paths.logs),
             ],
         )
         command = ["python", "-m", "broker_service.grpc_shell.server", f"{CONFIG_MOUNT}/broker.json"]
@@ -193,8 +193,8 @@ class ContainerRuntime:
                 command=command[1:],
                 name=name,
                 user=f"{BROKER_UID}:{BROKER_UID}",
-                labels={"brokerlab": "1", RUN_LABEL: self._place.run_id, BROKER_LABEL: broker},
-                environment={RUN_VARIABLE: self._place.run_id},
+                labels={"brokerlab": "1", RUN_LABEL: self._run_paths.run_id, BROKER_LABEL: broker},
+                environment={RUN_VARIABLE: self._run_paths.run_id},
                 detach=True,
                 host_config=host_config,
             )

@@ -17,7 +17,7 @@ from typing import Self
 import broker_service
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
-from emulation.host.run_paths import BROKER_UID, RunPlace
+from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.runtimes.interface import Ending, Launch, Paths
 from record.errors import HostError
 from topology.model import BrokerId
@@ -33,15 +33,15 @@ class ProcessRuntime:
 
     name = "process"
 
-    def __init__(self, place: RunPlace, journal: Journal) -> None:
-        self._place = place
+    def __init__(self, run_paths: RunPaths, journal: Journal) -> None:
+        self._run_paths = run_paths
         self._journal = journal
         self._running: dict[BrokerId, subprocess.Popen[bytes]] = {}
         self._identities: dict[BrokerId, ProcessIdentity] = {}
         self._errors: dict[BrokerId, Path] = {}
 
     def __enter__(self) -> Self:
-        self._place.give_logs_to_brokers()
+        self._run_paths.give_logs_to_brokers()
         return self
 
     def __exit__(
@@ -54,7 +54,7 @@ class ProcessRuntime:
         return {}
 
     def paths(self, broker: BrokerId) -> Paths:
-        return Paths(socket=str(self._place.socket(broker)), log=str(self._place.logs / f"{broker}.jsonl"))
+        return Paths(socket=str(self._run_paths.socket(broker)), log=str(self._run_paths.logs / f"{broker}.jsonl"))
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         for launch in launches:
@@ -111,11 +111,11 @@ class ProcessRuntime:
             "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
             "prlimit", f"--data={launch.resources.memory}",
             f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
-            *unprivileged(self._place.logs), "--",
+            *unprivileged(self._run_paths.logs), "--",
             sys.executable, "-m", "broker_service.grpc_shell.server",
             str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip
-        environment = os.environ | {RUN_VARIABLE: self._place.run_id, "PYTHONPATH": str(_SOURCE_ROOT)}
+        environment = os.environ | {RUN_VARIABLE: self._run_paths.run_id, "PYTHONPATH": str(_SOURCE_ROOT)}
         self._journal.creating(Resource.PROCESS, self._name(broker))
         try:
             with errors.open("wb") as standard_error:

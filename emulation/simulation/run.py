@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from emulation.fidelity import Measurements, judge_modelled
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.output.progress import Display, Snapshot, no_display
 from emulation.planning.plan import Plan
 from emulation.run.context import Session, open_log
@@ -45,16 +45,16 @@ def simulate(
     """
     costs = calibration or load_calibration()
     plan.require_possible(runtime.name)
-    place = RunPlace.of(plan.run_id, out)
-    place.make()
+    paths = RunPaths.of(plan.run_id, out)
+    paths.make()
     snapshot = Snapshot(variants=len(plan.variants), speed=0.0)
     with ExitStack() as stack:
-        log = open_log(place)
-        overlays = save_overlays(plan, place)
+        log = open_log(paths)
+        overlays = save_overlays(plan, paths)
         record = new_manifest(plan, runtime, MODELLED, CLOCK, None)
-        manifest.write(record, place.directory)
+        manifest.write(record, paths.directory)
         session = Session(
-            place=place,
+            paths=paths,
             manifest=record,
             snapshot=snapshot,
             display=stack.enter_context(show(snapshot)),
@@ -63,12 +63,12 @@ def simulate(
             clock=_not_begun,
         )
         try:
-            with full_disk_in_words(place.directory), rare_collections():
+            with full_disk_in_words(paths.directory), rare_collections():
                 measured = _simulate_variants(session, plan, costs, overlays, stopwatch)
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise
-    return conclude(place, record, measured, judge_modelled)
+    return conclude(paths, record, measured, judge_modelled)
 
 
 def _simulate_variants(
@@ -94,7 +94,7 @@ def _simulate_variants(
             run.execute()
         except Interrupted:
             run.record.interrupted = session.manifest.interrupted = True
-            manifest.write(session.manifest, session.place.directory)
+            manifest.write(session.manifest, session.paths.directory)
             session.say("interrupted: what was simulated so far is kept")
             break
     return measured

@@ -50,7 +50,7 @@ class SimulatedVariant:
         self._session = session
         self._plan = plan
         self._agenda = agenda
-        self._logs = LogDirectory(session.place.logs, plan.name)
+        self._logs = LogDirectory(session.paths.logs, plan.name)
         schedule = plan.schedule()
         settings = replace(_settings(plan, calibration), leaping=schedule.leaping, stopwatch=stopwatch)
         self._overlay = SimulatedOverlay(plan.overlay, settings, self._logs.of, agenda)
@@ -157,7 +157,7 @@ class SimulatedVariant:
 
     def _check_logs(self) -> None:
         if self._logs.failure is not None:
-            with full_disk_in_words(self._session.place.directory):
+            with full_disk_in_words(self._session.paths.directory):
                 raise self._logs.failure
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker_service.config import BrokerConfig
 from broker_service.messages import BrokerId
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.network import EmulatedNetwork
 from emulation.planning.plan import link_configs
 from emulation.runtimes import Launch, Runtime
@@ -24,20 +24,20 @@ class HostBrokers:
         protocol: ConformanceProtocol,
         seed: int,
         *,
-        place: RunPlace,
+        run_paths: RunPaths,
         runtime: Runtime,
         network: EmulatedNetwork,
     ) -> None:
         names = [broker.id for broker in overlay.brokers]
-        self.addresses = {broker: f"unix:{place.socket(broker)}" for broker in names}
+        self.addresses = {broker: f"unix:{run_paths.socket(broker)}" for broker in names}
         self.expected = Expectation(overlay.links, names)
         self.controls = Controls(self.addresses)
         self._protocol = protocol
         self._seed = seed
-        self._place = place
+        self._run_paths = run_paths
         self._runtime = runtime
         self._network = network
-        self._links = link_configs(overlay, place.run_id)
+        self._links = link_configs(overlay, run_paths.run_id)
         self._attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
         self._incarnations = dict.fromkeys(names, 1)
         self._namespaces = {broker: network.pid(broker) for broker in names}
@@ -99,4 +99,4 @@ class HostBrokers:
             seed=self._seed,
             limits=LIMITS,
         )
-        return Launch(config=config, config_directory=self._place.variant(self._protocol.name) / broker)
+        return Launch(config=config, config_directory=self._run_paths.variant(self._protocol.name) / broker)

@@ -19,7 +19,7 @@ from broker_service.messages import BrokerId
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, register, unregister
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.planning.plan import make_run_id
 from emulation.run.interrupt import Interrupt
@@ -47,20 +47,22 @@ def host_testbed(runtime: str, interrupt: Interrupt, say: Callable[[str], None])
         raise BadInputError(f"{runtime} brokers do not run on the host; ask for process or container")
     clean(None if rungs.docker is None else rungs.docker.client)
     run_id = make_run_id("conformance", datetime.now(UTC), secrets.token_hex(2))
-    place = RunPlace(run_id, ROOT / run_id / ".files", ROOT / run_id)
+    run_paths = RunPaths(run_id, ROOT / run_id / ".files", ROOT / run_id)
     with ExitStack() as stack:
         stack.callback(setattr, interrupt, "teardown", False)
-        register(run_id, place.journal)
+        register(run_id, run_paths.journal)
         stack.callback(unregister, run_id)
-        place.logs.mkdir(parents=True)
-        place.give_logs_to_brokers()
-        journal = Journal(place.journal)
+        run_paths.logs.mkdir(parents=True)
+        run_paths.give_logs_to_brokers()
+        journal = Journal(run_paths.journal)
         stack.callback(journal.close)
         os.environ[RUN_VARIABLE] = run_id  # for the children that others start
         stack.callback(os.environ.pop, RUN_VARIABLE)
-        hosting = stack.enter_context(runtime_on(rungs, place, journal))
+        hosting = stack.enter_context(runtime_on(rungs, run_paths, journal))
         runner = stack.enter_context(asyncio.Runner())
-        testbed = HostTestbed(place, journal, runtime=hosting, driver=rungs.driver, runner=runner, interrupt=interrupt)
+        testbed = HostTestbed(
+            run_paths, journal, runtime=hosting, driver=rungs.driver, runner=runner, interrupt=interrupt
+        )
         try:
             yield testbed
         finally:
@@ -73,7 +75,7 @@ class HostTestbed:
 
     def __init__(
         self,
-        place: RunPlace,
+        run_paths: RunPaths,
         journal: Journal,
         *,
         runtime: Runtime,
@@ -82,7 +84,7 @@ class HostTestbed:
         interrupt: Interrupt,
     ) -> None:
         self.runtime = runtime.name
-        self._place = place
+        self._run_paths = run_paths
         self._journal = journal
         self._hosting = runtime
         self._driver = driver
@@ -127,7 +129,7 @@ class HostTestbed:
             self._stop_brokers()
             self._interrupt.check()
             self._brokers = HostBrokers(
-                case.overlay(), protocol, case.seed, place=self._place, runtime=self._hosting, network=network
+                case.overlay(), protocol, case.seed, run_paths=self._run_paths, runtime=self._hosting, network=network
             )
             self._started = wanted
         assert self._brokers is not None
@@ -143,8 +145,8 @@ class HostTestbed:
         # Sandboxes of brokers that this case does not have wait for cases that do.
         self._sandboxed |= set(case.brokers)
         sandboxes = self._hosting.sandboxes(sorted(self._sandboxed))
-        self._place.make_socket_directories(list(case.brokers))
-        network = EmulatedNetwork(case.overlay(), self._place.run_id, self._driver, sandboxes, self._journal)
+        self._run_paths.make_socket_directories(list(case.brokers))
+        network = EmulatedNetwork(case.overlay(), self._run_paths.run_id, self._driver, sandboxes, self._journal)
         network.start()
         self._network, self._wired = network, wanted
         return network

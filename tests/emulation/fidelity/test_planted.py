@@ -30,7 +30,7 @@ from rich.console import Console
 
 from emulation.fidelity import Check, VariantFidelity, Verdict
 from emulation.host.journal import Entry
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.network import EmulatedNetwork
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
@@ -183,13 +183,13 @@ class WronglyWired(EmulatedNetwork):
 
 
 @contextmanager
-def small_disk(place: RunPlace) -> Iterator[None]:
+def small_disk(paths: RunPaths) -> Iterator[None]:
     """A disk with room for the beginnings of logs."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", place.logs], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", paths.logs], check=True)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", place.logs], check=True)
+        subprocess.run(["umount", "--lazy", paths.logs], check=True)
 
 
 def put_into_another_time(broker: str, directory: Path) -> str:
@@ -279,9 +279,9 @@ def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
     ).returncode:
         pytest.skip("this kernel has no time namespaces")
     monkeypatch.setenv("PATH", put_into_another_time("B2", tmp_path))
-    make = RunPlace.make
+    make = RunPaths.make
     disks = contextlib.ExitStack()
-    monkeypatch.setattr(RunPlace, "make", lambda place: (make(place), disks.enter_context(small_disk(place)))[0])
+    monkeypatch.setattr(RunPaths, "make", lambda paths: (make(paths), disks.enter_context(small_disk(paths)))[0])
 
     def check_all() -> None:
         with disks:

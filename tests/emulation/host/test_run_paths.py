@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulation.host import run_paths as place_module
-from emulation.host.run_paths import BROKER_UID, RunPlace
+from emulation.host.run_paths import BROKER_UID, RunPaths
 from record.errors import HostError
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to the brokers' user, which takes root")
@@ -16,11 +16,11 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to 
 
 @needs_root
 def test_brokers_may_write_logs_and_nothing_else(tmp_path: Path) -> None:
-    place = RunPlace.of("r1", tmp_path)
-    place.make()
-    place.give_logs_to_brokers()
-    assert place.logs.stat().st_uid == BROKER_UID
-    assert place.directory.stat().st_uid != BROKER_UID
+    paths = RunPaths.of("r1", tmp_path)
+    paths.make()
+    paths.give_logs_to_brokers()
+    assert paths.logs.stat().st_uid == BROKER_UID
+    assert paths.directory.stat().st_uid != BROKER_UID
 
 
 def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,14 +29,14 @@ def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(place_module.os, "statvfs", lambda path: Full())
     with pytest.raises(HostError, match=r"200 MB are free .* --out"):
-        RunPlace.of("r1", tmp_path).make()
+        RunPaths.of("r1", tmp_path).make()
     assert not list(tmp_path.iterdir()), "nothing is left of a run that was not begun"
 
 
 def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(HostError, match="file/r1"):
-        RunPlace.of("r1", tmp_path / "file").make()
+        RunPaths.of("r1", tmp_path / "file").make()
 
 
 def test_socket_paths_fit_the_kernels_limit_even_for_long_names() -> None:
@@ -45,10 +45,10 @@ def test_socket_paths_fit_the_kernels_limit_even_for_long_names() -> None:
     from emulation.planning.plan import make_run_id
 
     run_id = make_run_id("x" * 200, datetime(2026, 1, 31, tzinfo=UTC), "1a2b")
-    assert len(str(RunPlace.of(run_id, Path("runs")).socket("broker-with-a-rather-long-name-32"))) <= 107
+    assert len(str(RunPaths.of(run_id, Path("runs")).socket("broker-with-a-rather-long-name-32"))) <= 107
 
 
 @pytest.mark.parametrize("name", ["../../etc", "a b", "x=1/y", "ä"])
 def test_a_variants_directory_stays_below_the_run_directory(name: str, tmp_path: Path) -> None:
-    place = RunPlace.of("r1", tmp_path)
-    assert place.variant(name).parent == place.directory / "variants"
+    paths = RunPaths.of("r1", tmp_path)
+    assert paths.variant(name).parent == paths.directory / "variants"

@@ -21,7 +21,7 @@ from emulation.faults import Way
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
-from emulation.host.run_paths import RunPlace
+from emulation.host.run_paths import RunPaths
 from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
 from emulation.planning.plan import link_configs
 from emulation.run.actuator import HostActuator
@@ -44,20 +44,20 @@ class Hosted:
     """Two linked brokers on a runtime."""
 
     def __init__(self, kind: str, directory: Path, stack: ExitStack) -> None:
-        self.place = RunPlace.of(f"test-{uuid.uuid4().hex[:8]}", directory)
-        self.place.make()
-        register(self.place.run_id, self.place.journal)
-        stack.callback(unregister, self.place.run_id)
-        journal = Journal(self.place.journal)
+        self.paths = RunPaths.of(f"test-{uuid.uuid4().hex[:8]}", directory)
+        self.paths.make()
+        register(self.paths.run_id, self.paths.journal)
+        stack.callback(unregister, self.paths.run_id)
+        journal = Journal(self.paths.journal)
         stack.callback(journal.close)
         self.runtime: Runtime = stack.enter_context(self._runtime(kind, journal, stack))
         brokers = ["A", "B"]
-        self.place.make_socket_directories(brokers)
+        self.paths.make_socket_directories(brokers)
         sandboxes = self.runtime.sandboxes(brokers)
         self.network = stack.enter_context(
-            EmulatedNetwork(OVERLAY, self.place.run_id, LinkDriver.USERSPACE, sandboxes, journal)
+            EmulatedNetwork(OVERLAY, self.paths.run_id, LinkDriver.USERSPACE, sandboxes, journal)
         )
-        links = link_configs(OVERLAY, self.place.run_id)
+        links = link_configs(OVERLAY, self.paths.run_id)
         limits = Limits(heartbeat=0.2, reconnect_last=0.2)
         launches = [
             Launch(
@@ -65,21 +65,21 @@ class Hosted:
                     id=broker, incarnation=1, protocol="tid", links=links[broker], limits=limits,
                     listen=(f"unix:{self.runtime.paths(broker).socket}",),
                 ),
-                config_directory=self.place.variant("base") / broker,
+                config_directory=self.paths.variant("base") / broker,
             )
             for broker in brokers
         ]  # fmt: skip
-        self.addresses = {broker: f"unix:{self.place.socket(broker)}" for broker in brokers}
+        self.addresses = {broker: f"unix:{self.paths.socket(broker)}" for broker in brokers}
         self.runtime.start(launches, {broker: self.network.pid(broker) for broker in brokers})
         self.faults = HostActuator(self.runtime, self.network, launches, self.addresses)
         self.until(lambda: self.linked("A") and self.linked("B"), "both are linked")
 
     def _runtime(self, kind: str, journal: Journal, stack: ExitStack) -> Runtime:
         if kind == "process":
-            return ProcessRuntime(self.place, journal)
+            return ProcessRuntime(self.paths, journal)
         client = docker_client()
         stack.callback(client.close)
-        return ContainerRuntime(client, ensure_image(client).name, self.place, journal)
+        return ContainerRuntime(client, ensure_image(client).name, self.paths, journal)
 
     def status(self, broker: BrokerId, within: float = 1.0) -> pb.StatusReply | None:
         """None where no answer comes."""

@@ -19,7 +19,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
-from emulation.host.run_paths import BROKER_UID, RunPlace
+from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.runtimes import ContainerRuntime, Launch
 from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT
 from emulation.runtimes.interface import Resources
@@ -93,26 +93,26 @@ class Containers:
     """A broker's two containers while it serves: what Docker says of them, and the first process of each."""
 
     def __init__(self, directory: Path, stack: ExitStack) -> None:
-        place = RunPlace.of(f"test-{uuid.uuid4().hex[:8]}", directory)
-        place.make()
-        register(place.run_id, place.journal)
-        stack.callback(unregister, place.run_id)
-        journal = Journal(place.journal)
+        paths = RunPaths.of(f"test-{uuid.uuid4().hex[:8]}", directory)
+        paths.make()
+        register(paths.run_id, paths.journal)
+        stack.callback(unregister, paths.run_id)
+        journal = Journal(paths.journal)
         stack.callback(journal.close)
         client = docker_client()
         stack.callback(client.close)
-        runtime = stack.enter_context(ContainerRuntime(client, ensure_image(client).name, place, journal))
-        place.make_socket_directories(["A"])
+        runtime = stack.enter_context(ContainerRuntime(client, ensure_image(client).name, paths, journal))
+        paths.make_socket_directories(["A"])
         namespaces = runtime.sandboxes(["A"])
         link = LinkConfig(neighbour="B", local=f"127.0.0.1:{PORT}", remote="", dial=False)
         config = BrokerConfig(
             id="A", incarnation=1, protocol="tid", links=(link,), listen=(f"unix:{runtime.paths('A').socket}",)
         )
-        runtime.start([Launch(config=config, config_directory=place.variant("base") / "A")], namespaces)
-        self.socket = place.socket("A")
+        runtime.start([Launch(config=config, config_directory=paths.variant("base") / "A")], namespaces)
+        self.socket = paths.socket("A")
         api: Any = client.api
         self.inspected = {
-            name: api.inspect_container(f"brokerlab-{place.run_id}-A{suffix}")
+            name: api.inspect_container(f"brokerlab-{paths.run_id}-A{suffix}")
             for name, suffix in (("sandbox", "-sandbox"), ("broker", ""))
         }
         self.processes = {name: Process(told["State"]["Pid"]) for name, told in self.inspected.items()}
