@@ -19,7 +19,7 @@ from rich.text import Text
 
 from analysis.claims import Claims, Judgement, load_claims
 from command_line.commands.results import analysis_errors_translated
-from emulation.output.progress import duration
+from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
 from record.exit_codes import ExitCode

@@ -14,10 +14,10 @@ from analysis.report import build_report
 from analysis.run import analyze
 from command_line.commands.engines import RunEngine
 from command_line.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling, write_verdicts
-from emulation.output.progress import display
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
+from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
 from emulation.scenario import load
 from emulation.simulation.calibration import load_calibration

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from emulation.ansible import TaskResult
-from emulation.output.progress import Display, Snapshot
 from emulation.planning.plan import Plan, VariantPlan
+from emulation.run.progress import Display, Snapshot
 
 LEAD = 3
 """Seconds between the word to begin and that moment, beside three times what it takes until all hosts hear a word."""

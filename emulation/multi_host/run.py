@@ -32,11 +32,11 @@ from emulation.multi_host.placement import crossing, place
 from emulation.multi_host.product import pack
 from emulation.multi_host.progress import LEAD, HostsProgress
 from emulation.network.echo import TOKEN_BYTES
-from emulation.output.progress import Snapshot, display
 from emulation.planning.plan import Plan
 from emulation.run.context import open_log
 from emulation.run.directory import Outcome, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt
+from emulation.run.progress import Snapshot, display
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import BadInputError, HostError

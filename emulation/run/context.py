@@ -13,8 +13,8 @@ import structlog
 
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
-from emulation.output.progress import Display, Snapshot
 from emulation.run.interrupt import Interrupt
+from emulation.run.progress import Display, Snapshot
 from emulation.runtimes.interface import Runtime
 from record import manifest
 from record.manifest import Manifest, Phase, VariantRecord

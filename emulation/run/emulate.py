@@ -17,12 +17,12 @@ from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.network import NetworkError
-from emulation.output.progress import Snapshot, display
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostSession, open_log
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.host_share import Part
 from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.run.progress import Snapshot, display
 from emulation.run.variant import VariantRun
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs

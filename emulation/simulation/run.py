@@ -8,11 +8,11 @@ from pathlib import Path
 
 from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
-from emulation.output.progress import Display, Snapshot, no_display
 from emulation.planning.plan import Plan
 from emulation.run.context import Session, open_log
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.run.progress import Display, Snapshot, no_display
 from emulation.simulation.calibration import Calibration, load_calibration
 from emulation.simulation.event_queue import Agenda
 from emulation.simulation.memory import rare_collections

@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from emulation.output.progress import duration
+from emulation.run.progress import duration
 from studies.campaign.attempt import Attempted
 from studies.campaign.cell import Cell
 from studies.campaign.sentences import attempt_line, why_not_valid

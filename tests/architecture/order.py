@@ -49,7 +49,7 @@ ROOMS: Mapping[str, Floors] = {
         "drawing inspection mesh_files mesh_overlays planetlab transit_stub",
     ),
     "emulation": _floors(
-        "ansible faults host output",
+        "ansible faults host",
         "network scenario",
         "runtimes workload",
         "drivers fidelity planning upkeep",

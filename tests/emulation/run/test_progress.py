@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from emulation.output.progress import (
+from emulation.run.progress import (
     LiveDisplay,
     PlainDisplay,
     Snapshot,

@@ -1,1 +1,0 @@
-"""Results for people and for continuous integration: progress displays and JUnit files."""
