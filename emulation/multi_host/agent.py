@@ -34,7 +34,7 @@ from emulation.multi_host.model import Part, read_part
 from emulation.multi_host.placement import Placement, place
 from emulation.multi_host.signals import Signals
 from emulation.network.echo import Clock, FarHost
-from emulation.network.host_tunnels import Peer, ResponderProcess, Underlay, require_way
+from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_way
 from emulation.planning.plan import Plan, VariantPlan, make_plan
 from emulation.run import emulate
 from emulation.run import host_share as run_part
@@ -80,13 +80,13 @@ class Agent:
         meeting = Meeting(self._signals, session, self._variants, part.patience)
         with self._answering(session) as responder:
             meeting.meet("answering")
-            underlay = self._underlay(placement, responder)
-            with self._watching(underlay, session) as clock:
+            tunnels = self._tunnels(placement, responder)
+            with self._watching(tunnels, session) as clock:
                 meeting.clock = clock
                 yield run_part.Part(
                     brokers=frozenset(broker for broker, host in placement.items() if host == part.host),
                     host=part.host,
-                    underlay=underlay,
+                    tunnels=tunnels,
                     rendezvous=meeting,
                 )
             meeting.meet("compared")
@@ -105,7 +105,7 @@ class Agent:
             responder.stop()
             session.journal.removed(Resource.PROCESS, _RESPONDER)
 
-    def _underlay(self, placement: Placement, responder: ResponderProcess) -> Underlay:
+    def _tunnels(self, placement: Placement, responder: ResponderProcess) -> HostTunnels:
         """The ways to the other hosts, and how long they take. Raises `NetworkError` for one that does not serve."""
         part = self._part
         token = bytes.fromhex(part.token)
@@ -116,9 +116,9 @@ class Agent:
                 with closing(FarHost(member.address, part.echo_port, token)) as far:
                     peers[member.name] = Peer(member.name, member.address, far.clock(Clock.MONOTONIC).delay)
         run = hashlib.sha256(f"{part.run_id}/{self._variants}".encode()).digest()
-        return Underlay(
+        return HostTunnels(
             address=part.member.address,
-            homes={broker: peers[host] for broker, host in placement.items() if host != part.host},
+            peers={broker: peers[host] for broker, host in placement.items() if host != part.host},
             vxlan_port=part.vxlan_port,
             echo_port=part.echo_port,
             first_identifier=int.from_bytes(run[:3]),
@@ -127,13 +127,13 @@ class Agent:
         )
 
     @contextmanager
-    def _watching(self, underlay: Underlay, session: HostSession) -> Iterator[ClockWatch | None]:
+    def _watching(self, tunnels: HostTunnels, session: HostSession) -> Iterator[ClockWatch | None]:
         """Compares this host's clock with the run's; None where it is the run's."""
         record = self._record(session)
         if self._part.number == 0:
             yield None
             return
-        with closing(FarHost(self._part.reference.address, underlay.echo_port, underlay.token)) as reference:
+        with closing(FarHost(self._part.reference.address, tunnels.echo_port, tunnels.token)) as reference:
             watch = ClockWatch(reference)
             try:
                 with watch:

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from mininet.link import Intf
 
-from emulation.network.host_tunnels import LINK_MTU, Peer, Underlay
+from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
 from emulation.network.tolerance import DELAY_FLOOR
@@ -41,19 +41,19 @@ class ExchangeNode(Node):
         self.want(f"link set dev {interface.name} group {INTERFACE_GROUP} mtu {LINK_MTU} master {bridge} up")
         self.want(f"link set dev {bridge} group {INTERFACE_GROUP} mtu {LINK_MTU} up")
 
-    def tunnel(self, names: LinkNames, side: int, index: int, underlay: Underlay, peer: Peer) -> None:
+    def tunnel(self, names: LinkNames, side: int, index: int, tunnels: HostTunnels, peer: Peer) -> None:
         """Join the link's bridge with a VXLAN interface. To be called once the link is made."""
         name = f"{names.interfaces[1 - side][:-1]}x"
         command = [
             "ip", "link", "add", name, "netns", str(self.pid), "mtu", str(LINK_MTU), "type", "vxlan",
-            "id", str(underlay.identifier(index)), "local", underlay.address, "remote", peer.address,
-            "dstport", str(underlay.vxlan_port), "nolearning",
+            "id", str(tunnels.identifier(index)), "local", tunnels.address, "remote", peer.address,
+            "dstport", str(tunnels.vxlan_port), "nolearning",
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise NetworkError(
                 f"{names} cannot be carried to {peer.name} by VXLAN ({' '.join(done.stderr.split())}): load the kernel "
-                f"module vxlan, and leave UDP port {underlay.vxlan_port} to this run"
+                f"module vxlan, and leave UDP port {tunnels.vxlan_port} to this run"
             )
         self._want_quiet(None, name)
         self.want(f"link set dev {name} group {INTERFACE_GROUP} master {_bridge(name)} up")
@@ -69,12 +69,12 @@ class ExchangeNode(Node):
 def half(names: LinkNames, side: int, peer: Peer) -> LinkNames:
     """The link as this host makes it, whose broker is at `side`. Raises `NetworkError` when the underlay is slower."""
     link = names.link
-    leaving = less_underlay(names, (link.forward, link.backward)[side], peer)
+    leaving = less_tunnel_delay(names, (link.forward, link.backward)[side], peer)
     forward, backward = (leaving, UNSHAPED) if side == 0 else (UNSHAPED, leaving)
     return replace(names, link=replace(link, forward=forward, backward=backward))
 
 
-def less_underlay(names: LinkNames, asked: LinkProperties, peer: Peer) -> LinkProperties:
+def less_tunnel_delay(names: LinkNames, asked: LinkProperties, peer: Peer) -> LinkProperties:
     """What is left to emulate of these properties. Raises `NetworkError` when the underlay alone takes longer."""
     if peer.delay > asked.delay + DELAY_FLOOR:
         raise NetworkError(

@@ -39,12 +39,12 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Underlay:
+class HostTunnels:
     """How this host's brokers reach those of other hosts."""
 
     address: str
     """Of this host."""
-    homes: Mapping[BrokerId, Peer]
+    peers: Mapping[BrokerId, Peer]
     """The host of each broker that is not here."""
     vxlan_port: int
     echo_port: int

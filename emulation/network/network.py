@@ -4,7 +4,7 @@ Mininet's `Mininet` object is not used, for it changes limits of the whole host;
 own. There are no switches: each link is a network of two addresses, `10.x.y.z/30`, and a broker that talks to a
 neighbour talks over that very link.
 
-Where an overlay is spread over several hosts (`underlay`), each has such a network of its brokers, and its half of the
+Where an overlay is spread over several hosts (`tunnels`), each has such a network of its brokers, and its half of the
 links that lead to others (`crossing`). What is said of links here then concerns what this host's brokers send.
 
 Interfaces are made inside the nodes' namespaces and never exist in the host's own. They go away with those namespaces
@@ -23,8 +23,8 @@ from typing import Self
 from mininet.log import lg
 
 from emulation.host.journal import Resource
-from emulation.network.crossing import ExchangeNode, half, less_underlay
-from emulation.network.host_tunnels import LINK_MTU, Peer, Underlay
+from emulation.network.crossing import ExchangeNode, half, less_tunnel_delay
+from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
 from emulation.network.links import PlainLink, UserspaceLink
 from emulation.network.model import Journal, LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
 from emulation.network.namespaces import run_in_namespace
@@ -53,13 +53,13 @@ class EmulatedNetwork:
         journal: Journal | None = None,
         *,
         seed: int = 0,
-        underlay: Underlay | None = None,
+        tunnels: HostTunnels | None = None,
     ) -> None:
         """Plan the network; nothing is changed yet.
 
         `sandboxes` gives for each broker a process whose network namespace is to be the broker's node; None or nothing:
         Mininet hosts with namespaces of their own. `seed` decides what the relay loses and how much it delays.
-        `underlay` says which brokers are on other hosts, and how to reach them; None: all are here.
+        `tunnels` says which brokers are on other hosts, and how to reach them; None: all are here.
         """
         self.driver = driver
         self._overlay = overlay
@@ -67,8 +67,8 @@ class EmulatedNetwork:
         self._seed = seed
         self._sandboxes = dict(sandboxes or {})
         self._journal = journal
-        self._underlay = underlay
-        self._far: Mapping[BrokerId, Peer] = {} if underlay is None else underlay.homes
+        self._tunnels = tunnels
+        self._far: Mapping[BrokerId, Peer] = {} if tunnels is None else tunnels.peers
         self._brokers = [broker.id for broker in overlay.brokers if broker.id not in self._far]
         self._names = name_links(overlay.links, run_id)
         self._properties: dict[tuple[BrokerId, BrokerId], LinkProperties] = {}
@@ -155,7 +155,7 @@ class EmulatedNetwork:
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
         peer = self._far.get(target)
-        link.change(side, properties if peer is None else less_underlay(link.names, properties, peer))
+        link.change(side, properties if peer is None else less_tunnel_delay(link.names, properties, peer))
         self._properties[source, target] = properties
 
     def cut(self, source: BrokerId, target: BrokerId) -> None:
@@ -242,9 +242,9 @@ class EmulatedNetwork:
 
     def _responder_of(self, broker: BrokerId) -> FarResponder | None:
         """Who takes probes for a broker on another host; None for one that is here."""
-        if self._underlay is None or broker not in self._far:
+        if self._tunnels is None or broker not in self._far:
             return None
-        return FarResponder(self._far[broker].address, self._underlay.echo_port, self._underlay.token.hex())
+        return FarResponder(self._far[broker].address, self._tunnels.echo_port, self._tunnels.token.hex())
 
     def _require_tools(self) -> None:
         for tool, package in (("mnexec", "mininet"), ("ifconfig", "net-tools"), ("ip", "iproute2"), ("tc", "iproute2")):
@@ -260,7 +260,7 @@ class EmulatedNetwork:
             self._note_start(name)
             node = self._nodes[broker] = Node(name, self._run_id)
             self._note_identity(name, node.pid)
-        if self._underlay is not None:
+        if self._tunnels is not None:
             name = f"{self._run_id}-{_EXCHANGE}"
             self._note_start(name)
             self._exchange = ExchangeNode(name, self._run_id)
@@ -297,14 +297,14 @@ class EmulatedNetwork:
 
     def _make_half(self, index: int, names: LinkNames, side: int) -> PlainLink:
         """The half of a link whose end at `side` is here."""
-        assert self._underlay is not None and self._exchange is not None
+        assert self._tunnels is not None and self._exchange is not None
         ends = names.link.a, names.link.b
         peer, node = self._far[ends[1 - side]], self._nodes[ends[side]]
         link = self._make_link(
             index, half(names, side, peer), (node, self._exchange) if side == 0 else (self._exchange, node)
         )
         node.want(f"link set dev {names.interfaces[side]} mtu {LINK_MTU}")
-        self._exchange.tunnel(names, side, index, self._underlay, peer)
+        self._exchange.tunnel(names, side, index, self._tunnels, peer)
         return link
 
     def _take_probes(self) -> None:
@@ -312,8 +312,8 @@ class EmulatedNetwork:
         for names in self._names:
             ends = names.link.a, names.link.b
             for side in (0, 1):
-                if self._underlay is not None and ends[side] not in self._far and ends[1 - side] in self._far:
-                    self._underlay.responder.listen(self.pid(ends[side]), names.addresses[side])
+                if self._tunnels is not None and ends[side] not in self._far and ends[1 - side] in self._far:
+                    self._tunnels.responder.listen(self.pid(ends[side]), names.addresses[side])
 
     def _make_link(self, index: int, names: LinkNames, nodes: tuple[Node, Node]) -> PlainLink:
         match self.driver:

@@ -9,7 +9,7 @@ from typing import Protocol
 from emulation.faults import Schedule, Way
 from emulation.faults.conditions import Target
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
-from emulation.network.host_tunnels import Underlay
+from emulation.network.host_tunnels import HostTunnels
 from topology import BrokerId, Overlay
 
 LEAD = 0.3
@@ -47,7 +47,7 @@ class Part:
     """Those of this host."""
     host: str = ""
     """Its name among those that share the variant; empty where it has all of it."""
-    underlay: Underlay | None = None
+    tunnels: HostTunnels | None = None
     """How to reach the other hosts' brokers; None where there are none."""
     rendezvous: Rendezvous = field(default_factory=Alone)
 

@@ -95,7 +95,7 @@ class VariantRun:
             sandboxes,
             session.journal,
             seed=self._plan.scenario.seed,
-            underlay=self._part.underlay,
+            tunnels=self._part.tunnels,
         )
         stack.enter_context(network)
         self._part.rendezvous.meet("wired")

@@ -15,7 +15,7 @@ import pytest
 
 from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
 from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
-from emulation.network.host_tunnels import VXLAN_PORT, Peer, ResponderProcess, Underlay, require_way
+from emulation.network.host_tunnels import VXLAN_PORT, HostTunnels, Peer, ResponderProcess, require_way
 from emulation.network.namespaces import in_namespace, run_in_namespace
 from tests.emulation.network.conftest import Ports, overlay_of
 from topology.model import Link, LinkProperties, Overlay
@@ -78,9 +78,9 @@ class TwoHosts:
     ) -> EmulatedNetwork:
         responder = ResponderProcess(run_id, ADDRESSES[side], ECHO_PORT, self._token)
         self._stack.callback(responder.stop)
-        underlay = Underlay(
+        tunnels = HostTunnels(
             address=ADDRESSES[side],
-            homes={
+            peers={
                 broker: Peer(f"host{home}", ADDRESSES[home], delay) for broker, home in homes.items() if home != side
             },
             vxlan_port=VXLAN_PORT,
@@ -89,7 +89,7 @@ class TwoHosts:
             token=self._token,
             responder=responder,
         )
-        return EmulatedNetwork(overlay, f"{run_id}-{side}", LinkDriver.USERSPACE, seed=1, underlay=underlay)
+        return EmulatedNetwork(overlay, f"{run_id}-{side}", LinkDriver.USERSPACE, seed=1, tunnels=tunnels)
 
 
 @pytest.fixture
