@@ -12,7 +12,7 @@ BENCHMARKS := matching throughput relay startup analysis simulation
 BENCHMARK_MODULES = $(foreach name,$(BENCHMARKS),$(wildcard benchmarks/$(name).py)) \
 	$(filter-out $(BENCHMARKS:%=benchmarks/%.py) benchmarks/__init__.py benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: help setup base docker image testbed-image emulate test lint bench smoke doctor proto clean distclean
+.PHONY: help setup base docker image emulator-image emulate test lint bench smoke doctor proto clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -34,13 +34,13 @@ image: docker ## Build the broker image, where this tree's is not there yet
 	@$(PYTHON_BIN)/python setup/image.py
 
 # For hosts that are to have no Mininet and no Java, so it does without what `base` installs of these.
-testbed-image: ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
+emulator-image: ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
 	@setup/system.sh images
 	@setup/venv.sh
 	@setup/proto.sh
 	@setup/docker-daemon.sh
 	@$(PYTHON_BIN)/python setup/image.py
-	@$(PYTHON_BIN)/python setup/testbed_image.py
+	@$(PYTHON_BIN)/python setup/emulator_image.py
 
 # A host that cannot have Docker still runs the lower runtimes; `brokerlab emulate` says which, and why.
 setup: base ## Install, generate, start and build whatever is missing

@@ -14,16 +14,16 @@ from emulation.host import images
 from emulation.host.docker_host import docker_client
 from emulation.host.images import ImageReference, Packages, Recipe
 
-REPOSITORY = "brokerlab-testbed"
-_DOCKERFILE = images.ROOT / "setup" / "testbed" / "Dockerfile"
-_CONTEXT = images.CACHE / "testbed"
+REPOSITORY = "brokerlab-emulator"
+_DOCKERFILE = images.ROOT / "setup" / "emulator" / "Dockerfile"
+_CONTEXT = images.CACHE / "emulator"
 _PACKAGES = Packages(_CONTEXT / "packages", "emulator")
 _IMAGES_KEPT = 1
 _SPARK_DIRECTORIES = ("events", "scratch")
 """Of docker-compose's cluster, below `.cache/spark`; whoever makes them owns them."""
 
 
-def ensure_testbed_image(say: images.Say) -> ImageReference:
+def ensure_emulator_image(say: images.Say) -> ImageReference:
     """The image for this tree's pins; minutes the first time. Raises `HostError` when it cannot be made."""
     client = docker_client()
     for directory in _SPARK_DIRECTORIES:
@@ -34,7 +34,7 @@ def ensure_testbed_image(say: images.Say) -> ImageReference:
             base = images.base_image(client, say)
             _CONTEXT.mkdir(parents=True, exist_ok=True)
             _PACKAGES.lay_out(say)
-            say(f"building the testbed image {name} on {base} (Java, Mininet and Python packages: minutes)")
+            say(f"building the emulator image {name} on {base} (Java, Mininet and Python packages: minutes)")
             present = Recipe(_CONTEXT, _DOCKERFILE, "host", _proxies()).build(client, name, base)
             images.forget_former(client, name, _IMAGES_KEPT)
     client.images.get(name).tag(REPOSITORY, "latest")

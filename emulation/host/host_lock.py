@@ -27,7 +27,7 @@ _END_WITHIN = 120.0
 """Seconds that the cell of a command that is gone gets to remove its brokers."""
 
 
-class Occupant(msgspec.Struct, frozen=True, kw_only=True):
+class HostLockHolder(msgspec.Struct, frozen=True, kw_only=True):
     """The cell that has this host."""
 
     campaign: str
@@ -39,7 +39,7 @@ class Occupant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def host_to_itself(occupant: Occupant, root: Path = ROOT) -> Iterator[None]:
+def hold_host_lock(holder: HostLockHolder, root: Path = ROOT) -> Iterator[None]:
     """Waits until no other cell runs here.
 
     A cell of the same command (a host that the inventory has twice) is waited for; one that an earlier command of this
@@ -52,8 +52,8 @@ def host_to_itself(occupant: Occupant, root: Path = ROOT) -> Iterator[None]:
         raise HostError(f"cannot make {root}: {error.strerror}; a run keeps its sockets there") from error
     note = root / _NOTE
     try:
-        _await_lock(lock, note, occupant)
-        note.write_bytes(msgspec.json.encode(occupant))
+        _await_lock(lock, note, holder)
+        note.write_bytes(msgspec.json.encode(holder))
         try:
             yield
         finally:
@@ -62,7 +62,7 @@ def host_to_itself(occupant: Occupant, root: Path = ROOT) -> Iterator[None]:
         os.close(lock)
 
 
-def forget_dead_occupant(root: Path = ROOT) -> str | None:
+def remove_stale_holder(root: Path = ROOT) -> str | None:
     """Removes the note of a holder that was killed; returns which cell that was, if there was one.
 
     Whoever holds the lock, if only for an instant, knows that nobody else does: the note is a dead one's.
@@ -84,25 +84,25 @@ def forget_dead_occupant(root: Path = ROOT) -> str | None:
         os.close(lock)
 
 
-def _await_lock(lock: int, note: Path, occupant: Occupant) -> None:
+def _await_lock(lock: int, note: Path, wanted: HostLockHolder) -> None:
     asked: ProcessIdentity | None = None
     deadline = time.monotonic() + _END_WITHIN
     while not _locked(lock):
-        holder = _read(note)
-        if holder is not None and not holder.process.alive:  # the one that has the lock has not said so yet
-            holder = None
-        if holder is not None and holder.campaign != occupant.campaign:
+        present = _read(note)
+        if present is not None and not present.process.alive:  # the one that has the lock has not said so yet
+            present = None
+        if present is not None and present.campaign != wanted.campaign:
             raise HostError(
-                f"this host runs the cell {holder.cell} of the campaign {holder.campaign} (process "
-                f"{holder.process.pid}); wait until that is over, or end it"
+                f"this host runs the cell {present.cell} of the campaign {present.campaign} (process "
+                f"{present.process.pid}); wait until that is over, or end it"
             )
-        if holder is not None and holder.command == occupant.command:
+        if present is not None and present.command == wanted.command:
             deadline = time.monotonic() + _END_WITHIN
         elif time.monotonic() > deadline:
-            left = f"the cell {holder.cell} (process {holder.process.pid})" if holder else "what was left behind"
+            left = f"the cell {present.cell} (process {present.process.pid})" if present else "what was left behind"
             raise HostError(f"{left} does not end; end it, or restart this host")
-        elif holder is not None and holder.process != asked:
-            asked = holder.process
+        elif present is not None and present.process != asked:
+            asked = present.process
             asked.kill(signal.SIGTERM)
         time.sleep(_LOOK_INTERVAL)
 
@@ -116,9 +116,9 @@ def _locked(lock: int) -> bool:
     return True
 
 
-def _read(note: Path) -> Occupant | None:
+def _read(note: Path) -> HostLockHolder | None:
     """None where there is no note, or none that can be read."""
     try:
-        return msgspec.json.decode(note.read_bytes(), type=Occupant)
+        return msgspec.json.decode(note.read_bytes(), type=HostLockHolder)
     except (OSError, msgspec.DecodeError):
         return None

@@ -5,7 +5,7 @@ own. There are no switches: each link is a network of two addresses, `10.x.y.z/3
 neighbour talks over that very link.
 
 Where an overlay is spread over several hosts (`tunnels`), each has such a network of its brokers, and its half of the
-links that lead to others (`crossing`). What is said of links here then concerns what this host's brokers send.
+links that lead to others (`inter_host_links`). What is said of links here then concerns what this host's brokers send.
 
 Interfaces are made inside the nodes' namespaces and never exist in the host's own. They go away with those namespaces
 (the sandboxes', or those of the hosts' shells, which end when the emulator does); TAP interfaces, with the relay.
@@ -23,8 +23,8 @@ from typing import Self
 from mininet.log import lg
 
 from emulation.host.journal import Resource
-from emulation.network.crossing import ExchangeNode, half, less_tunnel_delay
 from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
+from emulation.network.inter_host_links import ExchangeNode, half, less_tunnel_delay
 from emulation.network.links import PlainLink, UserspaceLink
 from emulation.network.model import Journal, LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
 from emulation.network.namespaces import run_in_namespace

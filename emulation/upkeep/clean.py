@@ -15,7 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation.host.host_lock import forget_dead_occupant
+from emulation.host.host_lock import remove_stale_holder
 from emulation.host.journal import Remains, Resource, remains
 from emulation.host.processes import ProcessIdentity, await_end, boot_id, processes_of_run
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
@@ -36,14 +36,14 @@ class Cleaned:
     containers: list[str] = field(default_factory=list)
     processes: list[int] = field(default_factory=list)
     interfaces: list[str] = field(default_factory=list)
-    occupant: str | None = None
+    stale_holder: str | None = None
     """The killed cell of a campaign whose note of having this host to itself was there."""
     failures: list[str] = field(default_factory=list)
 
     @property
     def anything(self) -> bool:
         """Whether there was something to remove."""
-        return bool(self.runs or self.containers or self.processes or self.interfaces or self.occupant)
+        return bool(self.runs or self.containers or self.processes or self.interfaces or self.stale_holder)
 
     def __str__(self) -> str:
         if not self.anything:
@@ -61,8 +61,8 @@ class Cleaned:
         if self.runs or parts:
             left = ", ".join(parts) or "only their directories"
             told.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
-        if self.occupant is not None:
-            told.append(f"removed the note that {self.occupant}, which was killed, had this host to itself")
+        if self.stale_holder is not None:
+            told.append(f"removed the note that {self.stale_holder}, which was killed, had this host to itself")
         return "; ".join(told)
 
 
@@ -83,7 +83,7 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
         _remove_rest(run_id, owner, cleaned)
         unregister(run_id, root)
     cleaned.runs = sorted(found)
-    cleaned.occupant = forget_dead_occupant(root)
+    cleaned.stale_holder = remove_stale_holder(root)
     return cleaned
 
 

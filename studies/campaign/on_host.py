@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 
 from analysis.errors import AnalysisError
-from emulation.host.host_lock import Occupant, host_to_itself
+from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import ProcessIdentity, identify
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import SIMULATED
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         if order.runtime == SIMULATED:
             attempt = _try(order, directory)
         else:
-            with host_to_itself(_occupant(order)):
+            with hold_host_lock(_lock_holder(order)):
                 attempt = _try(order, directory)
     except (CellInterruptedError, QuickStop):
         sys.stderr.write(f"{order.cell.key}: interrupted\n")
@@ -68,10 +68,10 @@ def main(arguments: list[str]) -> int:
     return ExitCode.CORRECT
 
 
-def _occupant(order: Order) -> Occupant:
+def _lock_holder(order: Order) -> HostLockHolder:
     me = identify(os.getpid())
     assert me is not None
-    return Occupant(campaign=order.campaign, command=order.command, cell=order.cell.key, process=me)
+    return HostLockHolder(campaign=order.campaign, command=order.command, cell=order.cell.key, process=me)
 
 
 def _try(order: Order, directory: Path) -> Attempt:

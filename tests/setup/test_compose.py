@@ -102,11 +102,11 @@ def test_spark_is_bound_to_loopback(services: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def testbed_image() -> Iterator[docker.DockerClient]:
+def emulator_image() -> Iterator[docker.DockerClient]:
     """The daemon, where it has the image: it takes minutes and 1.4 GB, so it is built for nobody who did not ask."""
     client = docker_client()
     if images.find(client, f"{REPOSITORY}:latest") is None:
-        pytest.skip("needs the testbed image: make testbed-image")
+        pytest.skip("needs the emulator image: make emulator-image")
     yield client
     client.close()
 
@@ -122,7 +122,7 @@ def runs() -> Iterator[Path]:
 @needs_compose
 @pytest.mark.container
 def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
-    testbed_image: docker.DockerClient, runs: Path
+    emulator_image: docker.DockerClient, runs: Path
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -142,7 +142,7 @@ def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
         )  # fmt: skip
         assert analysed.returncode == 0, analysed.stdout + analysed.stderr
         assert (run / "summary.json").read_bytes() == expected
-        containers = testbed_image.containers.list(filters={"label": f"com.docker.compose.project={project}"})
+        containers = emulator_image.containers.list(filters={"label": f"com.docker.compose.project={project}"})
         assert len(containers) == len(PROFILES["spark"])
         pids = [row[0] for one in containers for row in one.top(ps_args="-eo pid")["Processes"]]
         addresses = {address for pid in pids for address in listening_addresses(pid)}
@@ -161,7 +161,7 @@ def _answers(port: int) -> bool:
 
 @needs_compose
 @pytest.mark.container
-@pytest.mark.usefixtures("testbed_image")
+@pytest.mark.usefixtures("emulator_image")
 def test_the_emulator_sees_what_a_run_needs() -> None:
     project = f"brokerlab-test-{os.getpid()}-emulator"
     try:

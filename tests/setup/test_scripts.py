@@ -201,7 +201,7 @@ class TestMake:
         said = bash("make").stdout
         targets = set(re.findall(r"^  ([a-z-]+) +\S", said, re.MULTILINE))
         assert targets >= {"setup", "emulate", "test", "lint", "bench", "smoke", "doctor", "clean", "proto", "image"}
-        assert "testbed-image" in targets
+        assert "emulator-image" in targets
 
     def test_emulate_hands_its_variables_on(self) -> None:
         said = bash("make --dry-run emulate SCENARIO=mine.yaml ARGS='--seed 7'").stdout

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host.host_lock import Occupant, host_to_itself
+from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import ProcessIdentity
 from emulation.upkeep.clean import clean
 from record.errors import HostError
@@ -23,19 +23,19 @@ _WITHIN = 60
 HOLD = """
 import os, signal, sys
 from pathlib import Path
-from emulation.host.host_lock import Occupant, host_to_itself
+from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import identify
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 root, campaign, command = sys.argv[1:]
-occupant = Occupant(campaign=campaign, command=command, cell="kill-1", process=identify(os.getpid()))
-with host_to_itself(occupant, Path(root)):
+holder = HostLockHolder(campaign=campaign, command=command, cell="kill-1", process=identify(os.getpid()))
+with hold_host_lock(holder, Path(root)):
     print("mine", flush=True)
     signal.sigwait({signal.SIGTERM})
 """
 
 
-def occupant(campaign: str = "c", command: str = "1") -> Occupant:
-    return Occupant(campaign=campaign, command=command, cell="kill-2", process=ProcessIdentity(1, 1))
+def holder(campaign: str = "c", command: str = "1") -> HostLockHolder:
+    return HostLockHolder(campaign=campaign, command=command, cell="kill-2", process=ProcessIdentity(1, 1))
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def held(root: Path, campaign: str = "c", command: str = "1") -> Iterator[subpro
 def test_another_campaigns_cell_is_left_alone(tmp_path: Path) -> None:
     refused = pytest.raises(HostError, match=r"this host runs the cell kill-1 of the campaign other \(process \d+\)")
     with held(tmp_path, "other") as process:
-        with refused, host_to_itself(occupant("mine"), tmp_path):
+        with refused, hold_host_lock(holder("mine"), tmp_path):
             pytest.fail("two at once")
         assert process.poll() is None
 
@@ -63,7 +63,7 @@ def test_another_campaigns_cell_is_left_alone(tmp_path: Path) -> None:
 def test_a_cell_that_was_left_behind_is_ended(tmp_path: Path) -> None:
     """Of the same campaign, whose command was killed: the one that goes on with it does not wait for the orphan."""
     with held(tmp_path, command="1") as process:
-        with host_to_itself(occupant(command="2"), tmp_path):
+        with hold_host_lock(holder(command="2"), tmp_path):
             assert process.wait(_WITHIN) == 0
         assert not list(tmp_path.iterdir())
 
@@ -72,7 +72,7 @@ def test_a_host_that_an_inventory_has_twice_runs_one_cell_after_another(tmp_path
     mine = threading.Event()
 
     def take() -> None:
-        with host_to_itself(occupant(), tmp_path):
+        with hold_host_lock(holder(), tmp_path):
             mine.set()
 
     with held(tmp_path) as process:
@@ -89,7 +89,7 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     with held(tmp_path, "other") as process:
         process.kill()
         process.wait()
-        with host_to_itself(occupant("mine"), tmp_path):
+        with hold_host_lock(holder("mine"), tmp_path):
             pass
 
 
@@ -107,15 +107,15 @@ def test_cleaning_removes_the_note_of_a_killed_cell_and_nothing_else(tmp_path: P
 
 
 def test_a_cell_that_cleans_before_it_begins_keeps_its_own_note(tmp_path: Path) -> None:
-    with host_to_itself(occupant(), tmp_path):
-        assert clean(None, tmp_path).occupant is None
+    with hold_host_lock(holder(), tmp_path):
+        assert clean(None, tmp_path).stale_holder is None
         assert len(list(tmp_path.iterdir())) == 1
     assert not list(tmp_path.iterdir())
 
 
 def test_a_note_that_was_cut_off_is_removed_too(tmp_path: Path) -> None:
-    with host_to_itself(occupant(), tmp_path):
+    with hold_host_lock(holder(), tmp_path):
         (note,) = tmp_path.iterdir()
     note.write_bytes(b'{"campaign"')
-    assert clean(None, tmp_path).occupant == "a cell"
+    assert clean(None, tmp_path).stale_holder == "a cell"
     assert not list(tmp_path.iterdir())

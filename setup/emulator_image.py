@@ -1,14 +1,14 @@
-"""`make testbed-image`: the image of the emulator and of Spark in docker-compose.yml, built if it is not there."""
+"""`make emulator-image`: the image of the emulator and of Spark in docker-compose.yml, built if it is not there."""
 
 import sys
 
-from emulation.host.emulator_image import ensure_testbed_image
+from emulation.host.emulator_image import ensure_emulator_image
 from record.errors import UserError
 
 
 def main() -> int:
     try:
-        image = ensure_testbed_image(say=lambda step: print(f"set-up: {step}", flush=True))
+        image = ensure_emulator_image(say=lambda step: print(f"set-up: {step}", flush=True))
     except UserError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return error.exit_code
