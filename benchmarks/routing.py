@@ -24,10 +24,10 @@ import msgspec
 from benchmarks.throughput import run_trial
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
-from broker_service.grpc_shell.trace_writer import FileTrace
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
+from broker_service.trace_writer import FileTrace
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration

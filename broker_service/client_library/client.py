@@ -23,7 +23,7 @@ from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
-from broker_service.wire import MalformedFrameError
+from broker_service.transport.wire import MalformedFrameError
 
 NOTIFICATIONS_WAITING = 100_000
 """Notifications that wait for a client which does not take them; further ones are dropped and counted."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from broker_service.language.model import shortened
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome
-from broker_service.wire import LONGEST_NAME
+from broker_service.transport.wire import LONGEST_NAME
 
 _REQUEST_OVERHEAD = 64
 """Bytes that a request's frame adds to body and names at most."""

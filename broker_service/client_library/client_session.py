@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 import grpc
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
-from broker_service.grpc_shell import rpc
-from broker_service.grpc_shell.duplex import Duplex, StreamClosedError
 from broker_service.messages import ClientEvent, ClientId, Operation
-from broker_service.wire import MalformedFrameError, decode_broker_frame, encode_client_frames
+from broker_service.transport import rpc
+from broker_service.transport.duplex import Duplex, StreamClosedError
+from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames
 
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""

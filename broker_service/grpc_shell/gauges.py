@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from broker_service.grpc_shell.service import Service
-from broker_service.grpc_shell.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.trace import Recorder
+from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from record.log import Event
 
 INTERVAL_TICKS = 10

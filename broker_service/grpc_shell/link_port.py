@@ -15,11 +15,11 @@ import grpc
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.generated import broker_pb2 as pb
-from broker_service.grpc_shell import rpc
-from broker_service.grpc_shell.duplex import StreamClosedError
 from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS, LinkStream
 from broker_service.grpc_shell.service import Service
-from broker_service.wire import FRAME_OVERHEAD, MalformedFrameError, decode_hello, encode_hello
+from broker_service.transport import rpc
+from broker_service.transport.duplex import StreamClosedError
+from broker_service.transport.wire import FRAME_OVERHEAD, MalformedFrameError, decode_hello, encode_hello
 
 _log = logging.getLogger(__name__)
 

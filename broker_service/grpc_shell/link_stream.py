@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from broker_service.broker import Broker
 from broker_service.config import Limits
-from broker_service.grpc_shell.duplex import Duplex
-from broker_service.grpc_shell.rpc import Stream
 from broker_service.grpc_shell.service import Service
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Message
-from broker_service.wire import MalformedFrameError, decode_link_frame, encode_link_frames
+from broker_service.transport.duplex import Duplex
+from broker_service.transport.rpc import Stream
+from broker_service.transport.wire import MalformedFrameError, decode_link_frame, encode_link_frames
 
 ACKNOWLEDGE_AFTER = 0.1
 """Seconds a neighbour waits at most for an acknowledgement."""

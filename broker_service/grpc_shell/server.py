@@ -28,19 +28,19 @@ from grpc_health.v1 import health, health_pb2_grpc
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
 from broker_service.generated import broker_pb2_grpc
-from broker_service.grpc_shell import rpc
 from broker_service.grpc_shell.control import Control
-from broker_service.grpc_shell.duplex import StreamClosedError
 from broker_service.grpc_shell.gauges import Gauges, QueueGauges
 from broker_service.grpc_shell.link_port import LinkPort, RefusedError, largest_link_frame
 from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS
 from broker_service.grpc_shell.listening import CannotListenError, listen
 from broker_service.grpc_shell.service import make_service
 from broker_service.grpc_shell.session_stream import SessionStream
-from broker_service.grpc_shell.trace_writer import FileTrace, NullTrace
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder
-from broker_service.wire import MalformedFrameError, decode_hello
+from broker_service.trace_writer import FileTrace, NullTrace
+from broker_service.transport import rpc
+from broker_service.transport.duplex import StreamClosedError
+from broker_service.transport.wire import MalformedFrameError, decode_hello
 from record.log import Event
 
 STOP_WITHIN = 2.0

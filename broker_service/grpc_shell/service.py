@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from broker_service.config import BrokerConfig
-from broker_service.grpc_shell.precise_timer import PreciseTimer
+from broker_service.timers.precise_timer import PreciseTimer
 
 Handler = Callable[[Sequence[Any]], None]
 

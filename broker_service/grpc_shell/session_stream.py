@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from broker_service.broker import Broker
 from broker_service.config import Limits
-from broker_service.grpc_shell.duplex import Duplex
-from broker_service.grpc_shell.rpc import Stream
 from broker_service.grpc_shell.service import PacedService
 from broker_service.messages import ClientRequest
-from broker_service.wire import decode_client_frame, encode_broker_frames
+from broker_service.transport.duplex import Duplex
+from broker_service.transport.rpc import Stream
+from broker_service.transport.wire import decode_client_frame, encode_broker_frames
 
 FRAMES_AT_ONCE = 16
 """Frames taken from a session's queue together; what its client does not read shall wait in the queue."""

@@ -28,10 +28,10 @@ import uvloop
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.grpc_shell.gauges import LoopLag
-from broker_service.grpc_shell.precise_timer import PreciseTimer
-from broker_service.grpc_shell.trace_writer import FLUSH_INTERVAL, FileTrace
 from broker_service.language import ContentError
+from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.trace import Recorder
+from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace
 from emulation.drivers.clients import Clients, Counts
 from emulation.drivers.driver_operations import ReadyOperation, Schedule
 from emulation.host.priority import CLIENTS

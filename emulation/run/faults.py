@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from broker_service.grpc_shell.trace_writer import FileTrace, NullTrace
+from broker_service.trace_writer import FileTrace, NullTrace
 from emulation.faults import Action, Counts, FaultRun
 from emulation.faults.actuator import described
 from emulation.faults.fault_run import NODE

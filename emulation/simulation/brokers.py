@@ -15,7 +15,6 @@ import msgspec
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
-from broker_service.grpc_shell.duplex import Pace
 from broker_service.grpc_shell.gauges import QueueGauges
 from broker_service.grpc_shell.link_stream import ACKNOWLEDGE_AFTER
 from broker_service.grpc_shell.service import Service
@@ -24,6 +23,7 @@ from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId, Message
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
+from broker_service.transport.duplex import Pace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import NANOSECONDS, Direction

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from broker_service.grpc_shell.trace_writer import NullTrace
 from broker_service.messages import BrokerId, ClientEvent
 from broker_service.trace import Trace
+from broker_service.trace_writer import NullTrace
 from emulation.simulation import Settings, SimulatedOverlay
 from emulation.simulation import UnsettledError as NeverSettledError
 from studies.conformance.model import Case

@@ -34,13 +34,12 @@ ROOMS: Mapping[str, Floors] = {
         "fidelity",
     ),
     "broker_service": _floors(
-        "language messages service_time",
-        "config matching sessions trace wire",
+        "language messages service_time timers",
+        "config matching sessions trace trace_writer",
         "links",
-        "routing",
+        "routing transport",
         "broker",
-        "grpc_shell",
-        "client_library",
+        "client_library grpc_shell",
     ),
     "topology": _floors(
         "forces model",

@@ -15,9 +15,9 @@ from broker_service.client_library.client import Session
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
-from broker_service.grpc_shell import rpc
 from broker_service.grpc_shell.server import BrokerServer
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
+from broker_service.transport import rpc
 
 WITHIN = 10.0
 """Seconds after which a test gives up; nothing is expected to take long."""

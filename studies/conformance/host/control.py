@@ -11,8 +11,8 @@ import msgspec
 
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
-from broker_service.grpc_shell import rpc
 from broker_service.messages import BrokerId
+from broker_service.transport import rpc
 
 _LARGEST_REPLY = 1 << 26
 """Bytes; routing tables are in it."""

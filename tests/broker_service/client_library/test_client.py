@@ -13,7 +13,7 @@ from broker_service.client_library.client_session import ClientSession, ConnectE
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
-from broker_service.wire import encode_broker_frames
+from broker_service.transport.wire import encode_broker_frames
 from tests.broker_service.loopback import (
     QUOTES,
     STOCKS,

@@ -18,10 +18,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from broker_service.client_library.client import Session
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
-from broker_service.grpc_shell import rpc
 from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.grpc_shell.server import BrokerServer, main
 from broker_service.service_time import ServiceTime
+from broker_service.transport import rpc
 from tests.broker_service.loopback import (
     MB,
     QUOTES,

@@ -12,11 +12,11 @@ import pytest
 from broker_service.client_library.client import Session
 from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
-from broker_service.grpc_shell import rpc
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.service_time import ServiceTime
-from broker_service.wire import decode_hello, encode_client_frames, encode_hello, encode_link_frames
+from broker_service.transport import rpc
+from broker_service.transport.wire import decode_hello, encode_client_frames, encode_hello, encode_link_frames
 from tests.broker_service.loopback import (
     MB,
     QUOTES,

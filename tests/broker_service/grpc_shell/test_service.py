@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from broker_service.config import BrokerConfig
-from broker_service.grpc_shell.precise_timer import PreciseTimer
 from broker_service.grpc_shell.service import PacedService, make_service
 from broker_service.service_time import ServiceTime
+from broker_service.timers.precise_timer import PreciseTimer
 from tests.broker_service.loopback import WITHIN
 
 MILLISECOND = 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_service.messages import Kind, Message
-from broker_service.wire import encode_link_frames
+from broker_service.transport.wire import encode_link_frames
 from emulation.simulation.brokers import FRAME_BYTES, MESSAGE_BYTES
 
 HTTP_AND_GRPC = 9 + 5

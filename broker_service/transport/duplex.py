@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from broker_service.grpc_shell.rpc import EOF, Stream
+from broker_service.transport.rpc import EOF, Stream
 
 FRAME_INTERVAL = 0.002
 """Seconds between writes on a busy stream."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.grpc_shell.duplex import BURST, FRAME_INTERVAL, Duplex, Pace, StreamClosedError
-from broker_service.grpc_shell.rpc import EOF
+from broker_service.transport.duplex import BURST, FRAME_INTERVAL, Duplex, Pace, StreamClosedError
+from broker_service.transport.rpc import EOF
 from tests.broker_service.loopback import WITHIN
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from broker_service.generated import broker_pb2 as pb
 from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
-from broker_service.wire import (
+from broker_service.transport.wire import (
     LONGEST_NAME,
     MOST_IN_FRAME,
     MalformedFrameError,

@@ -1,0 +1,1 @@
+"""Timers of microsecond precision, for event loops."""
