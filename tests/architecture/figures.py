@@ -1,0 +1,178 @@
+"""Figures of the source tree: its size, how evenly it is divided, its imports, its small and its repeated parts.
+
+    python -m tests.architecture.figures
+    python -m tests.architecture.figures --root ../other --packages broker_service topology emulation analysis
+
+A second tree, for a comparison, may have other packages. Its order is not known here, so its arrows up are not counted;
+rooms that lie on a circle of imports are counted in every tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import networkx as nx
+
+from tests.architecture.imports import ROOT, Import, imports, modules
+from tests.architecture.order import arrows_up, packages
+
+SMALL = 40
+"""Lines below which a module counts as small."""
+LONG_FUNCTION = 50
+"""Lines above which a function counts as long."""
+REPEATED_STATEMENTS = 4
+"""Statements from which on two functions with the same body count as a duplicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One module of the product."""
+
+    name: str
+    text: str
+    is_init: bool
+
+    @property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the output."""
+
+    name: str
+    value: str
+
+
+def figures(root: Path, names: Iterable[str]) -> list[Figure]:
+    """All figures that need no order, of the tree below `root` with these top-level packages."""
+    paths = modules(names, root)
+    sources = [Source(name, path.read_text("utf-8"), path.name == "__init__.py") for name, path in paths.items()]
+    arrows = imports(paths)
+    return [
+        *_sizes(sources, root),
+        *_arrows(arrows),
+        *_small_modules(sources, arrows),
+        *_duplicates(sources),
+    ]
+
+
+def own_figures() -> list[Figure]:
+    """All figures of this tree, the imports that point up among them."""
+    up = arrows_up(imports(modules(packages())))
+    return [*figures(ROOT, packages()), Figure("imports that point up", str(len(up)))]
+
+
+def _sizes(sources: list[Source], root: Path) -> list[Figure]:
+    lines: Counter[str] = Counter()
+    for source in sources:
+        lines[source.name.partition(".")[0]] += source.lines
+    largest, share = lines.most_common(1)[0]
+    longest = max(sources, key=lambda source: source.lines)
+    tests = modules(["tests"], root)
+    return [
+        Figure("packages", str(len(lines))),
+        Figure(
+            "rooms", str(len({tuple(source.name.split(".")[:2]) for source in sources} - {(name,) for name in lines}))
+        ),
+        Figure("modules", str(len(sources))),
+        Figure("lines of product", f"{lines.total():,}"),
+        Figure("lines of tests", f"{sum(len(path.read_text('utf-8').splitlines()) for path in tests.values()):,}"),
+        Figure("largest package", f"{largest}, {share / lines.total():.1%} of the product's lines"),
+        Figure("longest module", f"{longest.name}, {longest.lines} lines"),
+        Figure(f"functions over {LONG_FUNCTION} lines", str(sum(map(_long_functions, sources)))),
+    ]
+
+
+def _long_functions(source: Source) -> int:
+    return sum((node.end_lineno or 0) - node.lineno + 1 > LONG_FUNCTION for node in _functions(source))
+
+
+def _functions(source: Source) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree = ast.parse(source.text)
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _arrows(arrows: list[Import]) -> list[Figure]:
+    """An arrow joins two packages, or two rooms, however many of their modules import one another."""
+    packages, rooms, inner = nx.DiGraph(), nx.DiGraph(), nx.DiGraph()
+    for arrow in arrows:
+        importer, imported = arrow.importer.split("."), arrow.imported.split(".")
+        packages.add_edge(importer[0], imported[0])
+        rooms.add_edge(tuple(importer[:2]), tuple(imported[:2]))
+        if importer[0] == imported[0] and len(importer) > 1 and len(imported) > 1:
+            inner.add_edge(tuple(importer[:2]), tuple(imported[:2]))
+    for graph in (packages, rooms, inner):
+        graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    circles = [circle for circle in nx.strongly_connected_components(inner) if len(circle) > 1]
+    return [
+        Figure("imports between modules", str(len(arrows))),
+        Figure("arrows between packages", str(packages.number_of_edges())),
+        Figure("arrows between rooms of all packages", str(rooms.number_of_edges())),
+        Figure("arrows between rooms of one package", str(inner.number_of_edges())),
+        Figure("rooms that lie on a circle", str(sum(map(len, circles)))),
+    ]
+
+
+def _small_modules(sources: list[Source], arrows: list[Import]) -> list[Figure]:
+    """A package's `__init__` is no module here, and its re-export of a name is no import."""
+    own = [source for source in sources if not source.is_init]
+    importers = Counter(arrow.imported for arrow in arrows if not arrow.imported.startswith(f"{arrow.importer}."))
+    single = [source for source in own if importers[source.name] == 1]
+    small = [source for source in own if source.lines < SMALL]
+    return [
+        Figure(f"modules under {SMALL} lines", str(len(small))),
+        Figure("modules with one importer", str(len(single))),
+        Figure(f"modules under {SMALL} lines with one importer", str(sum(source.lines < SMALL for source in single))),
+    ]
+
+
+def _duplicates(sources: list[Source]) -> list[Figure]:
+    classes = _repeated(
+        (node.name, source.name)
+        for source in sources
+        for node in ast.parse(source.text).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    bodies = _repeated((body, source.name) for source in sources for body in _bodies(source))
+    return [
+        Figure("names of classes defined in several modules", str(len(classes))),
+        Figure(f"functions of {REPEATED_STATEMENTS} statements or more that are repeated", str(len(bodies))),
+    ]
+
+
+def _bodies(source: Source) -> list[str]:
+    """Bodies of functions, without their docstrings, in a form that is equal where the code is."""
+    found = []
+    for function in _functions(source):
+        body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+        if sum(isinstance(node, ast.stmt) for statement in body for node in ast.walk(statement)) >= REPEATED_STATEMENTS:
+            found.append("\n".join(ast.dump(statement) for statement in body))
+    return found
+
+
+def _repeated(found: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
+    """What was found more than once, with the modules it was found in."""
+    places: dict[str, list[str]] = {}
+    for value, module in found:
+        places.setdefault(value, []).append(module)
+    return {value: where for value, where in places.items() if len(where) > 1}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=ROOT, help="another tree")
+    parser.add_argument("--packages", nargs="+", metavar="NAME", help="its top-level packages")
+    options = parser.parse_args()
+    for figure in figures(options.root, options.packages) if options.packages else own_figures():
+        print(f"{figure.name:<60} {figure.value}")
+
+
+if __name__ == "__main__":
+    main()

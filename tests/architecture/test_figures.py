@@ -1,0 +1,61 @@
+"""Figures of a small tree, counted by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.figures import figures, own_figures
+
+REPEATED = "def total(a):\n    b = a\n    b += 1\n    c = b\n    return c\n"
+TREE = {
+    "hall/__init__.py": "from hall.door import Lock\n",
+    "hall/door.py": f"class Lock: ...\n{REPEATED}",
+    "hall/floor.py": "from hall import door\nfrom attic import beam\n" + "x = 1\n" * 48,
+    "attic/__init__.py": "",
+    "attic/beam.py": f"import hall.window\nclass Lock: ...\n{REPEATED}" + "def long():\n" + "    pass\n" * 50,
+    "hall/window.py": "from hall import floor\nx = 1\n",
+    "tests/test_hall.py": "pass\npass\n",
+}
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> dict[str, str]:
+    for name, text in TREE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return {figure.name: figure.value for figure in figures(tmp_path, ["hall", "attic"])}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("packages", "2"),
+        ("rooms", "4"),
+        ("modules", "6"),
+        ("lines of product", "117"),
+        ("lines of tests", "2"),
+        ("largest package", "hall, 50.4% of the product's lines"),
+        ("longest module", "attic.beam, 58 lines"),
+        ("functions over 50 lines", "1"),
+        ("imports between modules", "5"),
+        ("arrows between packages", "2"),
+        ("arrows between rooms of all packages", "5"),
+        ("arrows between rooms of one package", "2"),
+        ("rooms that lie on a circle", "0"),
+        ("modules under 40 lines", "2"),
+        ("modules with one importer", "4"),
+        ("modules under 40 lines with one importer", "2"),
+        ("names of classes defined in several modules", "1"),
+        ("functions of 4 statements or more that are repeated", "1"),
+    ],
+)
+def test_a_figure_is_what_was_counted_by_hand(found: dict[str, str], name: str, value: str) -> None:
+    assert found[name] == value
+
+
+def test_the_own_tree_has_all_figures(found: dict[str, str]) -> None:
+    own = {figure.name: figure.value for figure in own_figures()}
+    assert own["imports that point up"] == "0"
+    assert own.keys() == found.keys() | {"imports that point up"}
