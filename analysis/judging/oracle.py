@@ -26,7 +26,7 @@ recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, t
 is over. An outage, which excuses losses, is only what takes messages with it: a broker that ends (kill, stop) and, as
 far as its clients are concerned, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay
 has not recovered from it while brokers are frozen or links cut (`reading.outages.losing`). All other faults (pause,
-slow, throttle, clock_jump, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is not known
+slow, throttle, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is not known
 excuses all (`analysis.reading.outages.FAULT_RULES`, by docs/guarantees.md).
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is

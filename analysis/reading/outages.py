@@ -34,7 +34,6 @@ FAULT_RULES: Mapping[str, FaultRule] = {
     "pause": FaultRule("resume", excuses_loss=False),
     "slow": FaultRule("full_speed", excuses_loss=False, silences=False),
     "throttle": FaultRule("unthrottle", excuses_loss=False, silences=False),
-    "clock_jump": FaultRule("clock_steady", excuses_loss=False, silences=False),
     "link_down": FaultRule("link_up", excuses_loss=False),
     "degrade": FaultRule("recover", excuses_loss=False, silences=False),
     "corrupt": FaultRule("clean", excuses_loss=False, silences=False),

@@ -270,7 +270,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     variant: str
     kind: str
-    """kill, stop, pause, slow, throttle, clock_jump, link_down (a partition and a flap, too), degrade or corrupt."""
+    """kill, stop, pause, slow, throttle, link_down (a partition and a flap, too), degrade or corrupt."""
     what: list[str]
     """The brokers, the links (`A-B`) or the directions of links (`A->B`)."""
     began_ns: int

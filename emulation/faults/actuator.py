@@ -20,7 +20,7 @@ from topology import BrokerId, LinkProperties
 class Actuator(Protocol):
     """Acts on the brokers and links of one variant. Returns when done; raises `HostError` when the host refuses.
 
-    The four of `resume`, `throttle(None)`, `slow(None)` and `jump_clock` do nothing to a broker that is down: it will
+    The three of `resume`, `throttle(None)` and `slow(None)` do nothing to a broker that is down: it will
     be restarted as it was at first.
     """
 
@@ -39,8 +39,6 @@ class Actuator(Protocol):
 
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         """None: its own."""
-
-    def jump_clock(self, broker: BrokerId, seconds: float) -> None: ...
 
     def cut(self, way: Way) -> None: ...
 
@@ -108,10 +106,6 @@ def _to_broker(action: Action, broker: BrokerId, actuator: Actuator) -> None:
             actuator.slow(broker, service_time)
         case Kind.FULL_SPEED, _:
             actuator.slow(broker, None)
-        case Kind.CLOCK_JUMP, float(seconds):
-            actuator.jump_clock(broker, seconds)
-        case Kind.CLOCK_STEADY, _:
-            return
         case kind, given:
             raise ValueError(f"{kind} of a broker, with {given!r}")
 

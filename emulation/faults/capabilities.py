@@ -8,12 +8,8 @@ from emulation.faults.conditions import Kind, begins_by
 from emulation.faults.planning import Schedule
 from record.errors import HostError
 
-_CLOCK = "a running process has the host's clock (a time namespace takes its offset before its first process)"
-
 MISSING: Mapping[str, Mapping[Kind, str]] = {
-    "container": {Kind.CLOCK_JUMP: f"{_CLOCK}; the simulator can"},
     "process": {
-        Kind.CLOCK_JUMP: f"{_CLOCK}; the simulator can",
         Kind.THROTTLE: "plain processes have no cgroup of their own; use containers, or `slow` with `service_time`",
     },
     "simulated": {

@@ -39,9 +39,6 @@ class Kind(enum.StrEnum):
     SLOW = "slow"
     """Work is added to each message."""
     FULL_SPEED = "full_speed"
-    CLOCK_JUMP = "clock_jump"
-    """The broker's clock leaps ahead."""
-    CLOCK_STEADY = "clock_steady"
     LINK_DOWN = "link_down"
     """What is sent from now on is dropped; what is under way arrives."""
     LINK_UP = "link_up"
@@ -130,16 +127,6 @@ class Slowed:
 
 
 @dataclass(frozen=True, slots=True)
-class ClockJumped:
-    """The broker's clock has leapt. Clocks that only go forward cannot leap back: healed means that it goes evenly."""
-
-    target: BrokerId
-    seconds: float
-    begins_by: ClassVar[Kind] = Kind.CLOCK_JUMP
-    heals_by: ClassVar[Kind] = Kind.CLOCK_STEADY
-
-
-@dataclass(frozen=True, slots=True)
 class Cut:
     """This direction carries nothing."""
 
@@ -168,11 +155,11 @@ class Corrupted:
     heals_by: ClassVar[Kind] = Kind.CLEAN
 
 
-BrokerCondition = Down | Paused | Throttled | Slowed | ClockJumped
+BrokerCondition = Down | Paused | Throttled | Slowed
 LinkCondition = Cut | Degraded | Corrupted
 Condition = BrokerCondition | LinkCondition
 
-OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed, ClockJumped)
+OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed)
 """Being down first: the others depend on it."""
 OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted)
 
@@ -188,7 +175,7 @@ def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
     `own` are the properties of the link's direction, where the target is one.
     """
     match holding[-1]:
-        case Throttled(_, given) | Slowed(_, given) | ClockJumped(_, given) | Corrupted(_, given):
+        case Throttled(_, given) | Slowed(_, given) | Corrupted(_, given):
             return given
         case Degraded():
             for condition in holding:

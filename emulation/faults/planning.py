@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from emulation.faults.conditions import ClockJumped, Condition, Target, Throttled, Way
+from emulation.faults.conditions import Condition, Target, Throttled, Way
 from emulation.faults.programs import NANOSECONDS, Hold, Lift, Program, leaves
 from emulation.faults.roles import Demand
 from emulation.faults.targets import TargetError, Targets
@@ -75,11 +75,6 @@ class Schedule:
     def throttles(self) -> bool:
         """Whether a broker gets a quota."""
         return any(isinstance(condition, Throttled) for _, condition in self.conditions)
-
-    @property
-    def leaping(self) -> frozenset[BrokerId]:
-        """Brokers whose clocks leap."""
-        return frozenset(condition.target for _, condition in self.conditions if isinstance(condition, ClockJumped))
 
     @property
     def links(self) -> frozenset[frozenset[BrokerId]]:

@@ -97,7 +97,7 @@ def _routing(routing: Routing, factor: float) -> Routing:
 def _fault(fault: FaultItem, factor: float) -> FaultItem:
     update: dict[str, Any] = {
         name: value * factor
-        for name in ("lasts", "by", "down", "up", "delay", "jitter")
+        for name in ("lasts", "down", "up", "delay", "jitter")
         if (value := getattr(fault, name)) is not None
     }
     if fault.at is not None:

@@ -74,9 +74,6 @@ class HostActuator:
         else:
             self._pace(broker, pace)
 
-    def jump_clock(self, broker: BrokerId, seconds: float) -> None:
-        raise HostError(f"cannot let the clock of broker {broker} leap {seconds:g} s: a process has the host's clock")
-
     def cut(self, way: Way) -> None:
         self._network.cut(way.source, way.target)
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, WithJsonSchema, model_validator
 
 from emulation.faults.conditions import (
-    ClockJumped,
     Condition,
     Corrupted,
     Cut,
@@ -125,7 +124,6 @@ _SETTINGS: Mapping[str, _Settings] = {
     "pause": _Settings(),
     "resume": _Settings(free=()),
     "slow": _Settings(one_of=("cpu", "service_time")),
-    "clock_jump": _Settings(needed=("by",), free=()),
     "partition": _Settings(),
     "link_down": _Settings(),
     "link_up": _Settings(free=()),
@@ -141,7 +139,6 @@ _ANY_SETTING = (
     "lasts",
     "cpu",
     "service_time",
-    "by",
     "down",
     "up",
     "times",
@@ -195,8 +192,6 @@ class FaultItem(Section):
     """Ends a pause."""
     slow: BrokerTexts | None = None
     """Makes brokers slow: give `cpu` or `service_time`."""
-    clock_jump: BrokerTexts | None = None
-    """Lets brokers' clocks leap ahead `by` a time."""
     partition: Partition | None = None
     """Cuts every link between groups of brokers, one of which may be `rest`; `{from: B1, to: rest}` cuts one way."""
     link_down: LinkTexts | None = None
@@ -216,8 +211,6 @@ class FaultItem(Section):
     """For `slow`: cores that the broker may use, as a quota."""
     service_time: ServiceTimeField | None = None
     """For `slow`: work added to each message, instead of `brokers.service_time`."""
-    by: Duration | None = None
-    """For `clock_jump`."""
     down: Duration | None = None
     """For `flap`."""
     up: Duration | None = None
@@ -271,7 +264,7 @@ class FaultItem(Section):
         conditions = tuple(self._conditions(targets))
         if self.flap is not None:
             return Repeat(Sequence((Hold(conditions, self.down), Wait(self.up or 0.0))), self._times())
-        return Hold(conditions, 0.0 if self.clock_jump is not None else self.lasts)
+        return Hold(conditions, self.lasts)
 
     def _lift(self, targets: Targets) -> Lift:
         named = getattr(self, self.verb)
@@ -309,8 +302,6 @@ class FaultItem(Section):
                 return Down(broker, Kind.STOP)
             case "pause":
                 return Paused(broker)
-            case "clock_jump":
-                return ClockJumped(broker, self.by or 0.0)
         if self.cpu is not None:
             return Throttled(broker, self.cpu)
         assert self.service_time is not None

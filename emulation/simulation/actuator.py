@@ -37,9 +37,6 @@ class SimulatedActuator:
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         self._overlay.slow(broker, service_time)
 
-    def jump_clock(self, broker: BrokerId, seconds: float) -> None:
-        self._overlay.jump_clock(broker, seconds)
-
     def cut(self, way: Way) -> None:
         self._overlay.cut_way(way.source, way.target)
 

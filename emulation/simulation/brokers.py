@@ -46,7 +46,6 @@ class SimulatedBroker:
         agenda: Agenda,
         trace: Trace,
         calibration: Calibration,
-        clock: Callable[[], int],
         *,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
@@ -65,10 +64,8 @@ class SimulatedBroker:
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._timers: dict[str, int] = {}
-        self._due: dict[str, int] = {}
-        """When each timer that has not fired yet is to fire."""
-        self._recorder = Recorder(trace, clock)
-        self.core = Broker(config, clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
+        self._recorder = Recorder(trace, agenda.clock)
+        self.core = Broker(config, agenda.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
         self.server = make_server(agenda, config, calibration)
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: LinkEnd(self, link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
@@ -132,23 +129,15 @@ class SimulatedBroker:
         self.server = make_successor(self.server, self.agenda, config, self._calibration)
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
 
-    def leap(self, time: int) -> None:
-        """Its clock has leapt so many nanoseconds ahead: timers fire that much earlier."""
-        now = self.agenda.now
-        for name, due in list(self._due.items()):
-            self._schedule(name, max(0, due - time - now) / NANOSECONDS)
-
     def _schedule(self, name: str, seconds: float) -> None:
         number = self._timers.get(name, 0) + 1
         self._timers[name] = number
-        due = self._due[name] = self.agenda.now + round(seconds * NANOSECONDS)
-        self.agenda.background(due, partial(self._fire, name, number))
+        self.agenda.background(self.agenda.now + round(seconds * NANOSECONDS), partial(self._fire, name, number))
 
     def _fire(self, name: str, number: int) -> None:
         if self.held is not None:
             self.held.append(partial(self._fire, name, number))
         elif self.alive and self._timers[name] == number:
-            del self._due[name]
             self.core.timer(name)
 
     def _gauge(self) -> None:

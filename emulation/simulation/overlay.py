@@ -16,7 +16,6 @@ from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
-from emulation.simulation.clock import LeapingClock, TrueTime
 from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
@@ -51,8 +50,6 @@ class Settings:
     stopwatch: Callable[[], int] | None = None
     """Tells how long brokers' routers work, in nanoseconds; by default the virtual clock, so no time at all."""
     variant: str = "base"
-    leaping: frozenset[BrokerId] = frozenset()
-    """Brokers whose clocks may leap; see `jump_clock`."""
 
 
 class SimulatedOverlay:
@@ -65,9 +62,6 @@ class SimulatedOverlay:
         self.settings = settings
         self.agenda = agenda or Agenda()
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
-        self._clocks = {broker: LeapingClock(self.agenda) for broker in sorted(settings.leaping)}
-        for name, clock in self._clocks.items():
-            self._traces[name] = TrueTime(self._traces[name], clock)
         self._random = random.Random(f"{settings.seed}:simulation")
         self._decode = lru_cache(DECODED_KEPT)(decode_publication)
         """Where every broker on the way reads a publication, only the first has to decode it."""
@@ -180,13 +174,6 @@ class SimulatedOverlay:
         if broker in self._living:
             self._living[broker].work_at(self.settings.service_time if service_time is None else service_time)
 
-    def jump_clock(self, broker: BrokerId, seconds: float) -> None:
-        """Its clock, one of `Settings.leaping`, leaps ahead and goes on from there, also through restarts."""
-        leap = round(seconds * NANOSECONDS)
-        self._clocks[broker].ahead += leap
-        if broker in self._living:
-            self._living[broker].leap(leap)
-
     # What can happen to links
 
     def cut(self, a: BrokerId, b: BrokerId) -> None:
@@ -267,10 +254,9 @@ class SimulatedOverlay:
             service_time=settings.service_time,
             limits=settings.limits,
         )
-        clock = self._clocks.get(broker, self.agenda.clock)
         trace, stopwatch = self._traces[broker], settings.stopwatch
         started = SimulatedBroker(
-            config, self.agenda, trace, settings.calibration, clock, stopwatch=stopwatch, decode=self._decode
+            config, self.agenda, trace, settings.calibration, stopwatch=stopwatch, decode=self._decode
         )
         self._living[broker] = started
         for link in self._links_of[broker]:

@@ -52,7 +52,7 @@ class SimulatedVariant:
         self._agenda = agenda
         self._logs = LogDirectory(session.paths.logs, plan.name)
         schedule = plan.schedule()
-        settings = replace(_settings(plan, calibration), leaping=schedule.leaping, stopwatch=stopwatch)
+        settings = replace(_settings(plan, calibration), stopwatch=stopwatch)
         self._overlay = SimulatedOverlay(plan.overlay, settings, self._logs.of, agenda)
         self._clients = ClientNodes(plan.workload, self._overlay, self._logs.of)
         log, counts = self._logs.of(FAULT_NODE), self._clients.counts

@@ -30,7 +30,7 @@ from studies.campaign.result import CellResult
 
 Item = TypeVar("Item")
 
-_OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow", "clock_jump")
+_OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow")
 _OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt")
 
 

@@ -53,7 +53,6 @@ BROKEN = [
             ("pause", "B2"),
             ("slow", "B2"),
             ("throttle", "B2"),
-            ("clock_jump", "B2"),
             ("link_down", "B1-B2"),
             ("link_down", "B1->B2"),
             ("degrade", "B1-B2"),

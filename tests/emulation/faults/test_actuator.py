@@ -61,7 +61,6 @@ def done(*actions: Action) -> Deeds:
         (Action(Kind.UNTHROTTLE, True, "B1"), ("throttle", "B1", None)),
         (Action(Kind.SLOW, False, "B1", SERVICE), ("slow", "B1", SERVICE)),
         (Action(Kind.FULL_SPEED, True, "B1"), ("slow", "B1", None)),
-        (Action(Kind.CLOCK_JUMP, False, "B1", 60.0), ("jump_clock", "B1", 60.0)),
         (Action(Kind.LINK_DOWN, False, AB), ("cut", AB)),
         (Action(Kind.LINK_UP, True, AB), ("restore", AB)),
         (Action(Kind.DEGRADE, False, AB, SLOWER), ("change", AB, SLOWER)),
@@ -79,12 +78,6 @@ def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any,
     assert deeds.records[0].time == (1_000_000_000 if action.heals else 0), (
         "a fault when it begins, a heal when it is done"
     )
-
-
-def test_a_clock_that_goes_evenly_needs_no_deed() -> None:
-    deeds = done(Action(Kind.CLOCK_STEADY, True, "B1"))
-    assert deeds.done == []
-    assert deeds.told() == [("healed", "clock_steady", "B1")]
 
 
 def test_both_directions_of_a_link_are_one_record() -> None:

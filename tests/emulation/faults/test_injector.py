@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from broker_service.service_time import ServiceTime
 from emulation.faults import Action, Count, Counter, Counts, FaultInjector, Kind, Way
 from emulation.faults.conditions import (
-    ClockJumped,
     Condition,
     Corrupted,
     Cut,
@@ -124,12 +123,6 @@ def test_a_broker_that_is_down_is_nothing_else() -> None:
         (31, "resume B1"), (31, "full_speed B1"),
         (40, "unthrottle B1"),
     ]  # fmt: skip
-
-
-def test_a_clock_that_jumps_twice() -> None:
-    jump = Hold((ClockJumped("B1", 60.0),), 0.0)
-    faults = injector((1, jump), (2, jump))
-    assert [time for time, action in played(faults, 9) if action == "clock_jump B1"] == [1, 2]
 
 
 def test_counts() -> None:

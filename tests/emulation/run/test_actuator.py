@@ -235,8 +235,3 @@ def quota(hosted: Hosted) -> float | None:
         return None if used < 0 else used / period
     most, per = (Path(f"/sys/fs/cgroup{of['']}") / "cpu.max").read_text().split()
     return None if most == "max" else int(most) / int(per)
-
-
-def test_no_real_clock_leaps(hosted: Hosted) -> None:
-    with pytest.raises(HostError, match="cannot let the clock of broker B leap 5 s"):
-        hosted.faults.jump_clock("B", 5.0)

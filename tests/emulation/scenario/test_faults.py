@@ -10,7 +10,6 @@ import yaml
 from broker_service.service_time import Distribution, ServiceTime
 from emulation.faults import Count, Counter, Moment, Phase, Schedule, Way, plan
 from emulation.faults.conditions import (
-    ClockJumped,
     Condition,
     Corrupted,
     Cut,
@@ -65,7 +64,6 @@ PROGRAMS: dict[str, Program] = {
     "slow: B1, service_time: {mean: 5ms, distribution: exponential}": hold(
         Slowed("B1", ServiceTime(mean=0.005, distribution=Distribution.EXPONENTIAL))
     ),
-    "clock_jump: B1, by: 1h": hold(ClockJumped("B1", 3600.0), seconds=0.0),
     "link_down: B1-B2, for: 5s": hold(Cut(AB), Cut(BA), seconds=5),
     "link_down: B1->B2": hold(Cut(AB)),
     "link_down: bridge": hold(Cut(Way("B3", "B4")), Cut(Way("B4", "B3"))),
@@ -135,9 +133,9 @@ def test_faults_may_vary(tmp_path: Path) -> None:
 
 # ruff: noqa: E501 - a message stands on one line
 MISTAKES = {
-    "at: 60s": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, clock_jump, partition, link_down, "
+    "at: 60s": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, partition, link_down, "
                "link_up, flap, degrade, corrupt, heal; got none",
-    "at: 60s, kill: B1, stop: B2": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, clock_jump, "
+    "at: 60s, kill: B1, stop: B2": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, "
                "partition, link_down, link_up, flap, degrade, corrupt, heal; got kill, stop",
     "at: 60s, kil: B1": "faults[0].kil: unknown field 'kil'; did you mean 'kill'?",
     "kill: B1": "faults[0]: needs `at` or `after`, and not both",
@@ -165,7 +163,6 @@ MISTAKES = {
     "at: 60s, flap: B1-B2, down: 1s": "faults[0]: flap needs `up`",
     "at: 60s, flap: B1-B2, down: 1s, up: 0": "faults[0]: `down` and `up` must be more than 0",
     "at: 60s, flap: B1-B2, down: 1s, up: 1s, for: 9s, times: 2": "faults[0]: give `for` or `times`, and not both",
-    "at: 60s, clock_jump: B1": "faults[0]: clock_jump needs `by`",
     "at: 60s, partition: [[B1, B2]]": "faults[0].partition: needs at least 2, got [['B1', 'B2']]",
     "at: 60s, partition: {from: B1}": "faults[0].partition.to: this field is required",
     "at: 60s, partition: {form: B1, to: B2}": "faults[0].partition.form: unknown field 'form'; did you mean 'from'?",

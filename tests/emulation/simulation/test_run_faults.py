@@ -108,14 +108,6 @@ def test_the_same_seed_gives_the_same_faults_to_the_byte(tmp_path: Path) -> None
         assert path.read_bytes() == (other / "logs" / path.name).read_bytes(), path.name
 
 
-def test_a_leaping_clock_leaves_the_logs_comparable(tmp_path: Path) -> None:
-    run = simulated(tmp_path, "at: run+5s, clock_jump: B2, by: 1h")
-    assert max(record.time for record in log(run, "B2")) < 60 * SECOND
-    assert [(record.event.value, record.text) for record in log(run, "emulator")] == [
-        ("fault", "clock_jump"), ("healed", "clock_steady"),
-    ]  # fmt: skip
-
-
 def test_a_run_without_faults_has_no_log_of_them(tmp_path: Path) -> None:
     path = tmp_path / "calm.yaml"
     path.write_text(SCENARIO.replace("faults:\n", "").replace("run: 20s", "run: 2s"))
