@@ -36,6 +36,21 @@ class JitterDistribution(enum.StrEnum):
     PARETO = "pareto"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class LinkDirection:
+    """One direction of a link: what `source` sends to `target`."""
+
+    source: BrokerId
+    target: BrokerId
+
+    @property
+    def reverse(self) -> LinkDirection:
+        return LinkDirection(self.target, self.source)
+
+    def __str__(self) -> str:
+        return f"{self.source}->{self.target}"
+
+
 @dataclass(frozen=True, slots=True)
 class LinkProperties:
     """One direction of a link."""

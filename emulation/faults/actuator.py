@@ -11,10 +11,10 @@ from typing import Protocol
 
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
-from emulation.faults.conditions import Kind, Way
+from emulation.faults.conditions import Kind
 from emulation.faults.injector import Action
 from record.log import Event, TraceRecord
-from topology import BrokerId, LinkProperties
+from topology import BrokerId, LinkDirection, LinkProperties
 
 
 class Actuator(Protocol):
@@ -40,13 +40,13 @@ class Actuator(Protocol):
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         """None: its own."""
 
-    def cut(self, way: Way) -> None: ...
+    def cut(self, direction: LinkDirection) -> None: ...
 
-    def restore(self, way: Way) -> None: ...
+    def restore(self, direction: LinkDirection) -> None: ...
 
-    def change(self, way: Way, properties: LinkProperties) -> None: ...
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None: ...
 
-    def corrupt(self, way: Way, share: float) -> None: ...
+    def corrupt(self, direction: LinkDirection, share: float) -> None: ...
 
 
 def perform(actions: Iterable[Action], actuator: Actuator, trace: Trace, clock: Callable[[], int]) -> Iterator[Action]:
@@ -80,7 +80,7 @@ def described(actions: Iterable[Action]) -> list[str]:
 
 def carry_out(action: Action, actuator: Actuator) -> None:
     """Does one action."""
-    if isinstance(action.target, Way):
+    if isinstance(action.target, LinkDirection):
         _to_link(action, action.target, actuator)
     else:
         _to_broker(action, action.target, actuator)
@@ -110,18 +110,18 @@ def _to_broker(action: Action, broker: BrokerId, actuator: Actuator) -> None:
             raise ValueError(f"{kind} of a broker, with {given!r}")
 
 
-def _to_link(action: Action, way: Way, actuator: Actuator) -> None:
+def _to_link(action: Action, direction: LinkDirection, actuator: Actuator) -> None:
     match action.kind, action.setting:
         case Kind.LINK_DOWN, _:
-            actuator.cut(way)
+            actuator.cut(direction)
         case Kind.LINK_UP, _:
-            actuator.restore(way)
+            actuator.restore(direction)
         case Kind.DEGRADE | Kind.RECOVER, LinkProperties() as properties:
-            actuator.change(way, properties)
+            actuator.change(direction, properties)
         case Kind.CORRUPT, float(share):
-            actuator.corrupt(way, share)
+            actuator.corrupt(direction, share)
         case Kind.CLEAN, _:
-            actuator.corrupt(way, 0.0)
+            actuator.corrupt(direction, 0.0)
         case kind, given:
             raise ValueError(f"{kind} of a link, with {given!r}")
 
@@ -142,10 +142,14 @@ def _grouped(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 
 def _opposite(one: Action, other: Action) -> bool:
-    return isinstance(one.target, Way) and isinstance(other.target, Way) and one.target.back == other.target
+    return (
+        isinstance(one.target, LinkDirection)
+        and isinstance(other.target, LinkDirection)
+        and one.target.reverse == other.target
+    )
 
 
 def _peer(group: list[Action]) -> str:
     """The broker, `A-B` for a link, `A->B` for one direction."""
     target = group[0].target
-    return f"{target.source}-{target.target}" if isinstance(target, Way) and len(group) == 2 else str(target)
+    return f"{target.source}-{target.target}" if isinstance(target, LinkDirection) and len(group) == 2 else str(target)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from broker_service.service_time import ServiceTime
-from topology import BrokerId, LinkProperties
+from topology import BrokerId, LinkDirection, LinkProperties
 
 
 class Kind(enum.StrEnum):
@@ -40,7 +40,7 @@ class Kind(enum.StrEnum):
     """Work is added to each message."""
     FULL_SPEED = "full_speed"
     LINK_DOWN = "link_down"
-    """What is sent from now on is dropped; what is under way arrives."""
+    """What is sent from now on is dropped; what is in flight arrives."""
     LINK_UP = "link_up"
     DEGRADE = "degrade"
     """Delay, jitter, loss or rate differ for what is sent from now on."""
@@ -50,22 +50,7 @@ class Kind(enum.StrEnum):
     CLEAN = "clean"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Way:
-    """One direction of a link: what `source` sends to `target`."""
-
-    source: BrokerId
-    target: BrokerId
-
-    @property
-    def back(self) -> Way:
-        return Way(self.target, self.source)
-
-    def __str__(self) -> str:
-        return f"{self.source}->{self.target}"
-
-
-Target = BrokerId | Way
+Target = BrokerId | LinkDirection
 Setting = float | ServiceTime | LinkProperties | None
 """To what extent a condition holds: None where it holds or does not. Which of these depends on the kind."""
 
@@ -89,7 +74,7 @@ class LinkChange:
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """The broker's process has ended, one way or the other."""
+    """The broker's process has ended, by a crash or in order."""
 
     target: BrokerId
     how: Kind
@@ -130,7 +115,7 @@ class Slowed:
 class Cut:
     """This direction carries nothing."""
 
-    target: Way
+    target: LinkDirection
     begins_by: ClassVar[Kind] = Kind.LINK_DOWN
     heals_by: ClassVar[Kind] = Kind.LINK_UP
 
@@ -139,7 +124,7 @@ class Cut:
 class Degraded:
     """This direction has other properties than its own."""
 
-    target: Way
+    target: LinkDirection
     change: LinkChange
     begins_by: ClassVar[Kind] = Kind.DEGRADE
     heals_by: ClassVar[Kind] = Kind.RECOVER
@@ -149,7 +134,7 @@ class Degraded:
 class Corrupted:
     """This share of the frames arrives damaged."""
 
-    target: Way
+    target: LinkDirection
     share: float
     begins_by: ClassVar[Kind] = Kind.CORRUPT
     heals_by: ClassVar[Kind] = Kind.CLEAN

@@ -1,4 +1,4 @@
-"""The faults of one variant under way: asks what is due, has it done, and writes it down."""
+"""The faults of one variant in progress: asks what is due, has it done, and writes it down."""
 
 from __future__ import annotations
 

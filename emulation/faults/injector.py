@@ -20,14 +20,13 @@ from emulation.faults.conditions import (
     Kind,
     Setting,
     Target,
-    Way,
     begins_by,
     setting,
 )
 from emulation.faults.planning import Schedule
 from emulation.faults.programs import Begin, Change, End, Lift, Program, unfold
 from emulation.faults.times import Count, Counter, Counts
-from topology import LinkProperties, Overlay
+from topology import LinkDirection, LinkProperties, Overlay
 
 NOTHING_YET = Counts()
 _NO_LINK = LinkProperties()
@@ -140,7 +139,7 @@ class FaultInjector:
             if key not in self._effective:
                 return None
             del self._effective[key]
-            return Action(kind.heals_by, True, target, own if isinstance(target, Way) else None)
+            return Action(kind.heals_by, True, target, own if isinstance(target, LinkDirection) else None)
         wanted = setting(holding, own)
         if key in self._effective and self._effective[key] == wanted:
             return None
@@ -149,7 +148,7 @@ class FaultInjector:
 
     def _own(self, target: Target) -> LinkProperties:
         """The properties that the overlay gives a direction."""
-        if not isinstance(target, Way):
+        if not isinstance(target, LinkDirection):
             return _NO_LINK
         link = self._overlay.link(target.source, target.target)
         return link.forward if link.a == target.source else link.backward

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from emulation.faults.conditions import Condition, Target, Throttled, Way
+from emulation.faults.conditions import Condition, Target, Throttled
 from emulation.faults.programs import NANOSECONDS, Hold, Lift, Program, leaves
 from emulation.faults.roles import Demand
 from emulation.faults.targets import TargetError, Targets
 from emulation.faults.times import Count, Phase, When
-from topology import BrokerId, Overlay
+from topology import BrokerId, LinkDirection, Overlay
 
 
 class Fault(Protocol):
@@ -79,8 +79,8 @@ class Schedule:
     @property
     def links(self) -> frozenset[frozenset[BrokerId]]:
         """Links that a fault hits, by their ends."""
-        ways = (condition.target for _, condition in self.conditions if isinstance(condition.target, Way))
-        return frozenset(frozenset((way.source, way.target)) for way in ways)
+        targets = (condition.target for _, condition in self.conditions)
+        return frozenset(frozenset((hit.source, hit.target)) for hit in targets if isinstance(hit, LinkDirection))
 
 
 def plan(

@@ -64,7 +64,7 @@ def edge_brokers(overlay: Overlay, _demand: Demand) -> list[BrokerId]:
 
 
 def busiest_brokers(overlay: Overlay, demand: Demand) -> list[BrokerId]:
-    """All brokers, those in the way of most traffic first. (Ends of a path are not in its way.)"""
+    """All brokers, those that carry most traffic first. (The ends of a path do not count.)"""
     graph = _with_lengths(overlay)
     through = nx.betweenness_centrality_subset(
         graph, _in_order(demand.publishing, overlay), _in_order(demand.subscribing, overlay), weight="length"
@@ -88,7 +88,7 @@ def inter_cluster_links(overlay: Overlay, _demand: Demand) -> list[LinkEnds]:
 
 
 def busiest_links(overlay: Overlay, demand: Demand) -> list[LinkEnds]:
-    """All links, those in the way of most traffic first."""
+    """All links, those that carry most traffic first."""
     graph = _with_lengths(overlay)
     over = nx.edge_betweenness_centrality_subset(
         graph, _in_order(demand.publishing, overlay), _in_order(demand.subscribing, overlay), weight="length"

@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from emulation.faults.conditions import Way
 from emulation.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_order, overlay_order
-from topology import BrokerId, Overlay
+from topology import BrokerId, LinkDirection, Overlay
 
 REST = "rest"
 """As a group of a partition: all brokers that no other group has."""
@@ -77,13 +76,15 @@ class Targets:
         self._hit_brokers.update(found)
         return tuple(found)
 
-    def ways(self, texts: Iterable[str]) -> tuple[Way, ...]:
+    def directions(self, texts: Iterable[str]) -> tuple[LinkDirection, ...]:
         """Directions, once each; both of a link, unless only one is written. Raises `TargetError`."""
-        found = dict.fromkeys(way for text in texts for way in self._ways(text))
-        self._hit_links.update(ends for ends in self._links if Way(*ends) in found or Way(*ends).back in found)
+        found = dict.fromkeys(direction for text in texts for direction in self._directions(text))
+        self._hit_links.update(
+            ends for ends in self._links if LinkDirection(*ends) in found or LinkDirection(*ends).reverse in found
+        )
         return tuple(found)
 
-    def partition(self, groups: Sequence[Sequence[str]]) -> tuple[Way, ...]:
+    def partition(self, groups: Sequence[Sequence[str]]) -> tuple[LinkDirection, ...]:
         """The links between brokers of different groups, both directions; a broker in no group keeps its links.
 
         One group may be `rest`. Raises `TargetError` when a broker is in two groups, or nothing is parted.
@@ -93,7 +94,7 @@ class Targets:
             lambda source, target: {source, target} <= member.keys() and member[source] != member[target]
         )
 
-    def one_way(self, source: Sequence[str], target: Sequence[str]) -> tuple[Way, ...]:
+    def one_way(self, source: Sequence[str], target: Sequence[str]) -> tuple[LinkDirection, ...]:
         """The directions in which brokers of `source` send to brokers of `target`. Raises `TargetError`."""
         member = self._members([source, target])
         return self._parting(lambda a, b: member.get(a) == 0 and member.get(b) == 1)
@@ -113,12 +114,12 @@ class Targets:
                 member |= {broker: index for broker in self._brokers if broker not in member}
         return member
 
-    def _parting(self, parted: Callable[[BrokerId, BrokerId], bool]) -> tuple[Way, ...]:
-        both = (way for ends in self._links for way in (Way(*ends), Way(*ends).back))
-        ways = tuple(way for way in both if parted(way.source, way.target))
-        if not ways:
+    def _parting(self, parted: Callable[[BrokerId, BrokerId], bool]) -> tuple[LinkDirection, ...]:
+        both = (direction for ends in self._links for direction in (LinkDirection(*ends), LinkDirection(*ends).reverse))
+        directions = tuple(direction for direction in both if parted(direction.source, direction.target))
+        if not directions:
             raise TargetError("no link leads from one group to another")
-        return ways
+        return directions
 
     def _broker(self, text: str) -> Sequence[BrokerId]:
         if text in self._brokers:
@@ -130,7 +131,7 @@ class Targets:
             return self._first(call, BROKER_ROLES)
         raise TargetError(f"the overlay has no broker {text!r}; {_choices('a broker', RANDOM, BROKER_ROLES)}")
 
-    def _ways(self, text: str) -> Sequence[Way]:
+    def _directions(self, text: str) -> Sequence[LinkDirection]:
         if (named := self._named_link(text)) is not None:
             return named
         call = _Call.of(text)
@@ -145,15 +146,15 @@ class Targets:
             f"the overlay has no link {text!r}; {_choices('a link such as B1-B2', RANDOM_LINK, LINK_ROLES)}"
         )
 
-    def _named_link(self, text: str) -> Sequence[Way] | None:
+    def _named_link(self, text: str) -> Sequence[LinkDirection] | None:
         """A link by its ends. Names of brokers may have dashes in them, so that every dash is tried."""
         for dash in re.finditer("->?", text):
             source, target = text[: dash.start()].strip(), text[dash.end() :].strip()
             if {source, target} <= set(self._brokers):
                 if target not in self.overlay.neighbours(source):
                     raise TargetError(f"{source} and {target} are not linked")
-                way = Way(source, target)
-                return (way,) if dash.group() == "->" else (way, way.back)
+                direction = LinkDirection(source, target)
+                return (direction,) if dash.group() == "->" else (direction, direction.reverse)
         return None
 
     def _first(self, call: _Call, roles: Mapping[str, Callable[[Overlay, Demand], list[_Chosen]]]) -> list[_Chosen]:
@@ -170,8 +171,8 @@ class Targets:
         return self._random.sample(untouched if len(untouched) >= count else everything, count)
 
 
-def _both(links: Iterable[LinkEnds]) -> tuple[Way, ...]:
-    return tuple(way for ends in links for way in (Way(*ends), Way(*ends).back))
+def _both(links: Iterable[LinkEnds]) -> tuple[LinkDirection, ...]:
+    return tuple(direction for ends in links for direction in (LinkDirection(*ends), LinkDirection(*ends).reverse))
 
 
 def _choices(name: str, drawn: str, roles: Iterable[str]) -> str:

@@ -10,11 +10,10 @@ import msgspec
 
 from broker_service.generated import broker_pb2, broker_pb2_grpc
 from broker_service.service_time import ServiceTime
-from emulation.faults.conditions import Way
 from emulation.network import EmulatedNetwork
 from emulation.runtimes.interface import Launch, Runtime
 from record.errors import HostError
-from topology import BrokerId, LinkProperties
+from topology import BrokerId, LinkDirection, LinkProperties
 
 _STOP_WITHIN = 10.0
 """Seconds after which a broker that was told to stop is killed."""
@@ -74,17 +73,17 @@ class HostActuator:
         else:
             self._pace(broker, pace)
 
-    def cut(self, way: Way) -> None:
-        self._network.cut(way.source, way.target)
+    def cut(self, direction: LinkDirection) -> None:
+        self._network.cut(direction.source, direction.target)
 
-    def restore(self, way: Way) -> None:
-        self._network.restore(way.source, way.target)
+    def restore(self, direction: LinkDirection) -> None:
+        self._network.restore(direction.source, direction.target)
 
-    def change(self, way: Way, properties: LinkProperties) -> None:
-        self._network.change(way.source, way.target, properties)
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        self._network.change(direction.source, direction.target, properties)
 
-    def corrupt(self, way: Way, share: float) -> None:
-        self._network.corrupt(way.source, way.target, share)
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        self._network.corrupt(direction.source, direction.target, share)
 
     def _lives(self, broker: BrokerId) -> bool:
         process = self._runtime.processes().get(broker)

@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from emulation.faults import Schedule, Way
+from emulation.faults import Schedule
 from emulation.faults.conditions import Target
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from emulation.network.host_tunnels import HostTunnels
-from topology import BrokerId, Overlay
+from topology import BrokerId, LinkDirection, Overlay
 
 LEAD = 0.3
 """Seconds between telling the drivers when to begin and that moment, where one host is alone."""
@@ -78,4 +78,4 @@ class Part:
                 return program
 
     def _has(self, target: Target) -> bool:
-        return (target.source if isinstance(target, Way) else target) in self.brokers
+        return (target.source if isinstance(target, LinkDirection) else target) in self.brokers

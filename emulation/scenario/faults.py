@@ -21,7 +21,6 @@ from emulation.faults.conditions import (
     Paused,
     Slowed,
     Throttled,
-    Way,
 )
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from emulation.faults.targets import Targets
@@ -30,7 +29,7 @@ from emulation.scenario.section import Count as Number
 from emulation.scenario.section import Section
 from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.units import BIT_RATE, DURATION, Duration, Share
-from topology import BrokerId
+from topology import BrokerId, LinkDirection
 
 _MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
 _COUNT = re.compile(r"(?P<number>[1-9]\d{0,11})\s+(?P<counter>[a-z]+)", re.ASCII)
@@ -270,7 +269,7 @@ class FaultItem(Section):
         named = getattr(self, self.verb)
         match self.verb:
             case "link_up":
-                return Lift(Cut, frozenset(targets.ways(named)))
+                return Lift(Cut, frozenset(targets.directions(named)))
             case "heal":
                 return Lift()
         return Lift(Down if self.restart is not None else Paused, frozenset(targets.brokers(named)))
@@ -280,7 +279,7 @@ class FaultItem(Section):
             return map(Cut, self._parted(targets, self.partition))
         named = getattr(self, self.verb)
         if self.verb in _OF_LINKS:
-            return map(self._link_condition, targets.ways(named))
+            return map(self._link_condition, targets.directions(named))
         return map(self._broker_condition, targets.brokers(named))
 
     def _times(self) -> int | None:
@@ -289,7 +288,7 @@ class FaultItem(Section):
             return self.times
         return max(1, math.ceil(self.lasts / ((self.down or 0.0) + (self.up or 0.0))))
 
-    def _parted(self, targets: Targets, partition: OneWay | tuple[tuple[str, ...], ...]) -> tuple[Way, ...]:
+    def _parted(self, targets: Targets, partition: OneWay | tuple[tuple[str, ...], ...]) -> tuple[LinkDirection, ...]:
         if isinstance(partition, OneWay):
             return targets.one_way(partition.source, partition.target)
         return targets.partition(partition)
@@ -307,10 +306,10 @@ class FaultItem(Section):
         assert self.service_time is not None
         return Slowed(broker, service_time(self.service_time))
 
-    def _link_condition(self, way: Way) -> Condition:
+    def _link_condition(self, direction: LinkDirection) -> Condition:
         match self.verb:
             case "degrade":
-                return Degraded(way, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth))
+                return Degraded(direction, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth))
             case "corrupt":
-                return Corrupted(way, self.share or 0.0)
-        return Cut(way)
+                return Corrupted(direction, self.share or 0.0)
+        return Cut(direction)

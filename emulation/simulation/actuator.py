@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from broker_service.service_time import ServiceTime
-from emulation.faults.conditions import Way
 from emulation.simulation.overlay import SimulatedOverlay
 from record.errors import HostError
-from topology import BrokerId, LinkProperties
+from topology import BrokerId, LinkDirection, LinkProperties
 
 
 class SimulatedActuator:
@@ -37,14 +36,14 @@ class SimulatedActuator:
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         self._overlay.slow(broker, service_time)
 
-    def cut(self, way: Way) -> None:
-        self._overlay.cut_way(way.source, way.target)
+    def cut(self, direction: LinkDirection) -> None:
+        self._overlay.cut_direction(direction.source, direction.target)
 
-    def restore(self, way: Way) -> None:
-        self._overlay.restore_way(way.source, way.target)
+    def restore(self, direction: LinkDirection) -> None:
+        self._overlay.restore_direction(direction.source, direction.target)
 
-    def change(self, way: Way, properties: LinkProperties) -> None:
-        self._overlay.link(way.source, way.target).change(way.source, properties)
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        self._overlay.link(direction.source, direction.target).change(direction.source, properties)
 
-    def corrupt(self, way: Way, share: float) -> None:
-        self._overlay.link(way.source, way.target).corrupt(way.source, share)
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        self._overlay.link(direction.source, direction.target).corrupt(direction.source, share)

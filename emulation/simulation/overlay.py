@@ -64,7 +64,7 @@ class SimulatedOverlay:
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
         self._random = random.Random(f"{settings.seed}:simulation")
         self._decode = lru_cache(DECODED_KEPT)(decode_publication)
-        """Where every broker on the way reads a publication, only the first has to decode it."""
+        """Where every broker on the path reads a publication, only the first has to decode it."""
         self._living: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
         self._links = [
@@ -178,20 +178,20 @@ class SimulatedOverlay:
 
     def cut(self, a: BrokerId, b: BrokerId) -> None:
         """A link carries nothing any more; its ends notice by the heartbeats they miss."""
-        self.cut_way(a, b)
-        self.cut_way(b, a)
+        self.cut_direction(a, b)
+        self.cut_direction(b, a)
 
     def restore(self, a: BrokerId, b: BrokerId) -> None:
         """A link that was cut works again: what it held arrives, or a new stream is opened."""
-        self.restore_way(a, b)
-        self.restore_way(b, a)
+        self.restore_direction(a, b)
+        self.restore_direction(b, a)
 
-    def cut_way(self, source: BrokerId, target: BrokerId) -> None:
+    def cut_direction(self, source: BrokerId, target: BrokerId) -> None:
         """What `source` sends no longer reaches `target`; the reverse does, until `target` gives the link up."""
         self.link(source, target).cut(source)
 
-    def restore_way(self, source: BrokerId, target: BrokerId) -> None:
-        """Undoes `cut_way`."""
+    def restore_direction(self, source: BrokerId, target: BrokerId) -> None:
+        """Undoes `cut_direction`."""
         self.link(source, target).restore(source)
 
     def link(self, a: BrokerId, b: BrokerId) -> SimulatedLink:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from emulation.faults import Targets
-from emulation.faults.conditions import Way
 from emulation.faults.targets import REST
 from emulation.planning.plan import VariantPlan
 from emulation.scenario import Scenario
@@ -27,6 +26,7 @@ from emulation.scenario.faults import FaultItem, OneWay, Partition
 from record.errors import BadInputError
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult
+from topology import LinkDirection
 
 Item = TypeVar("Item")
 
@@ -155,7 +155,7 @@ def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
         for broker in targets.brokers(getattr(fault, verb)):
             yield fault.model_copy(update={verb: (broker,)})
     elif verb in _OF_LINKS:
-        for link in _links(targets.ways(getattr(fault, verb))):
+        for link in _links(targets.directions(getattr(fault, verb))):
             yield fault.model_copy(update={verb: (link,)})
     elif fault.partition is not None:
         yield fault.model_copy(update={"partition": _parted(fault.partition, targets)})
@@ -175,13 +175,13 @@ def _named(group: tuple[str, ...], targets: Targets) -> tuple[str, ...]:
     return group if group == (REST,) else targets.brokers(group)
 
 
-def _links(ways: Sequence[Way]) -> list[str]:
+def _links(directions: Sequence[LinkDirection]) -> list[str]:
     """Each link once, or its one direction."""
     found: dict[str, None] = {}
-    every = set(ways)
-    for way in ways:
-        if way.back not in every:
-            found[f"{way.source}->{way.target}"] = None
-        elif f"{way.target}-{way.source}" not in found:
-            found[f"{way.source}-{way.target}"] = None
+    every = set(directions)
+    for direction in directions:
+        if direction.reverse not in every:
+            found[f"{direction.source}->{direction.target}"] = None
+        elif f"{direction.target}-{direction.source}" not in found:
+            found[f"{direction.source}-{direction.target}"] = None
     return list(found)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from broker_service.service_time import ServiceTime
-from emulation.faults import Action, Kind, Way, perform
+from emulation.faults import Action, Kind, perform
 from emulation.faults.actuator import described
 from record.log import Event, TraceRecord
-from topology import LinkProperties
+from topology import LinkDirection, LinkProperties
 
-AB, BA, BC = Way("B1", "B2"), Way("B2", "B1"), Way("B2", "B3")
+AB, BA, BC = LinkDirection("B1", "B2"), LinkDirection("B2", "B1"), LinkDirection("B2", "B3")
 SLOWER = LinkProperties(delay=0.5)
 SERVICE = ServiceTime(mean=0.01)
 
@@ -81,7 +81,7 @@ def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any,
 
 
 def test_both_directions_of_a_link_are_one_record() -> None:
-    cut = [Action(Kind.LINK_DOWN, False, way) for way in (AB, BA, BC)]
+    cut = [Action(Kind.LINK_DOWN, False, direction) for direction in (AB, BA, BC)]
     deeds = done(*cut, Action(Kind.LINK_UP, True, AB), Action(Kind.RECOVER, True, BA, SLOWER))
     assert deeds.told() == [
         ("fault", "link_down", "B1-B2"), ("fault", "link_down", "B2->B3"),
@@ -91,7 +91,7 @@ def test_both_directions_of_a_link_are_one_record() -> None:
 
 
 def test_actions_in_words() -> None:
-    cut = [Action(Kind.LINK_DOWN, False, way) for way in (AB, BA, BC)]
+    cut = [Action(Kind.LINK_DOWN, False, direction) for direction in (AB, BA, BC)]
     assert described([Action(Kind.KILL, False, "B7"), *cut]) == ["kill B7", "link_down B1-B2", "link_down B2->B3"]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from emulation.faults import Count, Counter, Counts, FaultRun, Kind
-from emulation.faults.conditions import Cut, Down, Way
+from emulation.faults.conditions import Cut, Down
 from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold
 from emulation.simulation.actuator import SimulatedActuator
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
+from topology import LinkDirection
 
 SECOND = 1_000_000_000
 
@@ -18,7 +19,11 @@ def test_a_fault_run() -> None:
     schedule = Schedule(
         (
             Entry(2 * SECOND, Hold((Down("B2", Kind.KILL),), 3), "faults[0].kill"),
-            Entry(Count(5, Counter.NOTIFICATIONS), Hold((Cut(Way("B1", "B2")), Cut(Way("B2", "B1")))), "faults[1]"),
+            Entry(
+                Count(5, Counter.NOTIFICATIONS),
+                Hold((Cut(LinkDirection("B1", "B2")), Cut(LinkDirection("B2", "B1")))),
+                "faults[1]",
+            ),
         )
     )
     actuator = SimulatedActuator(trial.overlay)

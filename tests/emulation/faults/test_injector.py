@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.service_time import ServiceTime
-from emulation.faults import Action, Count, Counter, Counts, FaultInjector, Kind, Way
+from emulation.faults import Action, Count, Counter, Counts, FaultInjector, Kind
 from emulation.faults.conditions import (
     Condition,
     Corrupted,
@@ -25,12 +25,12 @@ from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Wait
 from emulation.faults.programs import Sequence as Then
 from tests.emulation.faults.overlays import overlay_of
-from topology import LinkProperties
+from topology import LinkDirection, LinkProperties
 
 SECOND = 1_000_000_000
 OVERLAY = overlay_of(("B1", "B2"), ("B2", "B3"), ("B3", "B1"), delay=0.01, rate=1e6)
 OWN = LinkProperties(delay=0.01, rate=1e6)
-AB, BA = Way("B1", "B2"), Way("B2", "B1")
+AB, BA = LinkDirection("B1", "B2"), LinkDirection("B2", "B1")
 KILL, STOP = Down("B1", Kind.KILL), Down("B1", Kind.STOP)
 
 
@@ -153,14 +153,14 @@ def test_a_heal_comes_in_the_order_of_its_fault() -> None:
 
 
 BROKERS = st.sampled_from(["B1", "B2", "B3"])
-WAYS = st.sampled_from([Way(link.a, link.b) for link in OVERLAY.links])
+DIRECTIONS = st.sampled_from([LinkDirection(link.a, link.b) for link in OVERLAY.links])
 CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
     st.builds(Down, BROKERS, st.sampled_from([Kind.KILL, Kind.STOP])),
     st.builds(Paused, BROKERS),
     st.builds(Throttled, BROKERS, st.sampled_from([0.1, 0.5])),
-    st.builds(Cut, WAYS),
-    st.builds(Degraded, WAYS, st.builds(LinkChange, st.none() | st.just(0.5), loss=st.none() | st.just(0.1))),
-    st.builds(Corrupted, WAYS, st.sampled_from([0.01, 0.1])),
+    st.builds(Cut, DIRECTIONS),
+    st.builds(Degraded, DIRECTIONS, st.builds(LinkChange, st.none() | st.just(0.5), loss=st.none() | st.just(0.1))),
+    st.builds(Corrupted, DIRECTIONS, st.sampled_from([0.01, 0.1])),
 )
 HOLDS = st.builds(Hold, st.lists(CONDITIONS, min_size=1, max_size=3).map(tuple), st.none() | st.integers(1, 9))
 

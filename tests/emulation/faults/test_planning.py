@@ -42,7 +42,7 @@ class Holds(Kills):
 
     def program(self, targets: Targets) -> Program:
         if self.condition is Cut:
-            return Hold(tuple(map(Cut, targets.ways([self.who]))))
+            return Hold(tuple(map(Cut, targets.directions([self.who]))))
         return Hold(tuple(self.condition(broker, 0.5) for broker in targets.brokers([self.who])))
 
 

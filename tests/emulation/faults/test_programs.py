@@ -6,12 +6,13 @@ import itertools
 
 import pytest
 
-from emulation.faults.conditions import Cut, Down, Kind, Way
+from emulation.faults.conditions import Cut, Down, Kind
 from emulation.faults.programs import Begin, Change, End, Hold, Lift, Program, Repeat, Sequence, Wait, leaves, unfold
+from topology import LinkDirection
 
 SECOND = 1_000_000_000
 KILL = (Down("B1", Kind.KILL),)
-CUT = (Cut(Way("B1", "B2")),)
+CUT = (Cut(LinkDirection("B1", "B2")),)
 
 
 def unfolded(program: Program, most: int = 100) -> list[tuple[float, Change]]:
@@ -63,9 +64,9 @@ def test_leaves_are_told_once() -> None:
 
 
 def test_what_a_lift_concerns() -> None:
-    cut = Cut(Way("B1", "B2"))
+    cut = Cut(LinkDirection("B1", "B2"))
     assert Lift().concerns(cut)
     assert Lift(Cut).concerns(cut)
     assert not Lift(Down).concerns(cut)
-    assert Lift(Cut, frozenset({Way("B1", "B2")})).concerns(cut)
-    assert not Lift(Cut, frozenset({Way("B2", "B1")})).concerns(cut)
+    assert Lift(Cut, frozenset({LinkDirection("B1", "B2")})).concerns(cut)
+    assert not Lift(Cut, frozenset({LinkDirection("B2", "B1")})).concerns(cut)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.faults.conditions import Way
 from emulation.faults.targets import TargetError, Targets
 from tests.emulation.faults.overlays import DUMBBELL, overlay_of, random_overlay
-from topology import Overlay
+from topology import LinkDirection, Overlay
 
 
 def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targets:
@@ -18,29 +17,29 @@ def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targe
     return made
 
 
-def both(*links: tuple[str, str]) -> tuple[Way, ...]:
-    return tuple(way for a, b in links for way in (Way(a, b), Way(b, a)))
+def both(*links: tuple[str, str]) -> tuple[LinkDirection, ...]:
+    return tuple(direction for a, b in links for direction in (LinkDirection(a, b), LinkDirection(b, a)))
 
 
 def test_names() -> None:
     assert targets().brokers(["Z1", "A1", "Z1"]) == ("Z1", "A1")
-    assert targets().ways(["M-A1"]) == both(("M", "A1"))
-    assert targets().ways(["M->A1"]) == (Way("M", "A1"),)
-    assert targets().ways(["M->A1", "A1-M"]) == (Way("M", "A1"), Way("A1", "M"))
+    assert targets().directions(["M-A1"]) == both(("M", "A1"))
+    assert targets().directions(["M->A1"]) == (LinkDirection("M", "A1"),)
+    assert targets().directions(["M->A1", "A1-M"]) == (LinkDirection("M", "A1"), LinkDirection("A1", "M"))
 
 
 def test_names_with_dashes() -> None:
     overlay = overlay_of(("a", "b-c"), ("b-c", "a-b"), ("a-b", "c"))
-    assert targets(overlay).ways(["a-b-c"]) == both(("a", "b-c")), "the first reading that names two brokers"
-    assert targets(overlay).ways(["b-c->a-b"]) == (Way("b-c", "a-b"),)
+    assert targets(overlay).directions(["a-b-c"]) == both(("a", "b-c")), "the first reading that names two brokers"
+    assert targets(overlay).directions(["b-c->a-b"]) == (LinkDirection("b-c", "a-b"),)
 
 
 def test_roles() -> None:
     assert targets().brokers(["cut-vertex"]) == ("M",)
     assert targets().brokers(["cut-vertex(2)", "M"]) == ("M", "A1")
-    assert targets().ways(["bridge(2)"]) == both(("A1", "M"), ("M", "Z1"))
-    assert targets().ways(["links-of(M)"]) == both(("A1", "M"), ("M", "Z1"))
-    assert targets().ways(["links-of(cut-vertex)"]) == both(("A1", "M"), ("M", "Z1"))
+    assert targets().directions(["bridge(2)"]) == both(("A1", "M"), ("M", "Z1"))
+    assert targets().directions(["links-of(M)"]) == both(("A1", "M"), ("M", "Z1"))
+    assert targets().directions(["links-of(cut-vertex)"]) == both(("A1", "M"), ("M", "Z1"))
 
 
 def test_a_name_comes_before_a_role() -> None:
@@ -75,7 +74,7 @@ def test_what_is_no_broker(text: str, said: str) -> None:
 )
 def test_what_is_no_link(text: str, said: str) -> None:
     with pytest.raises(TargetError, match=said):
-        targets().ways([text])
+        targets().directions([text])
 
 
 def test_no_cut_vertex_where_everybody_is_linked() -> None:
@@ -110,17 +109,19 @@ def test_draws_avoid_what_earlier_faults_hit_while_they_can() -> None:
 
 def test_drawn_links_avoid_what_earlier_faults_hit() -> None:
     made = targets()
-    hit = set(made.ways(["M->A1", "links-of(Z1)"]))
+    hit = set(made.directions(["M->A1", "links-of(Z1)"]))
     made.begin(1)
-    drawn = made.ways(["random-link(4)"])
+    drawn = made.directions(["random-link(4)"])
     assert len(drawn) == 8
-    assert not {frozenset((way.source, way.target)) for way in drawn} & {frozenset((w.source, w.target)) for w in hit}
+    assert not {frozenset((direction.source, direction.target)) for direction in drawn} & {
+        frozenset((w.source, w.target)) for w in hit
+    }
 
 
 def test_a_partition_cuts_between_groups_and_nothing_else() -> None:
-    ways = targets().partition([["A1", "A2"], ["rest"]])
-    assert set(ways) == set(both(("A2", "A3"), ("A3", "A1"), ("A1", "M")))
-    assert ways[0].back == ways[1], "both directions of a link follow each other"
+    directions = targets().partition([["A1", "A2"], ["rest"]])
+    assert set(directions) == set(both(("A2", "A3"), ("A3", "A1"), ("A1", "M")))
+    assert directions[0].reverse == directions[1], "both directions of a link follow each other"
 
 
 def test_a_broker_in_no_group_keeps_its_links() -> None:
@@ -128,8 +129,8 @@ def test_a_broker_in_no_group_keeps_its_links() -> None:
 
 
 def test_a_one_way_partition() -> None:
-    assert set(targets().one_way(["M"], ["rest"])) == {Way("M", "A1"), Way("M", "Z1")}
-    assert set(targets().one_way(["rest"], ["M"])) == {Way("A1", "M"), Way("Z1", "M")}
+    assert set(targets().one_way(["M"], ["rest"])) == {LinkDirection("M", "A1"), LinkDirection("M", "Z1")}
+    assert set(targets().one_way(["rest"], ["M"])) == {LinkDirection("A1", "M"), LinkDirection("Z1", "M")}
 
 
 @pytest.mark.parametrize(

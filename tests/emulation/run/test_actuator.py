@@ -17,7 +17,6 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.messages import ClientEvent, Operation
 from broker_service.service_time import ServiceTime
-from emulation.faults import Way
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
@@ -30,13 +29,13 @@ from record.errors import HostError
 from tests.emulation.faults.overlays import overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true
-from topology import BrokerId, LinkProperties
+from topology import BrokerId, LinkDirection, LinkProperties
 
 pytestmark = pytest.mark.container
 
 WITHIN = 20.0
 OVERLAY = overlay_of(("A", "B"), delay=0.001)
-AB = Way("A", "B")
+AB = LinkDirection("A", "B")
 VERY_SLOW = ServiceTime(mean=3600.0)
 
 

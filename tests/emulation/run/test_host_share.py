@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from emulation.faults import Kind, Schedule, Way
+from emulation.faults import Kind, Schedule
 from emulation.faults.conditions import Cut, Down
 from emulation.faults.planning import Entry
 from emulation.faults.programs import Hold, Lift, Repeat, Sequence, Wait
 from emulation.run.host_share import Part
-from topology import Broker, Link, Overlay
+from topology import Broker, Link, LinkDirection, Overlay
 
 OVERLAY = Overlay("two", (Broker("A"), Broker("B"), Broker("C")), (Link("A", "B"), Link("B", "C")))
 KILLS = Hold((Down("A", Kind.KILL), Down("B", Kind.KILL)), 2.0)
-PARTITION = Hold((Cut(Way("A", "B")), Cut(Way("B", "A")), Cut(Way("B", "C"))))
+PARTITION = Hold((Cut(LinkDirection("A", "B")), Cut(LinkDirection("B", "A")), Cut(LinkDirection("B", "C"))))
 
 
 def schedule() -> Schedule:
@@ -29,7 +29,7 @@ def test_a_host_injects_the_faults_on_its_brokers_and_on_what_they_send() -> Non
     parts = [Part(brokers=frozenset("A"), host="h1"), Part(brokers=frozenset("BC"), host="h2")]
     kills, flap = parts[0].own(schedule()).entries
     assert kills == Entry(0, Hold((Down("A", Kind.KILL),), 2.0), "faults[0].kill")
-    assert flap.program == Repeat(Sequence((Hold((Cut(Way("A", "B")),)), Wait(1.0), Lift())))
+    assert flap.program == Repeat(Sequence((Hold((Cut(LinkDirection("A", "B")),)), Wait(1.0), Lift())))
     assert parts[0].suffix == "@h1"
     everything = [condition for part in parts for _, condition in part.own(schedule()).conditions]
     assert sorted(map(str, everything)) == sorted(str(condition) for _, condition in schedule().conditions)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from broker_service.service_time import Distribution, ServiceTime
-from emulation.faults import Count, Counter, Moment, Phase, Schedule, Way, plan
+from emulation.faults import Count, Counter, Moment, Phase, Schedule, plan
 from emulation.faults.conditions import (
     Condition,
     Corrupted,
@@ -23,6 +23,7 @@ from emulation.faults.conditions import (
 )
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from emulation.scenario import Scenario, ScenarioError, load
+from topology import LinkDirection
 
 HEAD = """\
 name: small
@@ -33,7 +34,7 @@ workload:
 timeline: {join: 10s, run: 60s}
 faults:
 """
-AB, BA = Way("B1", "B2"), Way("B2", "B1")
+AB, BA = LinkDirection("B1", "B2"), LinkDirection("B2", "B1")
 
 
 def scenario(tmp_path: Path, *entries: str) -> Scenario:
@@ -66,8 +67,8 @@ PROGRAMS: dict[str, Program] = {
     ),
     "link_down: B1-B2, for: 5s": hold(Cut(AB), Cut(BA), seconds=5),
     "link_down: B1->B2": hold(Cut(AB)),
-    "link_down: bridge": hold(Cut(Way("B3", "B4")), Cut(Way("B4", "B3"))),
-    "partition: [B4, rest], for: 9s": hold(Cut(Way("B3", "B4")), Cut(Way("B4", "B3")), seconds=9),
+    "link_down: bridge": hold(Cut(LinkDirection("B3", "B4")), Cut(LinkDirection("B4", "B3"))),
+    "partition: [B4, rest], for: 9s": hold(Cut(LinkDirection("B3", "B4")), Cut(LinkDirection("B4", "B3")), seconds=9),
     "partition: {from: [B1, B4], to: [B2]}": hold(Cut(AB)),
     "degrade: B1->B2, delay: 50ms, loss: 5%": hold(Degraded(AB, LinkChange(delay=0.05, loss=0.05))),
     "degrade: B1->B2, jitter: 5ms, bandwidth: 1mbit": hold(Degraded(AB, LinkChange(jitter=0.005, rate=1e6))),

@@ -9,15 +9,14 @@ import pytest
 from broker_service.config import Limits
 from broker_service.messages import Operation
 from broker_service.service_time import ServiceTime
-from emulation.faults import Way
 from emulation.simulation.actuator import SimulatedActuator
 from record.errors import HostError
 from record.log import Event
 from tests.emulation.simulation.test_overlay import MILLISECOND, STOCKS, Trial, line, ring
-from topology import LinkProperties
+from topology import LinkDirection, LinkProperties
 
 SECOND = 1000 * MILLISECOND
-B12, B21, B23 = Way("B1", "B2"), Way("B2", "B1"), Way("B2", "B3")
+B12, B21, B23 = LinkDirection("B1", "B2"), LinkDirection("B2", "B1"), LinkDirection("B2", "B3")
 
 
 class Faulty(Trial):
@@ -295,7 +294,7 @@ def test_a_degraded_link_changes_for_what_comes_and_not_for_what_is_under_way() 
 
 def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
     trial = Faulty(ring(delay=0.001))
-    trial.faults.corrupt(Way("B1", "B3"), 0.3)
+    trial.faults.corrupt(LinkDirection("B1", "B3"), 0.3)
     published = []
     for number in range(100):
         published.append(trial.publish("P", f"p{number}"))
@@ -305,7 +304,7 @@ def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
     late = [delay for delay in delays if delay is not None and delay > 100]
     assert None not in delays
     assert 15 < len(late) < 45
-    trial.faults.corrupt(Way("B1", "B3"), 0.0)
+    trial.faults.corrupt(LinkDirection("B1", "B3"), 0.0)
     at = trial.publish("P", "clean")
     trial.wait(0.5)
     assert trial.delay("clean", at) == 1
