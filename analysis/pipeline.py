@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 from analysis.engines.interface import Exchange, Workers
-from analysis.errors import RunDirectoryError
 from analysis.judging.delays import DelayTables, DelayTally, measure_delays
 from analysis.judging.fault_counts import VariantFaults
 from analysis.judging.fault_tables import FaultTables
@@ -30,6 +29,7 @@ from analysis.run_files.phases import run_start
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.partitions import parts_directory, publish_parts
 from analysis.tables.tables import Expectation, Notification
+from record.errors import RunDirectoryError
 
 LARGEST_SHARE = 32 << 20
 """Bytes of logs that one task reads; about 150,000 records."""

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from analysis.engines import Engine
-from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.pipeline import Findings, find
 from analysis.reading.progress import Progress
 from analysis.run_files.run_directory import RunDirectory, open_run
@@ -31,6 +30,7 @@ from analysis.tables.tables import (
     QueueLength,
     RouterWork,
 )
+from record.errors import HostError, RunDirectoryError
 
 _NO_SPACE = "No space left on device"
 
@@ -38,7 +38,7 @@ _NO_SPACE = "No space left on device"
 def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = None) -> Summary:
     """Writes `results/` and `summary.json` of a run, replacing older ones, and returns the summary.
 
-    Every engine writes the same. Raises `AnalysisError` for what the user can mend: no such run, no Java where the
+    Every engine writes the same. Raises `UserError` for what the user can mend: no such run, no Java where the
     engine needs it, no room on the disk.
     """
     run = open_run(run_directory)
@@ -98,8 +98,8 @@ def _errors_in_words(run: Path) -> Iterator[None]:
         raise _disk_full(run) from error
 
 
-def _disk_full(run: Path) -> AnalysisHostError:
-    return AnalysisHostError(
+def _disk_full(run: Path) -> HostError:
+    return HostError(
         f"no space left on the disk of {run} or of the temporary directory: make room (TMPDIR moves the latter), "
         f"then `brokerlab analyze {run}`; the logs are untouched"
     )

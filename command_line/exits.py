@@ -32,7 +32,7 @@ _REFUSALS = {
 def ending(error: BaseException) -> int:
     """Tells the user why the program ends, where that is not said yet; returns the exit code."""
     if _nobody_reads(error):
-        return ExitCode.UNHEARD
+        return ExitCode.BROKEN_PIPE
     if isinstance(error, SystemExit) and not _interrupted(error):
         return error.code if isinstance(error.code, int) else ExitCode.CORRECT
     message, code = _in_words(error)
@@ -74,4 +74,4 @@ def _in_words(error: BaseException) -> tuple[str, int]:
         names = [str(name) for name in (error.filename, error.filename2) if name is not None]
         return ": ".join([*names, _REFUSALS[error.errno]]), ExitCode.HOST
     traceback.print_exception(error)
-    return "a fault of the program, and not of yours; please report it with the lines above", ExitCode.FAULT
+    return "a fault of the program, and not of yours; please report it with the lines above", ExitCode.DEFECT

@@ -1,28 +1,34 @@
-"""What went wrong, in the user's terms: each error is one line that names the thing and the remedy.
+"""Errors that the user can correct. Each message is one line that names what is wrong and the remedy.
 
-Whoever finds a user's mistake raises one of these; only the command line catches them, prints the line and leaves with
-the error's exit code. Anything else that escapes is a fault of brokerlab's own and keeps its stack trace.
+Code that finds a user's mistake raises one of these; only the command line catches them, prints the message and exits
+with the error's exit code. Any other exception that escapes is a defect of brokerlab and keeps its stack trace.
 """
 
 from __future__ import annotations
 
 import errno
 
+from record.exit_codes import ExitCode
+
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""Numbers of the errors that tell of a disk, or a quota, without room."""
+"""Values of `OSError.errno` that report a full disk or an exhausted quota."""
 
 
 class UserError(Exception):
-    """Something the user can mend. The message is for the user, in whole."""
+    """An error that the user can correct. The message is complete and is shown as it is."""
 
-    exit_code: int = 2
+    exit_code: int = ExitCode.BAD_INPUT
 
 
 class BadInputError(UserError):
-    """A scenario, an option or a run directory that cannot be used as it is."""
+    """A scenario, an option or a file that cannot be used as it is."""
+
+
+class RunDirectoryError(BadInputError):
+    """A run directory that cannot be analysed: missing, incomplete, or not a run directory."""
 
 
 class HostError(UserError):
-    """This host lacks what was asked for: a privilege, a daemon, an image, a module, room on the disk."""
+    """A resource that this host lacks: a privilege, a daemon, an image, a module, Java, room on the disk."""
 
-    exit_code = 4
+    exit_code = ExitCode.HOST

@@ -1,4 +1,4 @@
-"""How a command ends."""
+"""Exit codes of every command and helper process."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from typing import Self
 
 
 class ExitCode(enum.IntEnum):
-    """What a script is told. A violated delivery comes before all else: it is a finding, however the rest went."""
+    """Exit code of a command, for scripts.
+
+    A violated delivery takes precedence over every other outcome: it is a finding, however the rest of the run went.
+    """
 
     meaning: str
 
     CORRECT = 0, "delivered correctly, and the emulation held (VALID or DEGRADED); or: done"
-    VIOLATED = 1, "a delivery was violated: lost, duplicated, reordered, or to somebody who should not get it"
+    VIOLATED = 1, "a delivery was violated: lost, duplicated, reordered, or made to a client without a right to it"
     BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
     INVALID = 3, "the emulation did not keep its promises, so that the measurements describe this host"
     HOST = 4, "this host cannot do it; the message names what is missing"
-    FAULT = 70, "a fault of brokerlab's own, with a stack trace: please report it"
+    DEFECT = 70, "a defect of brokerlab itself, with a stack trace: please report it"
     INTERRUPTED = 130, "ended by the user (Ctrl-C, SIGTERM, a closed terminal), and nothing was found wrong until then"
-    UNHEARD = 141, "ended because whoever read its output had closed it"
+    BROKEN_PIPE = 141, "ended because the reader of its output had closed it"
 
     def __new__(cls, value: int, meaning: str) -> Self:
         member = int.__new__(cls, value)

@@ -111,7 +111,7 @@ class MeasuredRun:
 
 
 def open_measured(directory: Path) -> MeasuredRun:
-    """Reads an analysed run. Raises `AnalysisError` when it was not analysed."""
+    """Reads an analysed run. Raises `UserError` when it was not analysed."""
     manifest = msgspec.json.decode((directory / "manifest.json").read_bytes(), type=_Manifest)
     summaries = {summary.name: summary for summary in read_summary(directory).variants}
     notifications = _by_variant(read_table(directory / "results", Notification))

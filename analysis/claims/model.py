@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import yaml
 
-from analysis.errors import AnalysisError
+from record.errors import BadInputError
 
 CLAIMS_FILE = Path(__file__).parents[1] / "claims.yaml"
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-class ClaimsError(AnalysisError):
+class ClaimsError(BadInputError):
     """A file of claims that cannot be used; one line a mistake: `file: claim: field: what is wrong`."""
 
 

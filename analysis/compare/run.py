@@ -8,7 +8,7 @@ from analysis.compare.counts import compare_delivery, compare_matching, compare_
 from analysis.compare.delays import compare_delays, order, verdict
 from analysis.compare.model import OrderComparison, RunComparison, VariantComparison
 from analysis.compare.runs import AnalysedRun, Delays, read_run
-from analysis.errors import RunDirectoryError
+from record.errors import RunDirectoryError
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:

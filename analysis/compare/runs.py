@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 
 from analysis.compare.model import Side
-from analysis.errors import RunDirectoryError
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
 from analysis.tables.tables import Notification
+from record.errors import RunDirectoryError
 
 BLOCK_SECONDS = 5
 """Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""

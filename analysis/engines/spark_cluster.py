@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import AnalysisHostError
+from record.errors import HostError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -74,7 +74,7 @@ def is_local(master: str) -> bool:
 
 
 def settings(master: str) -> dict[str, str]:
-    """What Spark is told of a cluster, besides what it always is. Raises `AnalysisHostError` where no master is."""
+    """What Spark is told of a cluster, besides what it always is. Raises `HostError` where no master is."""
     chosen = {
         "spark.executor.memory": os.environ.get("SPARK_EXECUTOR_MEMORY", EXECUTOR_MEMORY),
         "spark.task.maxFailures": str(TASK_FAILURES),
@@ -87,12 +87,12 @@ def settings(master: str) -> dict[str, str]:
 
 
 def equip(context: SparkContext, scratch: Path) -> None:
-    """Sends brokerlab's code to the executors, and waits for the first of them. Raises `AnalysisHostError`."""
+    """Sends brokerlab's code to the executors, and waits for the first of them. Raises `HostError`."""
     context.addPyFile(str(pack_code(scratch / "brokerlab.zip")))
     deadline = time.monotonic() + _EXECUTOR_PATIENCE
     while _executors(context) == 0:
         if time.monotonic() > deadline:
-            raise AnalysisHostError(
+            raise HostError(
                 f"{context.master} gave no executor within {_EXECUTOR_PATIENCE:.0f} s: it needs a worker with a free "
                 f"core and {context.getConf().get('spark.executor.memory')} of memory (its page shows them; "
                 "SPARK_EXECUTOR_MEMORY asks for less), from which this host can be reached"
@@ -120,7 +120,7 @@ def executor_errors_in_words(master: str) -> Iterator[None]:
         of_spark = type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}
         if not of_spark or (words := _words(master, str(error))) is None:
             raise
-        raise AnalysisHostError(words) from error
+        raise HostError(words) from error
 
 
 def _words(master: str, said: str) -> str | None:
@@ -139,13 +139,13 @@ def _own_address(master: str) -> str | None:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal():
-            raise AnalysisHostError(f"{master} is no Spark master: write spark://host:7077")
+            raise HostError(f"{master} is no Spark master: write spark://host:7077")
         try:
             with socket.create_connection((host.strip("[]"), int(port)), _MASTER_PATIENCE) as connection:
                 return str(connection.getsockname()[0])
         except OSError as error:
             problem = error
-    raise AnalysisHostError(
+    raise HostError(
         f"no Spark master answers at {master} ({problem}); one starts on this host with "
         "`docker-compose --profile spark up -d`"
     ) from problem

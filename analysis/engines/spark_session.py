@@ -27,7 +27,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from analysis.engines import spark_cluster as cluster
-from analysis.errors import AnalysisHostError
+from record.errors import HostError
 
 LOCAL_MASTER = "local[*]"
 OLDEST_JAVA = 17
@@ -44,7 +44,7 @@ def open_session(
 ) -> Iterator[SparkSession]:
     """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
-    Raises `AnalysisHostError` without Java 17 or newer, when the master cannot be reached, or gives no executor. What
+    Raises `HostError` without Java 17 or newer, when the master cannot be reached, or gives no executor. What
     executors of a cluster lack is told in the same way, also where it comes out only in what the session is used for.
     """
     check_java()
@@ -64,17 +64,17 @@ def open_session(
 
 
 def check_java() -> None:
-    """Raises `AnalysisHostError` unless Spark would find Java 17 or newer."""
+    """Raises `HostError` unless Spark would find Java 17 or newer."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
     if java is None:
         where = f"in JAVA_HOME={home}" if home else "on the PATH"
-        raise AnalysisHostError(f"no Java {where}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
+        raise HostError(f"no Java {where}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "(\d+)', answer)
     if found is None or int(found[1]) < OLDEST_JAVA:
         version = found[1] if found else "of unknown version"
-        raise AnalysisHostError(f"{java} is Java {version}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
+        raise HostError(f"{java} is Java {version}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
 
 
 @contextmanager
@@ -101,9 +101,7 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSess
         said = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
         _end_java()
         reason = next((line for line in reversed(said) if "rror" in line or "xception" in line), str(error))
-        raise AnalysisHostError(
-            f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}"
-        ) from error
+        raise HostError(f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}") from error
 
 
 def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from analysis.engines import RunningSpark
 from analysis.engines.spark_session import LOCAL_MASTER, open_session
-from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.live.batches import Batches
 from analysis.live.summary import LIVE_SUMMARY, LiveSummary
 from analysis.reading.progress import Progress
@@ -24,6 +23,7 @@ from analysis.run import alone, analyze
 from analysis.run_files.logs import Piece
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import Summary, read_summary
+from record.errors import HostError, RunDirectoryError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +55,7 @@ class Follower:
     def follow(self, show: Show, tell: Progress) -> Summary:
         """Shows the summary so far until the run has ended, and returns the final one.
 
-        Raises `AnalysisError` for what the user can mend. An interrupt leaves what is known, to be taken up again.
+        Raises `UserError` for what the user can mend. An interrupt leaves what is known, to be taken up again.
         """
         _await_beginning(self.run, tell)
         tell("starting Spark")
@@ -76,7 +76,7 @@ class Follower:
             if error is not None:
                 failed += 1
                 if _LATE not in str(error) or failed == TRIES:
-                    raise AnalysisHostError(f"following {self.run} failed: {error}") from error
+                    raise HostError(f"following {self.run} failed: {error}") from error
                 tell("this host is so busy that a worker of Spark's did not start in time; trying again")
 
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from analysis.errors import RunDirectoryError
 from analysis.run_files.clocks import ClockOffset, Clocks, HostClock
 from analysis.run_files.logs import Dilations, scenario_time
+from record.errors import RunDirectoryError
 from topology.files import load
 from topology.model import BrokerId, Overlay, OverlayError
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-from analysis.errors import RunDirectoryError
 from analysis.tables.schema import arrow_schema
 from analysis.tables.tables import TABLES
+from record.errors import RunDirectoryError
 
 ROWS_AT_ONCE = 20_000
 """Held before they are written."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import RunDirectoryError
 from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
 from analysis.tables.tables import BrokerMessages, DelayByHops, Drop, Fault
+from record.errors import RunDirectoryError
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"

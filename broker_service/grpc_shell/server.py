@@ -41,6 +41,7 @@ from broker_service.trace_writer import FileTrace, NullTrace
 from broker_service.transport import rpc
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.wire import MalformedFrameError, decode_hello
+from record.exit_codes import ExitCode
 from record.log import Event
 
 STOP_WITHIN = 2.0
@@ -267,8 +268,8 @@ def main(arguments: list[str] | None = None) -> int:
             uvloop.run(serve_until_told(config))
     except (OSError, CannotListenError, msgspec.MsgspecError, ValueError) as error:
         print(f"broker cannot start ({path}): {_one_line(error)}", file=sys.stderr)
-        return 2
-    return 0
+        return ExitCode.BAD_INPUT
+    return ExitCode.CORRECT
 
 
 def _one_line(error: Exception) -> str:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from command_line.commands.campaign_shrink import shrink_failures
-from command_line.commands.results import analysis_errors_translated
 from emulation.ansible import Inventory, read_inventory
 from emulation.fidelity import Verdict
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
@@ -69,7 +68,7 @@ def run_campaign(request: Request) -> ExitCode:
     chosen = _chosen(planned, request.chosen, request.file)
     crew = _crew(request, campaign)
     directory = CampaignDirectory(request.out or Path("runs") / "campaigns" / campaign.name)
-    with directory.held(), analysis_errors_translated():
+    with directory.held():
         if request.fresh:
             directory.start_afresh()
         directory.open(campaign, planned, request.file)

@@ -13,7 +13,6 @@ from rich.table import Table
 
 from analysis.compare import Limits, RunComparison, compare_runs, parse_limits, violations
 from analysis.compare.model import Count, DelayComparison, Estimate, MessageComparison, Order, VariantComparison
-from command_line.commands.results import analysis_errors_translated
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
@@ -24,8 +23,7 @@ _WIDTH = 120
 def compare(first: Path, second: Path, within: str | None, show: Callable[[RunComparison], None]) -> ExitCode:
     """Shows the comparison; `VIOLATED` when limits were given and are not kept. Raises `UserError`s."""
     limits = _limits(within)
-    with analysis_errors_translated():
-        comparison = compare_runs(first, second)
+    comparison = compare_runs(first, second)
     show(comparison)
     if limits is None:
         return ExitCode.CORRECT

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.engines.interface import Workers
-from analysis.errors import AnalysisHostError
 from record.errors import HostError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class BackgroundSpark:
 
         try:
             check_java()
-        except AnalysisHostError as error:
+        except HostError as error:
             raise HostError(f"{error}; or leave Spark out with --no-spark") from error
 
     def begin(self) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from analysis.engines.spark_session import LOCAL_MASTER
 from analysis.live import LIVE_SUMMARY, Follower, LiveSummary, LiveVariant
-from command_line.commands.results import analysis_errors_translated, conclude
+from command_line.commands.results import conclude
 from record.exit_codes import ExitCode
 from studies.junit import require_writable
 
@@ -38,7 +38,7 @@ def follow_run(run: Path, master: str | None, junit: Path | None) -> ExitCode:
     os.nice(NICE)
     console = Console(highlight=False)
     try:
-        with analysis_errors_translated(), _board(console) as board:
+        with _board(console) as board:
             summary = Follower(run, master or LOCAL_MASTER).follow(board.show, board.tell)
     except KeyboardInterrupt:
         again = f"brokerlab analyze {run} --follow"

@@ -18,7 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.claims import Claims, Judgement, load_claims
-from command_line.commands.results import analysis_errors_translated
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
@@ -71,9 +70,8 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     jobs = request.jobs or len(os.sched_getaffinity(0))
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
-    with analysis_errors_translated():
-        claims = chosen_claims(load_claims(), request.names)
-        experiments = plan_experiments(claims, request.seeds, overrides=request.overrides)
+    claims = chosen_claims(load_claims(), request.names)
+    experiments = plan_experiments(claims, request.seeds, overrides=request.overrides)
     store = Store(request.out, request.runtime)
     planned = cells(experiments)
     needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
@@ -86,7 +84,7 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     run = simulated_cells(jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)
     work = [CellWork(cell, store, request.keep_runs) for cell in needed]
     try:
-        with analysis_errors_translated(), closing(run(work)) as done:
+        with closing(run(work)) as done:
             _follow(needed, done, console)
     except KeyboardInterrupt:
         told = "interrupted; what was measured is kept: the same command with --resume goes on from there"
@@ -133,8 +131,7 @@ def show_json(judged: Sequence[Judgement], found: Sequence[CellResult]) -> None:
 
 def list_claims() -> ExitCode:
     """Shows every claim and whether there is a scenario for it."""
-    with analysis_errors_translated():
-        claims = load_claims()
+    claims = load_claims()
     console = Console(highlight=False)
     console.print(_listing(claims))
     console.print(f"\n{len(claims.measurable)} of {len(claims.claims)} claims have a scenario")

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.engines import Engine
-from analysis.errors import AnalysisError, AnalysisHostError
 from analysis.report import build_report
 from analysis.run import analyze
 from analysis.run_files.run_directory import open_run
@@ -19,7 +18,6 @@ from analysis.tables.summary import CORRECT, UNJUDGED, Delivery, Summary, Varian
 from command_line.commands.fault_lines import fault_lines
 from emulation import fidelity
 from emulation.fidelity import Fidelity, Verdict
-from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 from studies.junit import require_writable, write_junit
 from studies.verdict_cases import verdict_suite, verdicts_of
@@ -33,7 +31,7 @@ def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
     require_writable(junit)
     console = Console(highlight=False)
-    with analysis_errors_translated(), telling(console) as tell:
+    with telling(console) as tell:
         summary = analyze(run, engine, tell)
     return conclude(console, run, summary, junit)
 
@@ -56,7 +54,7 @@ def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: 
 def report_run(run: Path) -> ExitCode:
     """`brokerlab report`: makes the page of an analysed run. Raises `UserError`s."""
     console = Console(highlight=False)
-    with analysis_errors_translated(), telling(console, "drawing the report"):
+    with telling(console, "drawing the report"):
         page = build_report(run)
     console.print(f"report: {page}", markup=False, soft_wrap=True)
     return ExitCode.CORRECT
@@ -71,17 +69,6 @@ def telling(console: Console, task: str = "analysing the logs") -> Iterator[Call
         return
     with console.status(task) as status:
         yield lambda what: status.update(f"{task}: {what}")
-
-
-@contextmanager
-def analysis_errors_translated() -> Iterator[None]:
-    """The analysis knows nothing of what stands above it, so its errors are put into the command line's terms here."""
-    try:
-        yield
-    except AnalysisHostError as error:
-        raise HostError(str(error)) from error
-    except AnalysisError as error:
-        raise BadInputError(str(error)) from error
 
 
 def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:

@@ -13,7 +13,7 @@ from rich.console import Console
 from analysis.report import build_report
 from analysis.run import analyze
 from command_line.commands.engines import RunEngine
-from command_line.commands.results import analysis_errors_translated, exit_code, print_verdicts, telling, write_verdicts
+from command_line.commands.results import exit_code, print_verdicts, telling, write_verdicts
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
@@ -69,8 +69,7 @@ def run_scenario(request: Request) -> ExitCode:
             console.print("interrupted before anything was published, so there is nothing to analyse")
             return ExitCode.INTERRUPTED
         try:
-            with analysis_errors_translated():
-                return _analyse(outcome, console, request)
+            return _analyse(outcome, console, request)
         except KeyboardInterrupt:
             again = f"brokerlab analyze {outcome.directory}"
             console.print(

@@ -36,6 +36,7 @@ from emulation.drivers.clients import Clients, Counts
 from emulation.drivers.driver_operations import ReadyOperation, Schedule
 from emulation.host.priority import CLIENTS
 from emulation.workload.operations import read_operations
+from record.exit_codes import ExitCode
 from record.log import Event
 
 _STATUS_TICKS = 5
@@ -228,8 +229,8 @@ def main(arguments: list[str] | None = None) -> int:
         uvloop.run(drive(config, schedule))
     except (OSError, ConnectError, msgspec.MsgspecError, ContentError) as error:
         print(f"driver cannot work ({path}): {error}", file=sys.stderr)
-        return 2
-    return 0
+        return ExitCode.BAD_INPUT
+    return ExitCode.CORRECT
 
 
 if __name__ == "__main__":

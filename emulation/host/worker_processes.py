@@ -11,7 +11,8 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
 
-from record.errors import BadInputError, HostError, UserError
+from record.errors import UserError
+from record.exit_codes import ExitCode
 
 Work = TypeVar("Work")
 
@@ -22,7 +23,7 @@ class WorkFailedError(UserError):
     def __init__(self, work: object, exit_code: int) -> None:
         how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
         super().__init__(f"{work}: its process {how}")
-        self.exit_code = HostError.exit_code if exit_code < 0 else exit_code
+        self.exit_code = ExitCode.HOST if exit_code < 0 else exit_code
 
 
 class WorkBrokenError(Exception):
@@ -75,7 +76,7 @@ class WorkerProcesses(Generic[Work]):
 
 
 def _failure(piece: object, exit_code: int) -> Exception:
-    if exit_code < 0 or exit_code in (BadInputError.exit_code, HostError.exit_code):
+    if exit_code < 0 or exit_code in (ExitCode.BAD_INPUT, ExitCode.HOST):
         return WorkFailedError(piece, exit_code)
     return WorkBrokenError(f"{piece}: its process ended with code {exit_code}")
 

@@ -17,6 +17,7 @@ from emulation.multi_host.model import read_part
 from emulation.multi_host.signals import agent_lives, end_agent
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError, HostError
+from record.exit_codes import ExitCode
 
 PARTS = "parts"
 _ENDS_WITHIN = 20.0
@@ -59,7 +60,7 @@ def main(directory: str, controller: str, *live: str) -> int:
     print("; ".join([*told, str(cleaned)]))
     for failure in cleaned.failures:
         print(f"could not be removed: {failure}", file=sys.stderr)
-    return HostError.exit_code if cleaned.failures else 0
+    return ExitCode.HOST if cleaned.failures else ExitCode.CORRECT
 
 
 if __name__ == "__main__":

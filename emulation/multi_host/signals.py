@@ -21,6 +21,7 @@ import msgspec
 
 from emulation.host.processes import ProcessIdentity, await_end
 from record.errors import HostError
+from record.exit_codes import ExitCode
 
 _LOOK_INTERVAL = 0.05
 """Seconds between two looks at a directory."""
@@ -127,7 +128,7 @@ def main(arguments: list[str]) -> int:
                 print(time.monotonic_ns())
             case _:
                 print(__doc__, file=sys.stderr)
-                return 2
+                return ExitCode.BAD_INPUT
     except HostError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -21,6 +21,7 @@ from broker_service.client_library.client import Client, Session
 from broker_service.client_library.client_session import ConnectError
 from broker_service.generated import broker_pb2, broker_pb2_grpc
 from broker_service.language import Advertisement, Predicate, Publication, Subscription, Value, operator_named
+from record.exit_codes import ExitCode
 
 PATIENCE = 30.0
 """Seconds for anything that is awaited."""
@@ -164,15 +165,15 @@ async def main(brokers: dict[str, str]) -> int:
             await check(brokers)
     except ConnectError as error:
         print(f"smoke: {error}", flush=True)
-        return 4
+        return ExitCode.HOST
     except TimeoutError:
         print(f"FAIL  the next check was not done after {PATIENCE:.0f} s", flush=True)
-        return 1
+        return ExitCode.VIOLATED
     except CheckFailedError as failure:
         print(f"FAIL  {failure}", flush=True)
-        return 1
+        return ExitCode.VIOLATED
     print("smoke: passed", flush=True)
-    return 0
+    return ExitCode.CORRECT
 
 
 if __name__ == "__main__":

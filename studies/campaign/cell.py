@@ -62,13 +62,13 @@ class CellInterruptedError(Exception):
 def run_simulated(cell: Cell, directory: Path) -> CellResult:
     """Runs a cell in virtual time, its run directory below `directory`, which the caller removes or keeps.
 
-    The same cell has the same result, wherever it runs. Raises `UserError`s and `AnalysisError`s.
+    The same cell has the same result, wherever it runs. Raises `UserError`s.
     """
     return judge_cell(cell, simulate(cell.plan(), directory), SIMULATED)
 
 
 def judge_cell(cell: Cell, outcome: Outcome, runtime: str) -> CellResult:
-    """Analyses a run of the cell. Raises `AnalysisError`s, and `CellInterruptedError` where the run was interrupted."""
+    """Analyses a run of the cell. Raises `UserError`s, and `CellInterruptedError` where the run was interrupted."""
     if outcome.interrupted:
         raise CellInterruptedError(cell.key)
     summary = analyze(outcome.directory, PlainEngine())

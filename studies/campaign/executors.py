@@ -94,7 +94,7 @@ class Crew:
     def work_off(self, directory: CampaignDirectory, cells: Sequence[Cell], board: Board) -> bool:
         """Runs cells and records every try. Whether it went on to the end, rather than until the user ended it.
 
-        Raises `UserError`s and `AnalysisError`s.
+        Raises `UserError`s.
         """
         stop = Stop()
         run = self._runner(directory, board, stop)

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.errors import AnalysisError
 from emulation.host.worker_processes import WorkerProcesses
 from emulation.runtimes.ladder import SIMULATED
 from record.errors import UserError
@@ -62,7 +61,7 @@ def _work(piece: _Piece) -> None:
     """In the worker process, whose exit code tells of a user's mistake, said on its standard error."""
     try:
         attempt = try_cell(piece.order, piece.work / RUNS, Console(stderr=True))
-    except (UserError, AnalysisError) as error:
+    except UserError as error:
         sys.stderr.write(f"{piece}: {error}\n")
         sys.exit(error.exit_code)
     piece.told.write_bytes(msgspec.json.encode(attempt))

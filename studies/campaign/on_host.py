@@ -17,7 +17,6 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.errors import AnalysisError
 from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import ProcessIdentity, identify
 from emulation.run.interrupt import QuickStop
@@ -61,7 +60,7 @@ def main(arguments: list[str]) -> int:
     except (CellInterruptedError, QuickStop):
         sys.stderr.write(f"{order.cell.key}: interrupted\n")
         return ExitCode.INTERRUPTED
-    except (UserError, AnalysisError) as error:
+    except UserError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     sys.stdout.buffer.write(msgspec.json.encode(attempt))

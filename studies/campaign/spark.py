@@ -28,11 +28,11 @@ from msgspec import structs
 from rich.console import Console
 
 from analysis.engines.spark_cluster import TASK_FAILURES
-from analysis.errors import AnalysisError
 from emulation.host import provenance
 from emulation.host.archives import pack_directory
 from emulation.runtimes.ladder import SIMULATED
 from record.errors import BadInputError, HostError, UserError
+from record.exit_codes import ExitCode
 from studies.campaign.attempt import Attempt, Attempted, Keep, Order, RunCells
 from studies.campaign.cell import Cell
 from studies.campaign.directory import PACKED, RUNS, CampaignDirectory
@@ -134,7 +134,7 @@ class _OneCell:
         task = functools.partial(_try, tuple(self.versions.items()), LARGEST_RUN)
         [told] = self.context.parallelize([order], 1).map(task).collect()
         if isinstance(told, Failure):
-            kind = HostError if told.exit_code == HostError.exit_code else BadInputError
+            kind = HostError if told.exit_code == ExitCode.HOST else BadInputError
             raise kind(f"cell {cell.key}: {told.message}")
         return self._kept(cell, told)
 
@@ -161,7 +161,7 @@ def _try(versions: tuple[tuple[str, str], ...], largest: int, order: Order) -> T
         runs, packed = Path(directory, RUNS), Path(directory, PACKED)
         try:
             attempt = try_cell(order, runs, Console(file=io.StringIO()))
-        except (UserError, AnalysisError) as error:
+        except UserError as error:
             return Failure(str(error), error.exit_code)
         if attempt.run is None:
             return Told(msgspec.json.encode(attempt))

@@ -24,7 +24,7 @@ from studies.campaign.cell import judge_cell
 def try_cell(order: Order, directory: Path, console: Console) -> Attempt:
     """Runs a cell, its run directory below `directory`, where it stays only if it is to be kept.
 
-    Raises `UserError`s, `AnalysisError`s, `CellInterruptedError`.
+    Raises `UserError`s, `CellInterruptedError`.
     """
     began, clock = datetime.now(UTC), time.monotonic()
     cell = order.cell

@@ -14,7 +14,6 @@ from analysis.claims import Claim, Measurement
 from analysis.claims.measured_run import open_measured
 from analysis.claims.measures import MEASURES
 from analysis.engines import PlainEngine
-from analysis.errors import AnalysisError
 from analysis.run import analyze
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import Outcome
@@ -57,7 +56,7 @@ def simulate_cell(work: CellWork) -> None:
     """
     try:
         measure_cell(work, partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns))
-    except (UserError, AnalysisError) as error:
+    except UserError as error:
         sys.stderr.write(f"{work}: {error}\n")
         sys.exit(error.exit_code)
 

@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis.engines.spark_session import check_java, open_session
-from analysis.errors import AnalysisHostError
+from record.errors import HostError
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     try:
         check_java()
-    except AnalysisHostError as error:
+    except HostError as error:
         pytest.skip(str(error))
     with open_session() as session:
         yield session

@@ -30,8 +30,8 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "errors exit_codes log manifest",
-        "fidelity",
+        "exit_codes log manifest",
+        "errors fidelity",
     ),
     "broker_service": _floors(
         "language messages service_time timers",
@@ -56,7 +56,6 @@ ROOMS: Mapping[str, Floors] = {
         "multi_host simulation",
     ),
     "analysis": _floors(
-        "errors",
         "engines run_files",
         "tables",
         "compare reading",

@@ -15,7 +15,7 @@ from analysis.compare.counts import compare_messages
 from analysis.compare.delays import _Sample, compare_delays, order, quantile_distance, verdict
 from analysis.compare.model import Estimate, Order, relative
 from analysis.compare.runs import BLOCK_SECONDS, Delays
-from analysis.errors import RunDirectoryError
+from record.errors import RunDirectoryError
 from tests.analysis.compare.made_up import make_run, messages, variant
 
 

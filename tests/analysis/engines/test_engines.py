@@ -18,13 +18,13 @@ from pyspark.sql import SparkSession
 
 from analysis import pipeline
 from analysis.engines import Engine, PlainEngine, RunningSpark
-from analysis.errors import RunDirectoryError
 from analysis.run import analyze
 from analysis.tables.results import read_table
 from analysis.tables.tables import TABLES
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
+from record.errors import RunDirectoryError
 from record.log import Event, PredicateRecord, TraceRecord
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
 

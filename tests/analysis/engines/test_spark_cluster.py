@@ -13,7 +13,7 @@ from pyspark.errors import PySparkRuntimeError
 
 from analysis.engines import spark_cluster as cluster
 from analysis.engines.spark_cluster import executor_errors_in_words, pack_code, settings
-from analysis.errors import AnalysisHostError
+from record.errors import HostError
 
 MASTER = "spark://far:7077"
 
@@ -69,7 +69,7 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
     ],
 )
 def test_what_an_executor_lacks_is_told_in_one_line(said: str, words: str) -> None:
-    with pytest.raises(AnalysisHostError) as told, executor_errors_in_words(MASTER):
+    with pytest.raises(HostError) as told, executor_errors_in_words(MASTER):
         raise SparkError(f"Job aborted due to stage failure: Task 0 failed\n{said}")
     assert words in str(told.value)
     assert MASTER in str(told.value)
@@ -78,13 +78,13 @@ def test_what_an_executor_lacks_is_told_in_one_line(said: str, words: str) -> No
 
 def test_another_python_is_named() -> None:
     versions = {"worker_version": "3.13", "driver_version": "3.11"}
-    with pytest.raises(AnalysisHostError, match=r"run Python 3\.13 and this is Python 3\.11.*PYSPARK_PYTHON"):  # noqa: SIM117
+    with pytest.raises(HostError, match=r"run Python 3\.13 and this is Python 3\.11.*PYSPARK_PYTHON"):  # noqa: SIM117
         with executor_errors_in_words(MASTER):
             raise PySparkRuntimeError(errorClass="PYTHON_VERSION_MISMATCH", messageParameters=versions)
 
 
 def test_other_errors_stay_what_they_are() -> None:
-    for error in (SparkError("something else"), FileNotFoundError(2, "No such file", "/here"), AnalysisHostError("x")):
+    for error in (SparkError("something else"), FileNotFoundError(2, "No such file", "/here"), HostError("x")):
         with pytest.raises(type(error)) as same, executor_errors_in_words(MASTER):
             raise error
         assert same.value is error
@@ -94,12 +94,12 @@ class TestMaster:
     def test_one_that_does_not_answer_is_told_at_once(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as closed:
             port = closed.getsockname()[1]
-        with pytest.raises(AnalysisHostError, match=rf"answers at spark://127.0.0.1:{port} .*docker-compose"):
+        with pytest.raises(HostError, match=rf"answers at spark://127.0.0.1:{port} .*docker-compose"):
             settings(f"spark://127.0.0.1:{port}")
 
     @pytest.mark.parametrize("master", ["spark://host", "spark://:7077", "spark://host:port"])
     def test_one_that_is_misspelt_is_told(self, master: str) -> None:
-        with pytest.raises(AnalysisHostError, match="write spark://host:7077"):
+        with pytest.raises(HostError, match="write spark://host:7077"):
             settings(master)
 
     def test_executors_are_told_an_address_that_leads_back(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,17 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from analysis.engines.spark_session import check_java
-from analysis.errors import AnalysisHostError
+from record.errors import HostError
 from tests.listening import LOOPBACK, listening_addresses
 
 
 def test_without_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(AnalysisHostError, match=r"no Java on the PATH.*17 or newer.*apt-get install"):
+    with pytest.raises(HostError, match=r"no Java on the PATH.*17 or newer.*apt-get install"):
         check_java()
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    with pytest.raises(AnalysisHostError, match="JAVA_HOME=/nowhere"):
+    with pytest.raises(HostError, match="JAVA_HOME=/nowhere"):
         check_java()
 
 
@@ -32,7 +32,7 @@ def test_any_java_from_17_on_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     if old:
-        with pytest.raises(AnalysisHostError, match="17 or newer"):
+        with pytest.raises(HostError, match="17 or newer"):
             check_java()
     else:
         check_java()
@@ -48,7 +48,7 @@ def test_nothing_listens_beyond_loopback(spark: SparkSession) -> None:
 _ONE_SESSION = """
 import signal, sys
 from pathlib import Path
-from analysis.errors import AnalysisHostError
+from record.errors import HostError
 from analysis.engines.spark_session import open_session
 
 def interrupted(signum, frame): ...
@@ -56,7 +56,7 @@ signal.signal(signal.SIGINT, interrupted)
 scratch = Path(sys.argv[1])
 try:
     with open_session("nonsense://master", scratch): ...
-except AnalysisHostError as error:
+except HostError as error:
     print(error)
 with open_session("local[1]", scratch) as session:
     assert session.range(3).count() == 3

@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.live import LIVE_SUMMARY, Follower, LiveSummary, following
 from analysis.live.following import DIRECTORY
 from analysis.tables.summary import read_summary
 from command_line.commands import follow
+from record.errors import HostError, RunDirectoryError
 from record.exit_codes import ExitCode
 from tests.analysis.history import SECOND, joined, write_run
 
@@ -133,7 +133,7 @@ def test_what_fails_in_a_batch_is_told(run: Path) -> None:
         (run / "manifest.json").write_bytes(b"{")
         grow(run, 5, 1)
 
-    with pytest.raises(AnalysisHostError, match=r"manifest\.json"):
+    with pytest.raises(HostError, match=r"manifest\.json"):
         Follower(run, batch_seconds=0.1).follow(show, lambda _: None)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from analysis import run as analysis_run
 from analysis.engines import PlainEngine
-from analysis.errors import AnalysisHostError, RunDirectoryError
 from analysis.run import analyze
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import read_summary
+from record.errors import HostError, RunDirectoryError
 from tests.analysis.history import joined, write_run
 
 
@@ -58,5 +58,5 @@ def test_a_full_disk_is_one_line(directory: Path, monkeypatch: pytest.MonkeyPatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(analysis_run, "write_summary", full)
-    with pytest.raises(AnalysisHostError, match="no space left on the disk"):
+    with pytest.raises(HostError, match="no space left on the disk"):
         analyze(directory, PlainEngine())

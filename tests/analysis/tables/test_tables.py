@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.errors import RunDirectoryError
 from analysis.run import analyze
 from analysis.run_files.run_directory import RunDirectory, open_run
 from analysis.tables.results import read_table
@@ -28,6 +27,7 @@ from analysis.tables.tables import (
     PhaseTimes,
     QueueLength,
 )
+from record.errors import RunDirectoryError
 from record.log import Event
 from tests.analysis.history import SECOND, History, joined, write_run
 

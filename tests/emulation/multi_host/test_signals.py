@@ -12,6 +12,7 @@ import pytest
 from emulation.host.processes import ProcessIdentity, identify
 from emulation.multi_host.signals import FINISHED, Signals, agent_lives, await_signal, end_agent, main
 from record.errors import HostError
+from record.exit_codes import ExitCode
 
 LONG = 30.0
 
@@ -47,7 +48,7 @@ def test_the_controller_hears_why_an_agent_failed(
     signals = Signals(tmp_path)
     signals.begin(agent)
     signals.fail("no room on the disk")
-    assert main(["await", str(tmp_path), "0-wired", str(LONG)]) == HostError.exit_code
+    assert main(["await", str(tmp_path), "0-wired", str(LONG)]) == ExitCode.HOST
     assert capsys.readouterr().err == "no room on the disk\n"
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.engines.spark_session import check_java
-from analysis.errors import AnalysisHostError
-from record.errors import BadInputError
+from record.errors import BadInputError, HostError
 from studies.campaign import Cell, cells, load_campaign
 from studies.campaign.attempt import Keep, Order
 from studies.campaign.cell import run_simulated
@@ -40,7 +39,7 @@ def planned(tmp_path: Path) -> tuple[Cell, ...]:
 def java() -> None:
     try:
         check_java()
-    except AnalysisHostError as error:
+    except HostError as error:
         pytest.skip(str(error))
 
 
