@@ -9,13 +9,16 @@ the simulator drives the same object in virtual time.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, NamedTuple
 
 from broker_service.config import BrokerConfig
-from broker_service.language import Advertisement, Predicate, Publication, Subscription
+from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
+from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.links.overlay_link import OverlayLink
@@ -45,14 +48,13 @@ OPERATION_KINDS: Mapping[Operation, Kind] = {
 }
 
 
+_FRAMES_LOGGED = -12
+"""Frames of a defect's stack trace that the log keeps: the innermost ones, which are the router's."""
+
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
 _RECEIVED, _DELIVERED, _MATCHED = Event.RECEIVED, Event.DELIVERED, Event.MATCHED
 _PUBLISH_WORD = Kind.PUBLISH.word
 _ATTACH, _PUBLISH, _NOTIFIED = Operation.ATTACH, Operation.PUBLISH, Outcome.NOTIFIED
-
-
-class RejectedError(ValueError):
-    """A client's operation cannot be carried out; the text goes to the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,9 @@ class Broker:
     `stopwatch` tells how long the router works, in nanoseconds: the clock, unless that is virtual and the router's work
     on this host is to be known. `decode` reads what comes from neighbours, as `decode_publication`; brokers of one
     process may share one that remembers.
+
+    Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker is of no
+    use from then on. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
     """
 
     def __init__(
@@ -99,9 +104,11 @@ class Broker:
         *,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
+        on_defect: Callable[[BrokerDefectError], None] | None = None,
     ) -> None:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
+        self.protocol = config.protocol
         self.published = 0
         self.delivered = 0
         self.rejected = 0
@@ -120,6 +127,7 @@ class Broker:
         """What the clients' advertisements and subscriptions take."""
         self._limits = config.limits
         self._schedule = schedule
+        self._on_defect = on_defect
         self._named = 0
         self._comparisons: list[_Comparison] = []
         """Which the router told of and which are yet to be recorded."""
@@ -155,12 +163,13 @@ class Broker:
 
     def tables(self) -> Mapping[str, object]:
         """The router's tables, JSON-ready."""
-        return self._router.tables()
+        with self._handling("a request for its tables"):
+            return self._router.tables()
 
     # Neighbours
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
-        """Handles what came over a link, in order. A message the router cannot read is dropped and counted.
+        """Handles what came over a link, in order. A malformed message is dropped and counted.
 
         Each is recorded as of when its turn came, with the time that the router took.
         """
@@ -172,18 +181,19 @@ class Broker:
             came, began = clock(), stopwatch()
             try:
                 if message.hops > MOST_HOPS:
-                    raise ValueError(f"it travelled {message.hops} links")
+                    raise MalformedMessageError(f"it travelled {message.hops} links")
                 actions = route(neighbour, message)
-            except ValueError as error:
+                took = stopwatch() - began
+                if comparisons:
+                    took -= _reading(comparisons)
+                record(_RECEIVED, message, peer=neighbour, time=came, duration=took)
+                perform(actions)
+            except MalformedMessageError as error:
                 comparisons.clear()
                 record(_RECEIVED, message, peer=neighbour, time=came)
                 self.dropped_message(message, f"malformed: {error}")
-                continue
-            took = stopwatch() - began
-            if comparisons:
-                took -= _reading(comparisons)
-            record(_RECEIVED, message, peer=neighbour, time=came, duration=took)
-            perform(actions)
+            except Exception as error:
+                raise self._defect(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
         """The stream to a neighbour is open; it has handled that many messages of this incarnation of ours before.
@@ -192,16 +202,19 @@ class Broker:
         """
         self.links[neighbour].connect(incarnation, handled)
         self._record_link(Event.LINK_UP, neighbour)
-        self._perform(self._router.link_up(neighbour, incarnation))
+        with self._handling(f"the link to {neighbour} coming up"):
+            self._perform(self._router.link_up(neighbour, incarnation))
 
     def link_down(self, neighbour: BrokerId) -> None:
         """The stream to a neighbour broke, or the neighbour is silent."""
         self.links[neighbour].disconnect()
         self._record_link(Event.LINK_DOWN, neighbour)
-        self._perform(self._router.link_down(neighbour))
+        with self._handling(f"the link to {neighbour} going down"):
+            self._perform(self._router.link_down(neighbour))
 
     def timer(self, name: str) -> None:
-        self._perform(self._router.timer(name))
+        with self._handling(f"the timer {name!r}"):
+            self._perform(self._router.timer(name))
 
     # Clients
 
@@ -211,7 +224,8 @@ class Broker:
     def close_session(self, session: Session) -> None:
         """The session is gone, and with it its clients: all they advertised and subscribed to is withdrawn."""
         for client in list(session.clients.values()):
-            self._withdraw(client)
+            with self._handling(f"the withdrawal of client {client.id!r}"):
+                self._withdraw(client)
 
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
         """Carries out operations of a session's clients, in order."""
@@ -221,8 +235,11 @@ class Broker:
                     self._attach(session, request)
                 else:
                     self._operate(session, request)
-            except ValueError as error:
+            except RejectedError as error:
                 self._reject(session, request, str(error))
+            except Exception as error:
+                occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
+                raise self._defect(error, occasion) from error
 
     def _operate(self, session: Session, request: ClientRequest) -> None:
         client = session.clients.get(request.client)
@@ -265,7 +282,10 @@ class Broker:
 
     def _declare(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
         """Said twice is said once; another content under the same name takes the place of the former."""
-        content = declaring.read(decode_predicates(request.body))
+        try:
+            content = declaring.read(decode_predicates(request.body))
+        except ContentError as error:
+            raise RejectedError(str(error)) from None
         declared = declaring.of(client)
         present = declared.get(request.id)
         if present is not None and present.body == request.body:
@@ -293,9 +313,9 @@ class Broker:
         message = Message(Kind.PUBLISH, request.id, request.body)
         came = self._clock()
         try:
-            publication = decode_publication(request.body)
+            publication = _read_publication(request.body)
             advertisement = _conforming(client, request.id, publication)
-        except ValueError:
+        except RejectedError:
             self._recorder.message(_RECEIVED, message, client=client.id, time=came)
             raise
         self.published += 1
@@ -328,6 +348,26 @@ class Broker:
                 self._recorder.message(
                     Event.DROPPED, message, client=client, text="client session does not read", count=1
                 )
+
+    # Defects
+
+    @contextmanager
+    def _handling(self, occasion: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise self._defect(error, occasion) from error
+
+    def _defect(self, error: Exception, occasion: str) -> BrokerDefectError:
+        """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
+        if isinstance(error, MemoryError):
+            raise error  # the host's limit, and not a mistake of the code that met it
+        defect = BrokerDefectError(self.id, self.protocol, occasion, error)
+        trace = "".join(traceback.format_exception(error, limit=_FRAMES_LOGGED))
+        self._recorder.note(Event.DEFECT, count=self.incarnation, text=f"{defect}\n{trace}")
+        if self._on_defect is not None:
+            self._on_defect(defect)
+        return defect
 
     # Actions
 
@@ -376,6 +416,13 @@ class Broker:
 
     def _record_link(self, event: Event, neighbour: BrokerId) -> None:
         self._recorder.note(event, peer=neighbour, count=self.links[neighbour].neighbour_incarnation)
+
+
+def _read_publication(body: bytes) -> Publication:
+    try:
+        return decode_publication(body)
+    except ContentError as error:
+        raise RejectedError(str(error)) from None
 
 
 def _conforming(client: Client, id: str, publication: Publication) -> str:

@@ -38,6 +38,12 @@ class Event(enum.StrEnum):
     STOPPED = "stopped"
     """The node ended in order. count: log records lost."""
 
+    DEFECT = "defect"
+    """The broker ends because its own code failed, nearly always its router. count: its incarnation.
+
+    text: a sentence that names the broker, the protocol and what was handled; then the stack trace, a line each.
+    """
+
     ADVERTISE = "advertise"
     """A client's operation, as issued. id: the client's name for it; predicates: its content."""
     UNADVERTISE = "unadvertise"

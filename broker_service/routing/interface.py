@@ -123,7 +123,11 @@ class Router(Protocol):
         """
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Handle a message from a neighbour. Raises `ValueError` when its header or body cannot be decoded."""
+        """Handle a message from a neighbour.
+
+        Raises `MalformedMessageError` when its id, header or body cannot be decoded, or when no correct neighbour sends
+        it here. Nothing may have changed then. Any other error is taken for a defect of the router and ends the broker.
+        """
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         """The link works (again); a greater incarnation than before means that the neighbour has lost its state."""

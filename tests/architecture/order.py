@@ -35,7 +35,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "broker_service": _floors(
         "language messages service_time timers",
-        "config matching sessions trace trace_writer",
+        "config errors matching sessions trace trace_writer",
         "links",
         "routing transport",
         "broker",
@@ -79,8 +79,8 @@ ROOMS: Mapping[str, Floors] = {
         "__main__",
     ),
     "broker_service.routing": _floors(
-        "identifiers interface",
-        "congestion",
+        "interface",
+        "common",
         "octopia tid",
         "registry",
     ),

@@ -11,7 +11,8 @@ from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
-from broker_service.routing.tid.messages import UnsubscribeHeader, encode
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.tid.messages import UnsubscribeHeader
 from broker_service.sessions import DECLARED_OVERHEAD, Session
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
@@ -224,8 +225,9 @@ def test_advertisements_and_subscriptions_have_room_until_it_is_taken_and_when_i
 def test_a_message_that_goes_round_in_circles_ends_here(one: OneBroker) -> None:
     """It would wander for ever otherwise, and its hops would at last not fit their field: no link would survive it."""
     one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
+    header = encode_header(UnsubscribeHeader(()))
     for hops, dropped in ((MOST_HOPS, 0), (MOST_HOPS + 1, 1), (2**32 - 1, 2)):
-        one.broker.receive("B2", [Message(Kind.UNSUBSCRIBE, "x", header=encode(UnsubscribeHeader(())), hops=hops)])
+        one.broker.receive("B2", [Message(Kind.UNSUBSCRIBE, "x", header=header, hops=hops)])
         assert one.broker.dropped == dropped
     assert one.trace.of(Event.DROPPED)[0].text == "malformed: it travelled 10001 links"
 

@@ -12,8 +12,8 @@ from unittest import mock
 import networkx as nx
 
 from broker_service.messages import BrokerId
-from broker_service.routing.congestion import Congestion
-from broker_service.routing.identifiers import split_id
+from broker_service.routing.common.congestion import Congestion
+from broker_service.routing.common.identifiers import split_id
 from studies.conformance.model import BrokerFault, Case
 from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.content import suits

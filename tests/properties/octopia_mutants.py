@@ -9,12 +9,13 @@ from typing import cast
 from unittest import mock
 
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.congestion import Congestion
+from broker_service.routing.common.congestion import Congestion
+from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Actions, Deliver, LinkStatus, RouterContext, Send
 from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter, router
 from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward, Route, StaticRouting
-from broker_service.routing.octopia.messages import CivSetForSubscription, decode_control, encode
+from broker_service.routing.octopia.messages import CivSetForSubscription, decode_control
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.tables import AdvertisementRow, SubscriptionRow
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of
@@ -87,7 +88,7 @@ class SetsForLaterAdvertisementsToo(OctopiaRouter):
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         if isinstance(decode_control(message.header), CivSetForSubscription):
             newest = max(self._advertisements.own(), key=lambda row: row.number, default=None)
-            header = encode(CivSetForSubscription(newest.id)) if newest else message.header
+            header = encode_header(CivSetForSubscription(newest.id)) if newest else message.header
             message = Message(message.kind, message.id, message.body, header, message.hops)
         return super()._receive_control(neighbour, message)
 

@@ -36,8 +36,9 @@ from typing import Protocol
 
 import msgspec
 
+from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
-from broker_service.routing.congestion import LinkCondition
+from broker_service.routing.common.congestion import LinkCondition
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.octopia.forwarding import Copy
 from broker_service.routing.octopia.messages import Alone, Crossing, Detour, Passage
@@ -127,15 +128,17 @@ class PassageRelay:
 
     def arrived_from(self, passage: Passage) -> BrokerId | None:
         """The primary neighbour that this broker takes a copy to have come from; None when it is to be passed on.
-        Raises `ValueError` when there is no such neighbour."""
+        Raises `MalformedMessageError` when there is no such neighbour."""
         own = self._neighbourhood.place
         if isinstance(passage, Crossing) or (passage.cluster, passage.towards) != (own.cluster, own.region):
             return None
         return self._primary(passage.origin)
 
     def pass_on(self, passage: Passage) -> list[Copy]:
-        """The copies that go on from here, none when there is no way. Raises `ValueError` for what cannot have come
-        here."""
+        """The copies that go on from here, none when there is no way.
+
+        Raises `MalformedMessageError` for what cannot have come here.
+        """
         return self._cross(passage) if isinstance(passage, Crossing) else self._go_round(passage)
 
     def _cross(self, crossing: Crossing) -> list[Copy]:
@@ -165,7 +168,7 @@ class PassageRelay:
         if own.region == detour.towards and own.cluster != detour.cluster:
             self._primary(detour.origin)
             return self._enter(detour)
-        raise ValueError(f"a detour from region {detour.origin} to {detour.towards} in region {own.region}")
+        raise MalformedMessageError(f"a detour from region {detour.origin} to {detour.towards} in region {own.region}")
 
     def _leave(self, detour: Detour) -> list[Copy]:
         """In the region where the detour begins."""
@@ -206,5 +209,7 @@ class PassageRelay:
     def _primary(self, region: str) -> BrokerId:
         neighbour = self._neighbourhood.primary.get(region)
         if neighbour is None:
-            raise ValueError(f"a detour by region {region}, which is not next to {self._neighbourhood.place.region}")
+            raise MalformedMessageError(
+                f"a detour by region {region}, which is not next to {self._neighbourhood.place.region}"
+            )
         return neighbour

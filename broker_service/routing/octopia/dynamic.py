@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from broker_service.messages import BrokerId
-from broker_service.routing.congestion import UNUSABLE, Congestion, CongestionOrFailure, LinkCondition
+from broker_service.routing.common.congestion import UNUSABLE, Congestion, CongestionOrFailure, LinkCondition
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.octopia.detours import (
     CongestionDetours,

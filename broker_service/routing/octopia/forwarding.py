@@ -8,7 +8,8 @@ from typing import Protocol
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing.octopia.messages import Alone, Passage, Remaining, encode
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.octopia.messages import Alone, Passage, Remaining
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
@@ -36,8 +37,8 @@ class Copy(msgspec.Struct, frozen=True):
     def header(self) -> bytes:
         """What the copy has in its header: nothing, as long as routing is static."""
         if self.role is not None:
-            return encode(self.role)
-        return encode(Remaining(encode_vector(self.civ))) if self.civ else b""
+            return encode_header(self.role)
+        return encode_header(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 
 class Route(msgspec.Struct, frozen=True):

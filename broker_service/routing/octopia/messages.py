@@ -6,7 +6,11 @@ until they are routed dynamically.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
+
+from broker_service.routing.common.decoding import header_decoder
 
 
 class CivSetForAdvertisement(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -73,6 +77,7 @@ Passage = Detour | Crossing
 
 PublicationHeader = Remaining | Passage | Alone
 
-encode = msgspec.msgpack.Encoder().encode
-decode_publication_header = msgspec.msgpack.Decoder(PublicationHeader).decode
-decode_control = msgspec.msgpack.Decoder(CivSetForAdvertisement | CivSetForSubscription | CivUnset).decode
+ControlHeader = CivSetForAdvertisement | CivSetForSubscription | CivUnset
+
+decode_publication_header: Callable[[bytes], PublicationHeader] = header_decoder(PublicationHeader)
+decode_control: Callable[[bytes], ControlHeader] = header_decoder(ControlHeader)

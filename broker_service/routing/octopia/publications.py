@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
-from broker_service.language import Publication
+from broker_service.errors import MalformedMessageError
+from broker_service.language import ContentError, Publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.octopia.detours import PassageRelay
@@ -92,7 +93,11 @@ class Publications:
 
     def _read_and_match(self, message: Message) -> list[SubscriptionRow]:
         began = self._clock()
-        return self._match(message, self._decode(message.body), began)
+        try:
+            publication = self._decode(message.body)
+        except ContentError as error:
+            raise MalformedMessageError(str(error)) from None
+        return self._match(message, publication, began)
 
     def _match(self, message: Message, publication: Publication, began: int) -> list[SubscriptionRow]:
         """`began` is when it began to be read."""

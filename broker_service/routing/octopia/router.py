@@ -37,19 +37,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
-from broker_service.language.wire import decode_predicates, encode_predicates
+from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.identifiers import Home, split_id
+from broker_service.routing.common.decoding import decode_advertisement, decode_subscription, encode_header
+from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer
 from broker_service.routing.octopia.dynamic import make_forwarding
 from broker_service.routing.octopia.messages import (
     CivSetForAdvertisement,
     CivSetForSubscription,
     CivUnset,
+    ControlHeader,
     decode_control,
-    encode,
 )
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.options import OctopiaOptions
@@ -115,8 +117,8 @@ class OctopiaRouter:
         return [Send(neighbour, message) for neighbour in self._neighbourhood.secondary.values()]
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
-        body = encode_predicates(subscription.predicates)
-        return self._add_subscription(SubscriptionRow(id, body, subscription, None, client), 0)
+        body, home = encode_predicates(subscription.predicates), split_id(id)[0]
+        return self._add_subscription(SubscriptionRow(id, body, home, subscription, None, client), 0)
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         row = self._subscriptions.get(id)
@@ -130,7 +132,9 @@ class OctopiaRouter:
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         elsewhere = _WITHIN_REGIONS if self._neighbourhood.is_primary(neighbour) else _WITHIN_CLUSTERS
         if message.kind in elsewhere:
-            raise ValueError(f"{neighbour} is in another {'region' if elsewhere is _WITHIN_REGIONS else 'cluster'}")
+            raise MalformedMessageError(
+                f"{neighbour} is in another {'region' if elsewhere is _WITHIN_REGIONS else 'cluster'}"
+            )
         return self._receivers[message.kind](neighbour, message)
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
@@ -138,8 +142,9 @@ class OctopiaRouter:
         if known is not None:  # said again after a restart
             self._doubtful.get(neighbour, set()).discard(message.id)
             return []
-        subscription = Subscription(decode_predicates(message.body))
-        return self._add_subscription(SubscriptionRow(message.id, message.body, subscription, neighbour), message.hops)
+        home, subscription = split_id(message.id)[0], decode_subscription(message.body)
+        row = SubscriptionRow(message.id, message.body, home, subscription, neighbour)
+        return self._add_subscription(row, message.hops)
 
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         row = self._subscriptions.get(message.id)
@@ -150,7 +155,7 @@ class OctopiaRouter:
         which is set already when the host broker knew this cluster before this broker was restarted."""
         host_bit = bit(self._neighbourhood.places[neighbour].cluster)
         civ = decode_vector(message.header) & self._own_bit | host_bit
-        advertisement = Advertisement(decode_predicates(message.body))
+        advertisement = decode_advertisement(message.body)
         row = AdvertisementRow(message.id, message.body, advertisement, civ, neighbour)
         row.witness = self._subscriptions.oldest_intersecting(advertisement)
         self._advertisements.add(row)
@@ -171,7 +176,7 @@ class OctopiaRouter:
         news = decode_control(message.header)
         cluster = bit(self._neighbourhood.places[neighbour].cluster)
         if isinstance(news, CivSetForSubscription):
-            subscription = Subscription(decode_predicates(message.body))
+            subscription = decode_subscription(message.body)
             newest = split_id(news.newest)[1]
             for row in self._advertisements.own():
                 if row.number <= newest and not row.civ & cluster and intersects(row.advertisement, subscription):
@@ -309,5 +314,5 @@ class OctopiaRouter:
         }
 
 
-def _control(id: str, news: CivSetForAdvertisement | CivSetForSubscription | CivUnset, body: bytes = b"") -> Message:
-    return Message(Kind.CONTROL, id, body, encode(news), 1)
+def _control(id: str, news: ControlHeader, body: bytes = b"") -> Message:
+    return Message(Kind.CONTROL, id, body, encode_header(news), 1)

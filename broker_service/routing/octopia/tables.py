@@ -16,7 +16,7 @@ from broker_service.language import Advertisement, Subscription, Value
 from broker_service.language.relations import intersects
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId
-from broker_service.routing.identifiers import Home, split_id
+from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
@@ -26,6 +26,8 @@ class SubscriptionRow:
 
     id: str
     body: bytes
+    home: Home
+    """The subscriber's broker."""
     subscription: Subscription
     last_hop: BrokerId | None
     """The primary neighbour it came from; None when the subscriber is a client of this broker."""
@@ -33,11 +35,6 @@ class SubscriptionRow:
     """The subscriber, when it is a client of this broker."""
     place: int = -1
     """Grows with every subscription that comes to this broker."""
-
-    @property
-    def home(self) -> Home:
-        """The subscriber's broker. Raises `ValueError` when the identifier names none."""
-        return split_id(self.id)[0]
 
 
 _place: Callable[[SubscriptionRow], int] = attrgetter("place")

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from broker_service.errors import MalformedMessageError
+
 ClusterIndexVector = int
 
 MOST_CLUSTERS = 1 << 15
@@ -37,9 +39,9 @@ def encode_vector(vector: ClusterIndexVector) -> bytes:
 
 
 def decode_vector(header: bytes) -> ClusterIndexVector:
-    """The vector in a header. Raises `ValueError` when it is longer than any overlay makes it."""
+    """The vector in a header. Raises `MalformedMessageError` when it is longer than any overlay makes it."""
     if len(header) * 8 > MOST_CLUSTERS:
-        raise ValueError(f"a cluster index vector of {len(header)} bytes")
+        raise MalformedMessageError(f"a cluster index vector of {len(header)} bytes")
     return int.from_bytes(header, "big")
 
 

@@ -8,9 +8,10 @@ from typing import Protocol
 import msgspec
 
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.congestion import Congestion
+from broker_service.routing.common.congestion import Congestion
+from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import LinkStatus, Send
-from broker_service.routing.tid.messages import PublishHeader, encode
+from broker_service.routing.tid.messages import PublishHeader
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.tables import Group, Route, Routes, TreeId
 
@@ -170,7 +171,7 @@ class Copies:
     def sends(self, message: Message) -> list[Send]:
         hops = message.hops + 1
         return [
-            Send(neighbour, Message(message.kind, message.id, message.body, encode(header), hops))
+            Send(neighbour, Message(message.kind, message.id, message.body, encode_header(header), hops))
             for neighbour, header in self._copies.items()
         ]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from broker_service.messages import BrokerId, ClientId
+from broker_service.routing.common.decoding import header_decoder
 from broker_service.routing.tid.tables import Group, TreeId
 
 
@@ -45,9 +48,8 @@ class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
     tid: TreeId
 
 
-encode = msgspec.msgpack.Encoder().encode
-decode_advertise = msgspec.msgpack.Decoder(AdvertiseHeader).decode
-decode_subscribe = msgspec.msgpack.Decoder(SubscribeHeader).decode
-decode_unsubscribe = msgspec.msgpack.Decoder(UnsubscribeHeader).decode
-decode_publish = msgspec.msgpack.Decoder(PublishHeader).decode
-decode_control = msgspec.msgpack.Decoder(Restarted | Lost).decode
+decode_advertise = header_decoder(AdvertiseHeader)
+decode_subscribe = header_decoder(SubscribeHeader)
+decode_unsubscribe = header_decoder(UnsubscribeHeader)
+decode_publish = header_decoder(PublishHeader)
+decode_control: Callable[[bytes], Restarted | Lost] = header_decoder(Restarted | Lost)

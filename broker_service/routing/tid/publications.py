@@ -33,7 +33,7 @@ from collections.abc import Iterable
 from broker_service.language import Publication
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Message
-from broker_service.routing.identifiers import Home
+from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext
 from broker_service.routing.tid.forwarding import Arrival, Copies, Forwarding
 from broker_service.routing.tid.messages import decode_publish

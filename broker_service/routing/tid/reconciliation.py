@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId
-from broker_service.routing.identifiers import Home
+from broker_service.routing.common.identifiers import Home
 from broker_service.routing.tid.tables import AdvertisementEntry, SubscriptionEntry, TreeId
 
 

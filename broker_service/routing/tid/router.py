@@ -32,12 +32,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
+from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.identifiers import Home, split_id
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.interface import Action, Actions, RouterContext, Send, SetTimer
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
@@ -50,7 +52,6 @@ from broker_service.routing.tid.messages import (
     decode_control,
     decode_subscribe,
     decode_unsubscribe,
-    encode,
 )
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.publications import Publications
@@ -108,7 +109,7 @@ class TidRouter:
         home, number = split_id(id)
         entry = SubscriptionEntry(id, body, home, number, client, True, _subscription=subscription)
         self._subscriptions.add(entry)
-        tids = [row.tid for row in self._advertisements if intersects(row.advertisement, subscription)]
+        tids = [row.tid for row in self._advertisements if self._intersects(row, subscription)]
         self._subscriptions.bind(entry, tids, None)
         self._index(entry)
         return self._forward_subscription(entry, tids, 0)
@@ -193,17 +194,19 @@ class TidRouter:
         home, number = split_id(message.id)
         if self._reconciliation.is_former(home) or home == self._home:
             return []
-        entry = self._subscriptions.get(message.id)
-        if entry is None:
-            entry = SubscriptionEntry(message.id, message.body, home, number, header.client, False)
+        tids = {tid: self._is_void(tid) for tid in header.tids}
+        known = self._subscriptions.get(message.id)
+        entry = known or SubscriptionEntry(message.id, message.body, home, number, header.client, False)
+        if any(self._advertisements.is_local(tid) for tid in tids):
+            entry.decode()  # before anything changes, because the body may be malformed
+        if known is None:
             self._subscriptions.add(entry)
         route = Route(neighbour, message.hops)
         news = []
-        for tid in dict.fromkeys(header.tids):
+        for tid, void in tids.items():
             self._reconciliation.renew_subscription(neighbour, entry.id, tid)
-            if self._is_void(tid) or entry.routes.by_tid.get(tid) == route:
-                continue
-            news.append(tid)
+            if not void and entry.routes.by_tid.get(tid) != route:
+                news.append(tid)
         self._subscriptions.bind(entry, news, route)
         if not entry.tids:
             self._subscriptions.remove(entry)
@@ -268,11 +271,19 @@ class TidRouter:
         """Binds this broker's own subscriptions to a tree that is new here."""
         actions: list[Action] = []
         for entry in self._subscriptions:
-            if entry.local and intersects(row.advertisement, entry.subscription):
+            if entry.local and self._intersects(row, entry.subscription):
                 self._subscriptions.bind(entry, (row.tid,), None)
                 self._index(entry)
                 actions += self._forward_subscription(entry, (row.tid,), 0)
         return actions
+
+    def _intersects(self, row: AdvertisementEntry, subscription: Subscription) -> bool:
+        """Most brokers never decode an advertisement. One that turns out to be malformed here intersects nothing."""
+        try:
+            return intersects(row.advertisement, subscription)
+        except MalformedMessageError as error:
+            self._context.trace.dropped_message(Message(Kind.ADVERTISE, row.tid, row.body), f"malformed: {error}")
+            return False
 
     def _forward_subscription(self, entry: SubscriptionEntry, tids: Iterable[TreeId], hops: int) -> list[Action]:
         """Sends a subscription one hop up each of these trees; one message for all that share the next hop."""
@@ -317,7 +328,7 @@ class TidRouter:
             self._subscriptions.remove(entry)
         self._index(entry)
         return [
-            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode(UnsubscribeHeader(tuple(bound)))))
+            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode_header(UnsubscribeHeader(tuple(bound)))))
             for next_hop, bound in by_next_hop.items()
         ]
 
@@ -332,7 +343,7 @@ class TidRouter:
             return self._withdraw_advertisement(row.tid, None)
         self._advertisements.remove(row.tid)
         self._unbind_all(row.tid)
-        return self._broadcast(Message(Kind.CONTROL, row.tid, b"", encode(Lost(row.tid))), None)
+        return self._broadcast(Message(Kind.CONTROL, row.tid, b"", encode_header(Lost(row.tid))), None)
 
     def _unbind_all(self, tid: TreeId) -> None:
         for entry in self._subscriptions.bound_to(tid):
@@ -353,7 +364,7 @@ class TidRouter:
             if self._reconciliation.is_former(entry.home):
                 self._subscriptions.remove(entry)
                 self._index(entry)
-        message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode(restarted))
+        message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
         return self._broadcast(message, source)
 
     def _is_void(self, tid: TreeId) -> bool:
@@ -374,11 +385,11 @@ class TidRouter:
         return [Send(neighbour, message) for neighbour in self._neighbours if neighbour != source]
 
     def _advertise_message(self, entry: AdvertisementEntry, hops: int) -> Message:
-        header = encode(AdvertiseHeader((*entry.path, self._home.broker)))
+        header = encode_header(AdvertiseHeader((*entry.path, self._home.broker)))
         return Message(Kind.ADVERTISE, entry.tid, entry.body, header, hops + 1)
 
     def _subscribe_message(self, entry: SubscriptionEntry, tids: tuple[TreeId, ...], hops: int) -> Message:
-        return Message(Kind.SUBSCRIBE, entry.id, entry.body, encode(SubscribeHeader(entry.client, tids)), hops)
+        return Message(Kind.SUBSCRIBE, entry.id, entry.body, encode_header(SubscribeHeader(entry.client, tids)), hops)
 
     def tables(self) -> Mapping[str, object]:
         return {

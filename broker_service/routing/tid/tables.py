@@ -9,9 +9,9 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from broker_service.language import Advertisement, Subscription
-from broker_service.language.wire import decode_predicates
 from broker_service.messages import BrokerId
-from broker_service.routing.identifiers import Home
+from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
+from broker_service.routing.common.identifiers import Home
 
 TreeId = str
 """A TID: the overlay-wide identifier of an advertisement, naming the tree its broadcast built."""
@@ -37,9 +37,12 @@ class AdvertisementEntry:
 
     @property
     def advertisement(self) -> Advertisement:
-        """Decoded when a subscription must be compared with it, which most brokers never have to."""
+        """Decoded when a subscription must be compared with it, which most brokers never have to.
+
+        Raises `MalformedMessageError`.
+        """
         if self._advertisement is None:
-            self._advertisement = Advertisement(decode_predicates(self.body))
+            self._advertisement = decode_advertisement(self.body)
         return self._advertisement
 
 
@@ -140,9 +143,13 @@ class SubscriptionEntry:
 
     @property
     def subscription(self) -> Subscription:
-        """Decoded only where publications are matched."""
+        """Decoded only where publications are matched. Raises `MalformedMessageError`."""
+        return self._subscription or self.decode()
+
+    def decode(self) -> Subscription:
+        """Decodes the content, unless that was done before. Raises `MalformedMessageError`."""
         if self._subscription is None:
-            self._subscription = Subscription(decode_predicates(self.body))
+            self._subscription = decode_subscription(self.body)
         return self._subscription
 
 

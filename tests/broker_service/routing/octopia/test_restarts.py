@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.relations import intersects
 from broker_service.messages import Kind, Message, Operation
-from broker_service.routing.octopia.messages import CivSetForAdvertisement, CivUnset, encode
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.octopia.messages import CivSetForAdvertisement, CivUnset
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import (
+from tests.broker_service.routing.octopia.scot_overlays import (
     FIGURE_3_TREE,
     FIGURE_7_TREE,
     advertised,
@@ -240,7 +241,7 @@ def test_what_a_neighbour_says_of_foreign_advertisements_is_nothing() -> None:
     overlay.settle()
     before = advertised(overlay)
     for news in CivSetForAdvertisement("a0.1.1"), CivUnset(("a0.1.1", "x9.1.1")):
-        overlay.brokers["a1"].receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", encode(news), 1)])
+        overlay.brokers["a1"].receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", encode_header(news), 1)])
     assert advertised(overlay) == before
     overlay.brokers["a1"].receive("a2", [Message(Kind.CONTROL, "a0.1.1", b"", b"\xc1", 1)])
     (dropped,) = overlay.records(Event.DROPPED)

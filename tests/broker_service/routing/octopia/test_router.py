@@ -16,7 +16,7 @@ from broker_service.routing.octopia import router, tables
 from broker_service.routing.octopia.vector import encode_vector
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import (
+from tests.broker_service.routing.octopia.scot_overlays import (
     FIGURE_3_TREE,
     FIGURE_7_TREE,
     advertised,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from broker_service.links.flow import IDLE, Flow
-from broker_service.routing.congestion import Congestion, CongestionOrFailure
+from broker_service.routing.common.congestion import Congestion, CongestionOrFailure
 from broker_service.routing.tid.forwarding import CongestionLevels
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from broker_service.messages import Kind, Message, Operation
-from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertise, encode
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertise
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
-from tests.broker_service.routing.tid_overlays import EMPTY, advertise_over
+from tests.broker_service.routing.tid.tid_overlays import EMPTY, advertise_over
 
 
 def _line_of_four(subscriber: str = "B4") -> CoreOverlay:
@@ -131,7 +132,7 @@ def test_a_new_way_of_a_tree_is_told_to_all_behind() -> None:
     overlay.advertise("P", "a", above(0))
     overlay.settle()
     (row,) = overlay.brokers["B3"]._router._advertisements  # type: ignore[attr-defined]
-    told = Message(Kind.ADVERTISE, row.tid, row.body, encode(AdvertiseHeader(("B1", "B9", "B2"))), 3)
+    told = Message(Kind.ADVERTISE, row.tid, row.body, encode_header(AdvertiseHeader(("B1", "B9", "B2"))), 3)
     overlay.brokers["B3"].receive("B2", [told])
     overlay.brokers["B3"].receive("B2", [told])
     sent = overlay.brokers["B3"].links["B4"].take()

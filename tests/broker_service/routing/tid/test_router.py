@@ -15,7 +15,7 @@ from broker_service.messages import Kind, Message, Operation
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, between, quote
-from tests.broker_service.routing.tid_overlays import EMPTY, advertise_over
+from tests.broker_service.routing.tid.tid_overlays import EMPTY, advertise_over
 
 PAPER_CYCLE = [("B1", "B2"), ("B2", "B4"), ("B4", "B3"), ("B3", "B1"), ("B3", "B5")]
 MODES = pytest.mark.parametrize("mode", ["fixed", "dynamic"])

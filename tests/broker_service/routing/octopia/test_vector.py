@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_service.errors import MalformedMessageError
 from broker_service.routing.octopia.vector import (
     MOST_CLUSTERS,
     bit,
@@ -32,5 +33,5 @@ def test_an_empty_vector_takes_no_room() -> None:
 
 def test_a_vector_longer_than_any_overlay_makes_it_is_refused() -> None:
     assert decode_vector(bytes(MOST_CLUSTERS // 8)) == 0
-    with pytest.raises(ValueError, match="4097 bytes"):
+    with pytest.raises(MalformedMessageError, match="4097 bytes"):
         decode_vector(bytes(MOST_CLUSTERS // 8 + 1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia.forwarding import Copy, Onward, Route
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import (
+from tests.broker_service.routing.octopia.scot_overlays import (
     FIGURE_7_TREE,
     congest,
     scot,

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
-from broker_service.routing.octopia.messages import Detour, encode
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.octopia.messages import Detour
 from broker_service.routing.registry import check_options
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
-from tests.broker_service.routing.scot_overlays import (
+from tests.broker_service.routing.octopia.scot_overlays import (
     FIGURE_3_TREE,
     FIGURE_7_TREE,
     congest,
@@ -247,6 +248,6 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: 
 )
 def test_detours_that_cannot_be_are_dropped(detour: Detour) -> None:
     overlay = scot(FIGURE_3_TREE, 3, DYNAMIC)
-    overlay.brokers["a0"].receive("a1", [Message(Kind.PUBLISH, "P:1", b"", encode(detour), 1)])
+    overlay.brokers["a0"].receive("a1", [Message(Kind.PUBLISH, "P:1", b"", encode_header(detour), 1)])
     (dropped,) = overlay.records(Event.DROPPED)
     assert (dropped.text or "").startswith("malformed")

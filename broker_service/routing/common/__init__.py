@@ -1,0 +1,1 @@
+"""What several routing protocols share: identifiers, headers, timers, the congestion measure."""
