@@ -19,6 +19,7 @@ class ExitCode(enum.IntEnum):
     BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
     INVALID = 3, "the emulation did not keep its promises, so that the measurements describe this host"
     HOST = 4, "this host cannot do it; the message names what is missing"
+    BROKER_DEFECT = 5, "a broker failed by a defect of its own code, nearly always of the routing protocol's"
     DEFECT = 70, "a defect of brokerlab itself, with a stack trace: please report it"
     INTERRUPTED = 130, "ended by the user (Ctrl-C, SIGTERM, a closed terminal), and nothing was found wrong until then"
     BROKEN_PIPE = 141, "ended because the reader of its output had closed it"

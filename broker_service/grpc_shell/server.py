@@ -2,7 +2,8 @@
 
 `python -m broker_service.grpc_shell.server CONFIG.json` serves until SIGTERM or SIGINT, then passes on what waits (for
 at most `STOP_WITHIN` seconds), logs its end and exits with 0. A config or an address it cannot use makes it exit with 2
-and one line that says so. Nothing a client or a neighbour sends ends it.
+and one line that says so. Nothing a client or a neighbour sends ends it. A defect of its own code, nearly always of the
+router, ends it at once: with a record in the log, the stack trace on stderr and the exit code `BROKER_DEFECT`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import contextlib
 import functools
 import gc
 import logging
+import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +30,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
+from broker_service.errors import BrokerDefectError
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.gauges import Gauges, QueueGauges
@@ -72,7 +76,9 @@ class BrokerServer:
             else NullTrace(config.id, config.variant)
         )
         self._recorder = Recorder(self._trace, time.monotonic_ns)
-        self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule)
+        self.defect: asyncio.Future[BrokerDefectError] = self._loop.create_future()
+        """Set when the broker's own code fails: what caught that may be an event loop, which does not end for it."""
+        self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule, on_defect=self._fail)
         self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._gauges = Gauges(queues, self._trace, self._recorder)
@@ -103,7 +109,10 @@ class BrokerServer:
                 self._run(self._ports[link.neighbour].keep_open())
 
     async def stop(self) -> None:
-        """Takes nothing new from clients, passes on what waits, closes every stream and the log."""
+        """Takes nothing new from clients, passes on what waits, closes every stream and the log.
+
+        Raises `BrokerDefectError` in the end when the broker had one.
+        """
         self._stopping = True
         for session in self._sessions:
             session.stop_handling()
@@ -119,6 +128,16 @@ class BrokerServer:
             task.cancel()
         await asyncio.gather(*self._tasks, *ends, return_exceptions=True)
         await self._close()
+        if self.defect.done():
+            raise self.defect.result()
+
+    def flush_log(self) -> None:
+        """Writes the records that wait, for a process that ends without `stop`."""
+        self._trace.flush()
+
+    def _fail(self, defect: BrokerDefectError) -> None:
+        if not self.defect.done():
+            self.defect.set_result(defect)
 
     def _flushed(self) -> bool:
         return (
@@ -238,7 +257,7 @@ class BrokerServer:
 
 
 async def serve_until_told(config: BrokerConfig) -> None:
-    """Serves until SIGTERM or SIGINT."""
+    """Serves until SIGTERM or SIGINT. A defect of the broker's own code ends the process."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -248,8 +267,19 @@ async def serve_until_told(config: BrokerConfig) -> None:
     _log.info("broker %s (incarnation %d, %s) serves", config.id, config.incarnation, config.protocol)
     gc.collect()
     gc.freeze()
-    await told.wait()
+    asked_to_stop = asyncio.ensure_future(told.wait())
+    await asyncio.wait((asked_to_stop, server.defect), return_when=asyncio.FIRST_COMPLETED)
+    if server.defect.done():
+        server.flush_log()
+        _exit_at_once(server.defect.result())
     await server.stop()
+
+
+def _exit_at_once(defect: BrokerDefectError) -> NoReturn:
+    """Exits without closing streams, because a router that failed must not be told of their ends."""
+    traceback.print_exception(defect)
+    sys.stderr.flush()
+    os._exit(ExitCode.BROKER_DEFECT)
 
 
 def main(arguments: list[str] | None = None) -> int:

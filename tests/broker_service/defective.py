@@ -1,0 +1,56 @@
+"""TID routing with a defect, `a, b = (1, 2, 3)`, in the method that an option names, for brokers of any runtime.
+
+`python -m tests.broker_service.defective CONFIG.json` runs a broker process that knows this protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Iterator
+from typing import cast
+from unittest import mock
+
+import msgspec
+
+from broker_service.grpc_shell.server import main
+from broker_service.routing.interface import RouterContext
+from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.tid import TidOptions, TidRouter
+
+DEFECTIVE = "defective"
+"""The protocol's name."""
+
+
+class DefectiveOptions(TidOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    fails_in: str = "receive"
+    """The method that fails; with another name, none does."""
+
+
+class DefectiveRouter(TidRouter):
+    """TID routing, but for one method."""
+
+    def __init__(self, context: RouterContext) -> None:
+        options = msgspec.convert(dict(context.options), DefectiveOptions)
+        super().__init__(dataclasses.replace(context, options={}))
+        if hasattr(TidRouter, options.fails_in):
+            setattr(self, options.fails_in, _fail)
+
+
+def _fail(*_arguments: object) -> int:
+    a, b = (1, 2, 3)  # type: ignore[misc]
+    return a + b
+
+
+@contextlib.contextmanager
+def registered() -> Iterator[None]:
+    """Makes the protocol known."""
+    protocol = dataclasses.replace(PROTOCOLS["tid"], router=DefectiveRouter, options=DefectiveOptions)
+    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), {DEFECTIVE: protocol}):
+        yield
+
+
+if __name__ == "__main__":
+    with registered():
+        sys.exit(main())
