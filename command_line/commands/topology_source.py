@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from emulation.scenario import load
@@ -15,6 +14,8 @@ from emulation.scenario.fields import dotted, set_field
 from emulation.scenario.messages import describe
 from emulation.scenario.section import suggestion
 from emulation.scenario.topology import KINDS, PAPERS, TopologyKind, TopologySection
+from emulation.scenario.yaml_scalars import shortened
+from emulation.scenario.yaml_source import parse_setting
 from record.errors import BadInputError
 from topology import Mesh, Overlay, OverlayError
 
@@ -120,9 +121,9 @@ def _section(title: str, data: dict[str, Any], settings: Mapping[str, str]) -> T
     """The section that a scenario would have. A setting is YAML, as in a scenario."""
     for field, text in settings.items():
         try:
-            set_field(data, field, yaml.safe_load(text))
-        except (ValueError, yaml.YAMLError) as error:
-            raise BadInputError(f"{field}={text}: {str(error).splitlines()[0]}") from error
+            set_field(data, field, parse_setting(field, text))
+        except ValueError as error:
+            raise BadInputError(f"{field}={shortened(text)}: {error}") from error
     adapter: TypeAdapter[TopologyKind] = TypeAdapter(TopologySection)
     try:
         return adapter.validate_python(data, context={"directory": Path()})

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from emulation.scenario.checks import problems
@@ -14,7 +13,8 @@ from emulation.scenario.errors import ScenarioError
 from emulation.scenario.fields import FieldPath, dotted, set_field
 from emulation.scenario.messages import Problem, describe
 from emulation.scenario.model import Scenario, VariantError
-from emulation.scenario.yaml_source import YamlSource, parse, read
+from emulation.scenario.yaml_scalars import shortened
+from emulation.scenario.yaml_source import YamlSource, parse, parse_setting, read
 
 _MOST_PROBLEMS = 10
 """Mistakes reported at once."""
@@ -41,6 +41,10 @@ def load_text(text: str, name: str) -> Scenario:
 
 def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) -> Scenario:
     _require_no_other_kind(source)
+    if source.data is None:
+        raise ScenarioError(
+            f"{source.file}: empty; a scenario needs at least a name, a topology, routing and a workload"
+        )
     if not isinstance(source.data, dict):
         raise ScenarioError(f"{source.file}:1: a scenario is a mapping of fields such as name, topology and workload")
     for key, text in overrides.items():
@@ -70,11 +74,9 @@ def _require_no_other_kind(source: YamlSource) -> None:
 
 def _override(data: dict[str, Any], key: str, text: str) -> None:
     try:
-        set_field(data, key, parse(text, f"--set {key}").data if text.strip() else "")
-    except ScenarioError as error:
-        raise ScenarioError(str(error).replace(f"--set {key}:1:", f"--set {key}={text}:")) from error
-    except (ValueError, yaml.YAMLError) as error:
-        raise ScenarioError(f"--set {key}={text}: {error}") from error
+        set_field(data, key, parse_setting(f"--set {key}", text))
+    except ValueError as error:
+        raise ScenarioError(f"--set {key}={shortened(text)}: {error}") from error
     vary = data.get("vary")
     if isinstance(vary, dict):
         for varied in [varied for varied in vary if _covers(key, str(varied))]:

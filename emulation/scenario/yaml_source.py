@@ -1,20 +1,31 @@
-"""Reading YAML safely, with the line of every field kept.
+"""Reading YAML and JSON files safely, with the line of every field kept. All files of users' own come in through here.
 
-A scenario may come from a stranger: its size, its depth and what its aliases expand to are bounded, and only plain
-values are built. A key that appears twice is an error, because the parser would otherwise drop one silently.
+A file may come from a stranger. What is read is bounded before it costs anything:
+
+1. A file has `LARGEST_FILE` bytes at most.
+2. Parsing ends at the value, counted with aliases expanded, that is one too many, or at the one that is nested too
+   deeply; a field's name is bounded too. The parser is libyaml's, which hands over one event after another.
+3. Only plain values are built (`yaml_scalars`), so that no tag makes an object.
+
+A key that appears twice in a mapping is an error, because parsers drop one of the two silently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.reader import Reader
 
 from emulation.scenario.errors import ScenarioError
 from emulation.scenario.fields import FieldPath
+from emulation.scenario.yaml_scalars import Scalar, bounded_integer, finite_float, plain_value, shortened
 
 LARGEST_FILE = 4 << 20
 """Bytes."""
@@ -22,10 +33,12 @@ MOST_VALUES = 200_000
 """Values in one file, counted with aliases expanded."""
 DEEPEST = 32
 """Mappings and lists inside each other."""
-
+LONGEST_FIELD = 256
+"""Characters of a field's name."""
 
 _PREFIX = "tag:yaml.org,2002:"
-_SCALARS = frozenset(f"{_PREFIX}{name}" for name in ("null", "bool", "int", "float", "str"))
+_COLLECTIONS = frozenset({None, "!", f"{_PREFIX}map", f"{_PREFIX}seq"})
+_TEXT = frozenset({"!", f"{_PREFIX}str"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +47,9 @@ class YamlSource:
 
     file: str
     data: Any
+    """None for an empty document."""
     lines: Mapping[FieldPath, int]
-    """From a field's path to its line, counted from 1."""
+    """From a field's path to its line, counted from 1. What an alias stands for has the line of the alias."""
 
     def line(self, path: FieldPath) -> int:
         """The line of a field or, where the file does not have it, of what would hold it."""
@@ -66,78 +80,199 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, file: str) -> YamlSource:
-    """Parses one document; `file` is what errors call it. Raises `ScenarioError`."""
+    """Parses one document; `file` is its name in errors. Raises `ScenarioError`."""
+    if (bad := Reader.NON_PRINTABLE.search(text)) is not None:
+        line = text.count("\n", 0, bad.start()) + 1
+        raise ScenarioError(f"{file}:{line}: not valid YAML: the character {ord(bad[0]):#x} cannot be in it")
+    composer = _Composer(file, text)
     try:
-        loader = yaml.SafeLoader(text)
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise ScenarioError(
-            f"{file}:{line}: not valid YAML: the character {error.character:#x} cannot be in it"
-        ) from error
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            raise ScenarioError(f"{file}: empty; a scenario needs at least a name, a topology, routing and a workload")
-        reader = _Reader(file, loader)
-        return YamlSource(file, reader.value(node, ()), reader.lines)
+        return YamlSource(file, composer.document(), composer.lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise ScenarioError(f"{file}:{line}: not valid YAML: {error.problem or error.context}") from error
+        line = min(mark.line, len(text.splitlines()) - 1) + 1 if mark else 1
+        problem = ", ".join(filter(None, (error.context, error.problem)))
+        raise ScenarioError(f"{file}:{line}: not valid YAML: {problem}") from error
     except yaml.YAMLError as error:
         raise ScenarioError(f"{file}: not valid YAML: {str(error).splitlines()[0]}") from error
+
+
+def parse_setting(name: str, text: str) -> Any:
+    """The value of `name=text` on the command line: YAML, and nothing is the empty text. Raises `ScenarioError`."""
+    try:
+        return parse(text, name).data if text.strip() else ""
+    except ScenarioError as error:
+        problem = re.sub(rf"^{re.escape(name)}(:\d+)?: ", "", str(error))
+        raise ScenarioError(f"{name}={shortened(text)}: {problem}") from error
+
+
+def parse_json(text: str, file: str) -> Any:
+    """Parses a JSON document within the bounds of YAML; `file` is its name in errors. Raises `ScenarioError`."""
+    try:
+        data = json.loads(
+            text,
+            object_pairs_hook=_without_repetition,
+            parse_int=bounded_integer,
+            parse_float=finite_float,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise ScenarioError(f"{file}:{error.lineno}: not valid JSON: {error.msg} (column {error.colno})") from error
+    except _RepeatedFieldError as error:
+        parse(text, file)  # names the line
+        raise ScenarioError(f"{file}: field {error} appears twice in one mapping; leave one of them out") from error
+    except ValueError as error:
+        raise ScenarioError(f"{file}: {error}") from error
     except RecursionError as error:
         raise ScenarioError(f"{file}: nested too deeply") from error
-    finally:
-        loader.dispose()
+    level = [data]
+    values = depth = 0
+    while level:
+        values, depth = values + len(level), depth + 1
+        if values > MOST_VALUES:
+            raise ScenarioError(f"{file}: more than {MOST_VALUES:,} values")
+        if depth > DEEPEST:
+            raise ScenarioError(f"{file}: nested more than {DEEPEST} levels deep")
+        level = [inner for value in level for inner in _members(value)]
+    return data
 
 
-class _Reader:
-    """Turns nodes into plain data, counting as it goes."""
+def _members(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
-    def __init__(self, file: str, loader: yaml.SafeLoader) -> None:
+
+class _Composer:
+    """Builds plain data from the parser's events, counting as it goes."""
+
+    def __init__(self, file: str, text: str) -> None:
         self.lines: dict[FieldPath, int] = {}
         self._file = file
-        self._loader = loader
+        self._parser = yaml.CSafeLoader(text)
         self._values = 0
+        self._anchored: dict[str, Any] = {}
+        self._open: set[str] = set()
+        """Anchors of the mappings and lists that are being built."""
 
-    def value(self, node: yaml.Node, path: FieldPath) -> Any:
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        self._values += 1
+    def document(self) -> Any:
+        self._next()  # the begin of the stream
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            return None
+        data = self._value(self._next(), ())
+        self._next()  # the end of the document
+        if not isinstance(further := self._next(), yaml.StreamEndEvent):
+            raise self._error(further, "a second document begins here; a file has one")
+        return data
+
+    def _next(self) -> yaml.Event:
+        event: yaml.Event = self._parser.get_event()
+        return event
+
+    def _value(self, event: yaml.Event, path: FieldPath) -> Any:
+        self.lines.setdefault(path, event.start_mark.line + 1)
+        self._count(event, len(path))
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, len(path))
+        if (anchor := getattr(event, "anchor", None)) is None:
+            return self._built(event, path)
+        if anchor in self._anchored or anchor in self._open:
+            raise self._error(event, f"the anchor &{shortened(anchor)} is defined twice")
+        self._open.add(anchor)
+        value = self._anchored[anchor] = self._built(event, path)
+        self._open.remove(anchor)
+        return value
+
+    def _built(self, event: yaml.Event, path: FieldPath) -> Any:
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if getattr(event, "tag", None) not in _COLLECTIONS:
+            raise self._unsupported(event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(path)
+        return self._sequence(path)
+
+    def _sequence(self, path: FieldPath) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            items.append(self._value(event, (*path, len(items))))
+        return items
+
+    def _mapping(self, path: FieldPath) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            name = self._field(event)
+            if name in fields:
+                first = self.lines[(*path, name)]
+                raise self._error(event, f"field {name!r} appears twice; the first is on line {first}")
+            self.lines[(*path, name)] = event.start_mark.line + 1
+            fields[name] = self._value(self._next(), (*path, name))
+        return fields
+
+    def _field(self, event: yaml.Event) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self._error(event, "a field's name must be plain text")
+        name: str = event.value
+        if name == "<<":
+            raise self._error(event, "merge keys (<<) are not supported; write the fields out")
+        if len(name) > LONGEST_FIELD:
+            raise self._error(event, f"a field's name has {LONGEST_FIELD} characters at most, not {len(name):,}")
+        return name
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
+        text: str = event.value
+        if event.tag in _TEXT or (event.tag is None and not event.implicit[0]):
+            return text
+        if event.tag is not None:
+            raise self._unsupported(event)
+        try:
+            return plain_value(text)
+        except ValueError as error:
+            raise self._error(event, str(error)) from error
+
+    def _alias(self, event: yaml.AliasEvent, depth: int) -> Any:
+        name = event.anchor
+        if name in self._open:
+            raise self._error(event, f"nested without end: the alias *{shortened(name)} is inside its own anchor")
+        if name not in self._anchored:
+            raise self._error(event, f"not valid YAML: there is no anchor &{shortened(name)} before this alias")
+        return self._copied(event, self._anchored[name], depth)
+
+    def _copied(self, event: yaml.AliasEvent, value: Any, depth: int) -> Any:
+        """A copy of what an anchor names, whose values count as if they were written out."""
+        if isinstance(value, dict):
+            self._count(event, depth, len(value))
+            return {name: self._copied(event, inner, depth + 1) for name, inner in value.items()}
+        if isinstance(value, list):
+            self._count(event, depth, len(value))
+            return [self._copied(event, inner, depth + 1) for inner in value]
+        return value
+
+    def _count(self, event: yaml.Event, depth: int, values: int = 1) -> None:
+        self._values += values
         if self._values > MOST_VALUES:
-            raise self._error(node, f"more than {MOST_VALUES:,} values, aliases expanded")
-        if len(path) > DEEPEST:
-            raise self._error(node, f"nested more than {DEEPEST} levels deep (or an alias inside its own anchor)")
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._scalar(node)
+            raise self._error(event, f"more than {MOST_VALUES:,} values, aliases expanded")
+        if depth > DEEPEST:
+            raise self._error(event, f"nested more than {DEEPEST} levels deep")
 
-    def _mapping(self, node: yaml.MappingNode, path: FieldPath) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise self._error(key_node, "a field's name must be plain text")
-            key = key_node.value
-            if key == "<<":
-                raise self._error(key_node, "merge keys (<<) are not supported; write the fields out")
-            if key in result:
-                first = self.lines[(*path, key)]
-                raise self._error(key_node, f"field {key!r} appears twice; the first is on line {first}")
-            self.lines[(*path, key)] = key_node.start_mark.line + 1
-            result[key] = self.value(value_node, (*path, key))
-        return result
+    def _unsupported(self, event: yaml.Event) -> ScenarioError:
+        tag = str(getattr(event, "tag", "")).replace(_PREFIX, "!!")
+        return self._error(event, f"YAML tag {shortened(tag)} is not supported")
 
-    def _scalar(self, node: yaml.Node) -> Any:
-        if node.tag in _SCALARS:
-            try:
-                return self._loader.construct_object(node)
-            except ValueError as error:
-                raise self._error(node, f"{node.value!r} is not a valid {node.tag.removeprefix(_PREFIX)}") from error
-        if node.tag == f"{_PREFIX}timestamp":
-            return node.value
-        raise self._error(node, f"YAML tag {node.tag.replace(_PREFIX, '!!')} is not supported")
+    def _error(self, event: yaml.Event, problem: str) -> ScenarioError:
+        return ScenarioError(f"{self._file}:{event.start_mark.line + 1}: {problem}")
 
-    def _error(self, node: yaml.Node, problem: str) -> ScenarioError:
-        return ScenarioError(f"{self._file}:{node.start_mark.line + 1}: {problem}")
+
+class _RepeatedFieldError(Exception):
+    """Two fields of one name, of which JSON parsers drop one silently."""
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise _RepeatedFieldError(repr(shortened(name)))
+    return result
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a finite number")

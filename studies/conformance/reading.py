@@ -6,7 +6,6 @@ file, the line, the case and the field.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from emulation.scenario.errors import ScenarioError
 from emulation.scenario.fields import FieldPath, dotted
 from emulation.scenario.messages import Problem, describe
-from emulation.scenario.yaml_source import YamlSource, parse, read_text
+from emulation.scenario.yaml_source import YamlSource, parse, parse_json, read_text
 from record.errors import BadInputError
 from studies.conformance.checks import problems
 from studies.conformance.model import AnyCase, Case, Relation
@@ -147,23 +146,6 @@ def _parse_yaml(text: str, file: str) -> YamlSource:
 
 def _parse_json(text: str, file: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_without_repetition)
-    except json.JSONDecodeError as error:
-        raise CaseError(f"{file}:{error.lineno}: not valid JSON: {error.msg} (column {error.colno})") from error
-    except _RepeatedFieldError as error:
-        _parse_yaml(text, file)  # says on which line
-        raise CaseError(f"{file}: field {error} appears twice in one mapping; leave one of them out") from error
-    except RecursionError as error:
-        raise CaseError(f"{file}: nested too deeply") from error
-
-
-class _RepeatedFieldError(Exception):
-    """Two fields of one name, of which JSON parsers drop one silently."""
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedFieldError(repr(next(name for name in names if names.count(name) > 1)))
-    return result
+        return parse_json(text, file)
+    except ScenarioError as error:
+        raise CaseError(str(error)) from error

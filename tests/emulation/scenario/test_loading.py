@@ -135,8 +135,8 @@ REPLACEMENTS = {
                            "seed: 'a+b' cannot be part of a variant's name: use letters, digits, _, . and -"),
     "vary the name": (("name: small", "name: small\nvary: {name: [a, b]}"), "s.yaml:2: vary: name cannot vary"),
     "twice": (("name: small", "name: small\nname: big"), "s.yaml:2: field 'name' appears twice; the first is on line 1"),
-    "bad YAML": (("{join: 2s, run: 10s}", "{join: 2s, run: 10s"), "s.yaml:15: not valid YAML: "
-                 "expected ',' or '}', but got '<stream end>'"),
+    "bad YAML": (("{join: 2s, run: 10s}", "{join: 2s, run: 10s"), "s.yaml:14: not valid YAML: "
+                 "while parsing a flow mapping, did not find expected ',' or '}'"),
     "tag": (("name: small", "name: !!python/name:os.system small"), "s.yaml:1: "
             "YAML tag !!python/name:os.system is not supported"),
     "merge": (("name: small", "<<: {a: 1}\nname: small"), "s.yaml:1: merge keys (<<) are not supported; "
@@ -227,7 +227,7 @@ def test_an_override_replaces_what_would_vary(file: Path) -> None:
         ("name.x", "1", "--set name.x=1: name is the value 'small' and has no field 'x'"),
         ("topology", "{kind: line, brokers: x}", "--set topology={kind: line, brokers: x}: topology.brokers: "
          "must be a valid integer, not 'x'"),
-        ("seed", "[1", "--set seed=[1: not valid YAML: expected ',' or ']', but got '<stream end>'"),
+        ("seed", "[1", "--set seed=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'"),
         ("a..b", "1", "--set a..b=1: 'a..b' is not a dotted path such as routing.publications"),
         ("topology.brokers", "1", "s.yaml:2 (with --set topology.brokers=1): topology: a ring needs at least 3 brokers, not 1"),
     ],

@@ -233,4 +233,4 @@ def test_files_are_bounded_and_errors_in_words(tmp_path: Path) -> None:
 
 def test_json_that_yaml_cannot_read_still_gets_its_errors_named() -> None:
     with pytest.raises(CaseError, match=r"^cases\.json: case 'a': brokers: this field is required"):
-        parse_cases('[\t{"id": "a", "steps": []}]', "cases.json", json_only=True)
+        parse_cases('[{"id": "a", "description": "\\ud83d\\ude00", "steps": []}]', "cases.json", json_only=True)
