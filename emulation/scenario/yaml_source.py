@@ -165,11 +165,12 @@ class _Composer:
         return data
 
     def _next(self) -> yaml.Event:
-        event: yaml.Event = self._parser.get_event()
+        event = self._parser.get_event()
+        assert event is not None, "the stream ended before its last event"
         return event
 
     def _value(self, event: yaml.Event, path: FieldPath) -> Any:
-        self.lines.setdefault(path, event.start_mark.line + 1)
+        self.lines.setdefault(path, _line(event))
         self._count(event, len(path))
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, len(path))
@@ -204,7 +205,7 @@ class _Composer:
             if name in fields:
                 first = self.lines[(*path, name)]
                 raise self._error(event, f"field {name!r} appears twice; the first is on line {first}")
-            self.lines[(*path, name)] = event.start_mark.line + 1
+            self.lines[(*path, name)] = _line(event)
             fields[name] = self._value(self._next(), (*path, name))
         return fields
 
@@ -230,7 +231,7 @@ class _Composer:
             raise self._error(event, str(error)) from error
 
     def _alias(self, event: yaml.AliasEvent, depth: int) -> Any:
-        name = event.anchor
+        name = event.anchor or ""
         if name in self._open:
             raise self._error(event, f"nested without end: the alias *{shortened(name)} is inside its own anchor")
         if name not in self._anchored:
@@ -259,7 +260,12 @@ class _Composer:
         return self._error(event, f"YAML tag {shortened(tag)} is not supported")
 
     def _error(self, event: yaml.Event, problem: str) -> ScenarioError:
-        return ScenarioError(f"{self._file}:{event.start_mark.line + 1}: {problem}")
+        return ScenarioError(f"{self._file}:{_line(event)}: {problem}")
+
+
+def _line(event: yaml.Event) -> int:
+    assert event.start_mark is not None
+    return event.start_mark.line + 1
 
 
 class _RepeatedFieldError(Exception):
