@@ -19,6 +19,7 @@ from emulation.host.host_lock import remove_stale_holder
 from emulation.host.journal import Remains, Resource, remains
 from emulation.host.processes import ProcessIdentity, await_end, boot_id, processes_of_run
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
+from emulation.host.scratch import remove_stale_scratch
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,6 +37,8 @@ class Cleaned:
     containers: list[str] = field(default_factory=list)
     processes: list[int] = field(default_factory=list)
     interfaces: list[str] = field(default_factory=list)
+    scratch: list[Path] = field(default_factory=list)
+    """Scratch directories of commands that were killed."""
     stale_holder: str | None = None
     """The killed cell of a campaign whose note of having this host to itself was there."""
     failures: list[str] = field(default_factory=list)
@@ -43,7 +46,9 @@ class Cleaned:
     @property
     def anything(self) -> bool:
         """Whether there was something to remove."""
-        return bool(self.runs or self.containers or self.processes or self.interfaces or self.stale_holder)
+        return bool(
+            self.runs or self.containers or self.processes or self.interfaces or self.scratch or self.stale_holder
+        )
 
     def __str__(self) -> str:
         if not self.anything:
@@ -61,6 +66,9 @@ class Cleaned:
         if self.runs or parts:
             left = ", ".join(parts) or "only their directories"
             told.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
+        if self.scratch:
+            directories = "directory" if len(self.scratch) == 1 else "directories"
+            told.append(f"removed {len(self.scratch)} temporary {directories} of killed commands")
         if self.stale_holder is not None:
             told.append(f"removed the note that {self.stale_holder}, which was killed, had this host to itself")
         return "; ".join(told)
@@ -83,6 +91,7 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
         _remove_rest(run_id, owner, cleaned)
         unregister(run_id, root)
     cleaned.runs = sorted(found)
+    cleaned.scratch = remove_stale_scratch()
     cleaned.stale_holder = remove_stale_holder(root)
     return cleaned
 

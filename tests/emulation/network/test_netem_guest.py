@@ -47,11 +47,13 @@ def preload(directory: Path) -> dict[str, str]:
 
 
 def run_in_guest(directory: Path) -> str:
-    """What the trial printed in a guest."""
+    """The output of the trial in a guest."""
+    scratch = directory / "scratch"
+    scratch.mkdir()
     command = [
         "linux.uml", "mem=512M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "panic=1",
         f"init={GUEST / 'init.sh'}", f"PYTHON={sys.executable}", f"ROOT={ROOT}", f"SCRIPT={GUEST / 'trial.py'}",
-        f"uml_dir={directory}", "con=null", "ssl=null", "con0=null,fd:1",
+        f"SCRATCH={scratch}", f"uml_dir={directory}", "con=null", "ssl=null", "con0=null,fd:1",
     ]  # fmt: skip
     environment = os.environ | preload(directory)
     with subprocess.Popen(

@@ -1,0 +1,111 @@
+"""The scratch directory of a command: it holds every temporary file that the command and its children make.
+
+1. It lies in the temporary directory of the system (`TMPDIR`, else `/tmp`) and is the command's own `TMPDIR`, which
+   children inherit: Ansible, Spark's Java process, worker processes.
+2. The command holds a lock on a file in it (flock(2)), which the kernel lifts when the command ends, however it ends.
+3. A command that ends by itself removes its directory. A command that was killed leaves it, without the lock.
+4. `remove_stale_scratch` removes directories without the lock, and nothing else: a directory of such a name that
+   belongs to another user, or holds files but no lock file, is not touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PREFIX = "brokerlab-"
+LOCK = ".brokerlab-scratch"
+
+
+@contextmanager
+def scratch_directory() -> Iterator[None]:
+    """Gives the calling process, and its children, a temporary directory that is removed in the end.
+
+    On a full or read-only file system there is none; a command that needs temporary files then fails by itself, and
+    all others go on.
+    """
+    try:
+        directory, lock = _make(Path(tempfile.gettempdir()))
+    except OSError:
+        yield
+        return
+    former = os.environ.get("TMPDIR"), tempfile.tempdir
+    os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
+    try:
+        yield
+    finally:
+        variable, tempfile.tempdir = former
+        os.environ.pop("TMPDIR", None)
+        if variable is not None:
+            os.environ["TMPDIR"] = variable
+        shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+
+def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
+    """Removes scratch directories of killed commands below `parent`, the system's temporary directory by default.
+
+    A directory stays as long as it holds one whose command still runs: a command may have been started by another one.
+    """
+    return [directory for directory in _below(parent or _system_directory()) if _remove_if_stale(directory)]
+
+
+def _system_directory() -> Path:
+    """The temporary directory outside of every scratch directory, the one of the calling command included."""
+    directory = Path(tempfile.gettempdir()).absolute()
+    while (directory / LOCK).exists():
+        directory = directory.parent
+    return directory
+
+
+def _below(parent: Path) -> list[Path]:
+    """Directories that may be scratch directories of this user, by their names; no links."""
+    found = sorted(parent.glob(f"{PREFIX}*"))
+    return [path for path in found if not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.geteuid()]
+
+
+def _make(parent: Path) -> tuple[Path, int]:
+    """Makes and locks a directory; returns it with the descriptor that holds the lock."""
+    while True:
+        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
+        # A clean-up may take the directory for a stale one as long as it is not locked. Then another one is made.
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if _is_locked(lock) and (directory / LOCK).exists():
+                return directory, lock
+            os.close(lock)
+
+
+def _remove_if_stale(directory: Path) -> bool:
+    try:
+        lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        # A command that was killed before it made the lock file leaves an empty directory. Others are not removed.
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        return not directory.exists()
+    try:
+        if not _is_locked(lock):
+            return False
+        remove_stale_scratch(directory)
+        if any((inner / LOCK).exists() for inner in _below(directory)):
+            return False
+        shutil.rmtree(directory, ignore_errors=True)
+        return not directory.exists()
+    finally:
+        os.close(lock)
+
+
+def _is_locked(lock: int) -> bool:
+    """Takes the lock unless another process has it; returns whether this process has it now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

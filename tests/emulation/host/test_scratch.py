@@ -1,0 +1,165 @@
+"""Scratch directories: all temporary files of a command are in one, and only those of dead commands are removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulation.host.scratch import LOCK, PREFIX, remove_stale_scratch, scratch_directory
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = """
+import sys, tempfile
+from emulation.host.scratch import scratch_directory
+with scratch_directory():
+    tempfile.mkdtemp()
+    print(tempfile.gettempdir(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that stands for the system's temporary directory."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+class Command:
+    """A process that has a scratch directory, with a file in it, until it is killed or its input is closed."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.directory = Path(self.process.stdout.readline().strip())
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def command(system: Path) -> Iterator[Command]:
+    started = Command()
+    try:
+        yield started
+    finally:
+        started.kill()
+
+
+def test_temporary_files_of_a_command_and_its_children_are_in_one_directory_that_goes_with_it(system: Path) -> None:
+    with scratch_directory():
+        [directory] = system.iterdir()
+        child = [sys.executable, "-c", "import tempfile; print(tempfile.mkdtemp())"]
+        made = Path(subprocess.run(child, capture_output=True, text=True, check=True).stdout.strip())
+        assert made.parent == directory == Path(tempfile.mkdtemp()).parent
+    assert list(system.iterdir()) == []
+    assert os.environ["TMPDIR"] == str(system)
+    assert Path(tempfile.gettempdir()) == system
+
+
+def test_a_command_that_ends_by_itself_leaves_nothing(system: Path, command: Command) -> None:
+    assert command.directory.parent == system
+    command.end()
+    assert list(system.iterdir()) == []
+
+
+def test_the_directory_of_a_killed_command_is_removed_and_that_of_a_running_one_is_not(
+    system: Path, command: Command
+) -> None:
+    killed = Command()
+    killed.kill()
+    assert killed.directory.is_dir()
+    assert remove_stale_scratch() == [killed.directory]
+    assert list(system.iterdir()) == [command.directory]
+
+
+def test_a_command_removes_what_others_left_from_within_its_own_directory(system: Path, command: Command) -> None:
+    command.kill()
+    with scratch_directory():
+        assert remove_stale_scratch() == [command.directory]
+        assert Path(tempfile.gettempdir()).is_dir()
+
+
+def test_a_directory_stays_while_a_command_started_by_the_killed_one_still_runs(
+    system: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(command.directory))
+    monkeypatch.setenv("TMPDIR", str(command.directory))
+    inner = Command()
+    try:
+        command.kill()
+        assert remove_stale_scratch(system) == []
+        assert inner.directory.is_dir()
+    finally:
+        inner.kill()
+    assert remove_stale_scratch(system) == [command.directory]
+
+
+def test_a_command_that_was_killed_before_it_locked_its_directory_leaves_nothing(system: Path) -> None:
+    (system / f"{PREFIX}a1b2c3d4").mkdir()
+    assert remove_stale_scratch() == [system / f"{PREFIX}a1b2c3d4"]
+
+
+def test_what_others_made_is_not_touched(system: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    clone = system / f"{PREFIX}clone"
+    clone.mkdir()
+    (clone / "README.md").touch()
+    target = tmp_path_factory.mktemp("target")
+    (target / LOCK).touch()
+    (system / f"{PREFIX}link").symlink_to(target)
+    (system / f"{PREFIX}file").touch()
+    (system / "other").mkdir()
+    (system / "other" / LOCK).touch()
+    before = sorted(system.rglob("*"))
+    assert remove_stale_scratch() == []
+    assert sorted(system.rglob("*")) == before
+    assert (target / LOCK).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
+def test_a_directory_of_another_user_is_not_touched(system: Path) -> None:
+    foreign = system / f"{PREFIX}a1b2c3d4"
+    foreign.mkdir()
+    (foreign / LOCK).touch()
+    os.chown(foreign, 10001, 10001)
+    assert remove_stale_scratch() == []
+    assert foreign.is_dir()
+
+
+def test_a_clean_up_at_the_wrong_instant_costs_no_more_than_another_directory(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory is made, and removed as an empty one before it is locked."""
+    made, mkdtemp = [], tempfile.mkdtemp
+
+    def interfered(**options: str) -> str:
+        made.append(mkdtemp(**options))
+        if len(made) == 1:
+            remove_stale_scratch(system)
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", interfered)
+    with scratch_directory():
+        assert [str(path) for path in system.iterdir()] == made[1:]
+
+
+def test_without_room_a_command_goes_on_without_a_directory(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(system / "missing"))
+    with scratch_directory():
+        assert tempfile.gettempdir() == str(system / "missing")
