@@ -25,7 +25,6 @@ from analysis.reading.progress import Progress, counted
 from analysis.reading.reading import ReadTally
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide
-from analysis.run_files.phases import run_start
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.partitions import parts_directory, publish_parts
 from analysis.tables.tables import Expectation, Notification
@@ -80,7 +79,7 @@ def find(run: RunDirectory, workers: Workers, tell: Progress) -> Findings:
     against = tuple(
         VariantOrder(
             name=one.name,
-            run_start=run_start(one),
+            run_start=one.run_start,
             keeps_order=one.keeps_order,
             faults=VariantFaults(times, judging.baselines.late_from(number, times)),
         )

@@ -17,6 +17,7 @@ from analysis.tables.fields import made_of
 from analysis.tables.summary import (
     CORRECT,
     UNJUDGED,
+    UNKNOWN_FIDELITY,
     Delay,
     Delivery,
     Example,
@@ -44,7 +45,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
         variants.append(
             VariantSummary(
                 name=variant.name,
-                fidelity=run.fidelity.verdict_on(variant.name),
+                fidelity=_fidelity(run, variant.name),
                 interrupted=variant.interrupted,
                 delivery=_delivery(
                     publications,
@@ -65,13 +66,21 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
     return Summary(
         run_id=run.manifest.run_id,
         delivery=overall([variant.delivery.verdicts for variant in variants]),
-        fidelity=run.fidelity.verdict,
+        fidelity=_fidelity(run),
         interrupted=run.manifest.interrupted,
         settle_seconds=SETTLE_SECONDS,
         logs=findings.read.loss,
         variants=variants,
         comparison=_comparison(run, findings),
     )
+
+
+def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
+    """The fidelity verdict on a variant, or on the run where the variant was not judged by itself."""
+    if run.fidelity is None:
+        return UNKNOWN_FIDELITY
+    judged = None if variant is None else run.fidelity.of(variant)
+    return run.fidelity.verdict if judged is None else judged.verdict
 
 
 def overall(verdicts: Iterable[list[str]]) -> list[str]:

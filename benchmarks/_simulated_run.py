@@ -16,6 +16,7 @@ from pathlib import Path
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
+from record.files import LOGS
 
 QUICKSTART = Path(__file__).resolve().parents[1] / "scenarios" / "quickstart.yaml"
 BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}
@@ -34,7 +35,7 @@ def simulated_run(records: int, parent: Path, name: str = "") -> Path:
 
 def log_size(run: Path) -> int:
     """Bytes."""
-    return sum(file.stat().st_size for file in (run / "logs").iterdir())
+    return sum(file.stat().st_size for file in (run / LOGS).iterdir())
 
 
 def main() -> None:

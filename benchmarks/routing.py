@@ -32,6 +32,7 @@ from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
+from record.files import LOGS, log_file
 from record.log import Event, TraceRecord
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "oct-path-selection.yaml"
@@ -66,7 +67,7 @@ def measure_decisions() -> dict[str, Decisions]:
         found = {variant.name: Decisions() for variant in plan.variants}
         decoder = msgspec.json.Decoder(TraceRecord)
         for broker in plan.variants[0].overlay.brokers:
-            with (run / "logs" / f"{broker.id}.jsonl").open("rb") as lines:
+            with log_file(run / LOGS, broker.id).open("rb") as lines:
                 for line in lines:
                     if b'"kind":"publish"' in line:
                         _add(found, decoder.decode(line))

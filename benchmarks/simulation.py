@@ -27,6 +27,7 @@ from pathlib import Path
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
+from record.files import LOGS
 from record.log import Event
 
 QUICKSTART = Path(__file__).resolve().parents[1] / "scenarios" / "quickstart.yaml"
@@ -87,7 +88,7 @@ def run_trial(scenario: Path, overrides: Mapping[str, str]) -> Trial:
         outcome = simulate(plan, Path(temporary))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        found = _count(outcome.directory / "logs")
+        found = _count(outcome.directory / LOGS)
     return Trial(
         virtual=sum(variant.scenario.timeline.duration for variant in plan.variants),
         wall=wall,

@@ -1,4 +1,7 @@
-"""`fidelity.json`: whether the emulation kept what it promised about links, CPU and logs."""
+"""`fidelity.json`: whether the emulation kept its promises about links, CPUs, clocks and logs.
+
+The structs serve the writer and the reader; fields that a reader can do without have defaults.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from record.manifest import replace
+from record.files import FIDELITY, replace_file
 
 
 class Verdict(enum.StrEnum):
@@ -21,12 +24,12 @@ class Verdict(enum.StrEnum):
 
     @property
     def severity(self) -> int:
-        """0 of VALID; the severer the verdict, the more."""
+        """0 for VALID; a severer verdict has a larger number."""
         return list(Verdict).index(self)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The severest of several verdicts; VALID of none."""
+    """The severest of several verdicts; VALID when there is none."""
     return max(verdicts, key=lambda verdict: verdict.severity, default=Verdict.VALID)
 
 
@@ -35,7 +38,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     value: float | None
-    """In `unit`; None when it could not be measured here, which is no verdict on the run."""
+    """In `unit`; None when this host could not measure it, which does not count against the run."""
     unit: str
     limit: float | None
     """Beyond this the run is DEGRADED; None for a check that only informs."""
@@ -45,7 +48,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One direction of one link, from `a` to `b`, probed. Delays in seconds, rates in bit/s, loss as a share; all in
+    """One probe of one direction of a link, from `a` to `b`. Delays in seconds, rates in bit/s, loss as a share; all in
     the scenario's time."""
 
     a: str
@@ -61,12 +64,12 @@ class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     detail: str = ""
     second: float | None = None
-    """When it was probed, counted from the begin of the run phase; None before the load."""
+    """Time of the probe, counted from the begin of the run phase; None before the load."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of the run phase, about a second of real time. Seconds are the scenario's; shares are from 0 to 1; None
-    is what was not measured."""
+    """Measurements over an interval of the run phase, about a second of real time. Seconds are the scenario's; shares
+    are from 0 to 1; None stands for a quantity that was not measured."""
 
     begin: float
     """Seconds from the begin of the run phase, as `end`."""
@@ -76,45 +79,51 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     cpu_pressure: float | None = None
     memory_pressure: float | None = None
     relay_lateness: float | None = None
-    """Seconds by which 99 of 100 frames missed their time at most; 0 of no frames."""
+    """The 99th percentile, over frames, of the seconds by which the relay forwarded a frame late; 0 without frames."""
     relay_held_up: float | None = None
-    """Share of the stretch in which the relay did nothing though it should have."""
+    """Share of the interval in which the relay had work and did not run."""
     loop_lag: float | None = None
     """The longest wait of any node's event loop that was logged."""
     workload_lateness: float | None = None
-    """How late the latest publication was handed over."""
+    """Seconds by which the latest publication was handed over late."""
 
 
 class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one variant, with the measurements it rests on."""
+
     name: str
     verdict: Verdict
-    checks: list[Check]
-    links: list[LinkCheck]
+    checks: list[Check] = []
+    links: list[LinkCheck] = []
     samples: list[Sample] = []
     """The run phase from its begin to its end."""
     advice: str = ""
-    """What would help, where it is not VALID."""
+    """The remedy, where the verdict is not VALID."""
 
     @property
     def reasons(self) -> list[str]:
-        """Why it is not VALID, worst first."""
+        """The failed checks, severest first."""
         failed = [check for check in self.checks if check.verdict is not Verdict.VALID]
         failed.sort(key=lambda check: -check.verdict.severity)
         return [f"{check.name}: {check.detail}" for check in failed]
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole run."""
+    """The verdict on a whole run: the worst of its variants'."""
 
     verdict: Verdict
-    variants: list[VariantFidelity]
+    variants: list[VariantFidelity] = []
+
+    def of(self, variant: str) -> VariantFidelity | None:
+        """The verdict on a variant; None for a variant that was not judged."""
+        return next((judged for judged in self.variants if judged.name == variant), None)
 
 
 def write(fidelity: Fidelity, directory: Path) -> None:
-    """Writes `fidelity.json` into a run directory."""
-    replace(directory / "fidelity.json", msgspec.json.format(msgspec.json.encode(fidelity), indent=2))
+    """Replaces `fidelity.json` of a run directory in one step."""
+    replace_file(directory / FIDELITY, msgspec.json.format(msgspec.json.encode(fidelity), indent=2))
 
 
 def read(directory: Path) -> Fidelity:
-    """Reads a run directory's `fidelity.json`. Raises `OSError` or `msgspec.ValidationError`."""
-    return msgspec.json.decode((directory / "fidelity.json").read_bytes(), type=Fidelity)
+    """Reads `fidelity.json` of a run directory. Raises `OSError` or `msgspec.DecodeError`."""
+    return msgspec.json.decode((directory / FIDELITY).read_bytes(), type=Fidelity)

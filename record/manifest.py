@@ -1,46 +1,91 @@
-"""`manifest.json`: what a run was asked to do, on what, and when each of its phases was."""
+"""`manifest.json`: what a run was asked to do, what it ran on, and when each of its phases was.
+
+The structs serve the writer and the reader. A field without which a run can still be analysed has a default, so that a
+run directory written by an older version, or cut short, can be read.
+"""
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from record.files import MANIFEST, TOPOLOGY, replace_file
 
-class Phase(msgspec.Struct, kw_only=True):
-    """A stretch of a variant's time, in nanoseconds of the run's clock."""
+RECOVERY_SECONDS = 9.0
+"""`VariantRecord.recovery` of a manifest that does not state it: three missed heartbeats, a reconnection and the
+reconciliation of routing tables, by their defaults."""
 
-    name: str
-    """start, join, run, drain or stop."""
+
+class PhaseName(enum.StrEnum):
+    """Phases of a variant, in the order in which they follow each other."""
+
+    START = "start"
+    """Brokers and links come up."""
+    JOIN = "join"
+    """Clients advertise and subscribe."""
+    RUN = "run"
+    """Publishers publish."""
+    DRAIN = "drain"
+    """Publications in flight arrive."""
+    STOP = "stop"
+    """Clients leave, brokers stop."""
+
+
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """One phase of a variant, in nanoseconds of the run's clock."""
+
+    name: PhaseName
     start: int
     end: int
 
 
 class VariantRecord(msgspec.Struct, kw_only=True):
-    """One variant as it went."""
+    """One variant as it ran."""
 
     name: str
     settings: dict[str, Any] = {}
     """Path in the scenario to the value this variant gives it."""
-    topology: str = "topology.json"
+    topology: str = TOPOLOGY
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
     time_dilation: float = 1.0
-    """How many times slower than the scenario it ran. Phases, as the logs, have the time that really passed."""
+    """How many times slower than the scenario it ran. Phases and logs are in the time that really passed."""
     phases: list[Phase] = []
     interrupted: bool = False
     keeps_order: bool = False
     """Whether routing promises that publications of one publisher on one advertisement do not overtake each other."""
-    recovery: float = 0.0
-    """Seconds that the overlay may take to be itself again once a fault is healed: until a dead peer is noticed, the
-    link is open again, and tables are reconciled."""
+    recovery: float = RECOVERY_SECONDS
+    """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
+    link is open again, and routing tables are reconciled."""
+
+    def phase(self, name: PhaseName) -> Phase | None:
+        """The phase of this name; None when the variant did not reach it."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    @property
+    def end(self) -> int | None:
+        """The time at which brokers began to stop, or the end of the last phase on record; None without phases."""
+        return max((phase.end for phase in self.phases if phase.name != PhaseName.STOP), default=None)
+
+    @property
+    def stop(self) -> int | None:
+        """The time at which clients began to leave; None when the variant did not come so far."""
+        return None if self.phase(PhaseName.STOP) is None else self.end
+
+    @property
+    def run_start(self) -> int | None:
+        """The time at which publishers began; `end` when the variant did not reach the phase `run`."""
+        run = self.phase(PhaseName.RUN)
+        return self.end if run is None else run.start
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A rung of the capability ladder and why it was taken."""
+    """A rung of the capability ladder and the reason for taking it."""
 
-    name: str
-    reason: str
+    name: str = "unknown"
+    reason: str = "not recorded"
 
 
 MODELLED = Choice("modelled", "simulated brokers have simulated links")
@@ -49,81 +94,70 @@ MODELLED = Choice("modelled", "simulated brokers have simulated links")
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that ran it."""
 
-    cpus: int
-    """Those this process may use."""
-    memory: int
+    cpus: int = 0
+    """The number of CPUs that the emulator may use."""
+    memory: int = 0
     """Bytes."""
-    processor: str
-    system: str
+    processor: str = ""
+    system: str = "unknown"
 
 
 class ClockOffset(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a host's clock was from the run's at one moment. Nanoseconds."""
+    """The difference between a host's clock and the run's clock at one moment, in nanoseconds."""
 
     at: int
     """By the host's clock."""
     offset: int
-    """What is to be added to the host's time to have the run's."""
+    """Nanoseconds to add to the host's time to obtain the run's."""
     error: int
-    """By how much `offset` may be wrong at most."""
+    """The largest possible error of `offset`."""
 
 
 class HostRecord(msgspec.Struct, kw_only=True):
     """One of several hosts that shared a run."""
 
     name: str
-    """As the inventory has it."""
-    address: str
+    """As in the inventory."""
+    address: str = ""
     """On the network that carried the links between hosts."""
-    kernel: str
-    host: Host
+    kernel: str = ""
+    host: Host = Host()
     logs: list[str] = []
     """Names of the log files whose times are of this host's clock."""
     offsets: list[ClockOffset] = []
-    """In the order of time; none for the host that keeps the run's clock."""
+    """In order of time; empty for the host that keeps the run's clock."""
 
 
 class Manifest(msgspec.Struct, kw_only=True):
     """Everything needed to understand a run directory, and to repeat the run."""
 
     run_id: str
-    created: str
+    created: str = ""
     """ISO 8601, UTC."""
-    scenario: dict[str, Any]
+    scenario: dict[str, Any] = {}
     """As resolved: defaults filled in, in base units."""
-    seed: int
-    runtime: Choice
-    links: Choice
-    versions: dict[str, str]
-    image: str | None
+    seed: int = 0
+    runtime: Choice = Choice()
+    links: Choice = Choice()
+    versions: dict[str, str] = {}
+    image: str | None = None
     """The broker image's id; None where no image was used."""
-    kernel: str
-    git_revision: str | None
-    clock: str
+    kernel: str = ""
+    git_revision: str | None = None
+    clock: str = ""
     """The clock domain of all times in the logs."""
-    host: Host
+    host: Host = Host()
     interrupted: bool = False
     variants: list[VariantRecord] = []
     hosts: list[HostRecord] = []
-    """Those that shared the run, the first of which kept its clock; none where one host had all of it."""
+    """The hosts that shared the run, the first of which kept its clock; empty when one host ran all of it."""
 
 
 def write(manifest: Manifest, directory: Path) -> None:
-    """Replaces `manifest.json` in one step, so that a reader sees either the old one or the new one."""
-    replace(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    """Replaces `manifest.json` of a run directory in one step."""
+    replace_file(directory / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
 
 def read(directory: Path) -> Manifest:
-    """Reads a run directory's manifest. Raises `OSError` or `msgspec.ValidationError`."""
-    return msgspec.json.decode((directory / "manifest.json").read_bytes(), type=Manifest)
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    """Reads `manifest.json` of a run directory. Raises `OSError` or `msgspec.DecodeError`."""
+    return msgspec.json.decode((directory / MANIFEST).read_bytes(), type=Manifest)

@@ -12,26 +12,17 @@ import msgspec
 
 from analysis.claims.model import ClaimsError
 from analysis.run_files.logs import Dilations, bring_to_scenario_time
+from analysis.run_files.run_directory import read_manifest
 from analysis.tables.results import read_table
 from analysis.tables.summary import Matching, read_summary
 from analysis.tables.tables import BrokerMessages, Notification, PhaseTimes
+from record.files import LOGS, RESULTS, log_file
 from record.log import TraceRecord
+from record.manifest import PhaseName
 from topology import BrokerId, Overlay
 from topology.files import load
 
-RUN_PHASE = "run"
 _PUBLICATIONS = "routing.publications"
-
-
-class _Variant(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    settings: dict[str, Any] = {}
-    topology: str = "topology.json"
-    time_dilation: float = 1.0
-
-
-class _Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    variants: list[_Variant]
 
 
 _Row = TypeVar("_Row", Notification, BrokerMessages, PhaseTimes)
@@ -98,7 +89,7 @@ class MeasuredRun:
         Only lines with `containing` in them are looked into, such as `"event":"sent"`: most of the time goes into that.
         """
         decoder = msgspec.json.Decoder(TraceRecord)
-        with (self.directory / "logs" / f"{broker}.jsonl").open("rb") as file:
+        with log_file(self.directory / LOGS, broker).open("rb") as file:
             for line in file:
                 if containing not in line:
                     continue
@@ -112,11 +103,11 @@ class MeasuredRun:
 
 def open_measured(directory: Path) -> MeasuredRun:
     """Reads an analysed run. Raises `UserError` when it was not analysed."""
-    manifest = msgspec.json.decode((directory / "manifest.json").read_bytes(), type=_Manifest)
+    manifest = read_manifest(directory)
     summaries = {summary.name: summary for summary in read_summary(directory).variants}
-    notifications = _by_variant(read_table(directory / "results", Notification))
-    messages = _by_variant(read_table(directory / "results", BrokerMessages))
-    phases = _by_variant(read_table(directory / "results", PhaseTimes))
+    notifications = _by_variant(read_table(directory / RESULTS, Notification))
+    messages = _by_variant(read_table(directory / RESULTS, BrokerMessages))
+    phases = _by_variant(read_table(directory / RESULTS, PhaseTimes))
     return MeasuredRun(
         directory,
         tuple(
@@ -125,7 +116,7 @@ def open_measured(directory: Path) -> MeasuredRun:
                 settings=variant.settings,
                 overlay=load(directory / variant.topology),
                 matching=summaries[variant.name].matching,
-                run_seconds=sum(one.end_s - one.start_s for one in phases[variant.name] if one.phase == RUN_PHASE),
+                run_seconds=sum(one.end_s - one.start_s for one in phases[variant.name] if one.phase == PhaseName.RUN),
                 notifications=tuple(
                     row
                     for row in notifications.get(variant.name, ())

@@ -24,7 +24,7 @@ from analysis.claims import burst_measures, control_traffic, router_work, scot_p
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from analysis.reading.outages import FOREVER
+from analysis.reading.intervals import FOREVER
 from analysis.tables.tables import Notification
 from record.log import Event, TraceRecord
 

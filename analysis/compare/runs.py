@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from analysis.compare.model import Side
+from analysis.run_files.run_directory import read_manifest
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
 from analysis.tables.tables import Notification
 from record.errors import RunDirectoryError
+from record.files import RESULTS
 
 BLOCK_SECONDS = 5
 """Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""
@@ -51,34 +52,14 @@ class AnalysedRun:
         return {variant.name: variant for variant in self.summary.variants}
 
 
-class _Named(msgspec.Struct, frozen=True):
-    name: str = "unknown"
-
-
-class _Manifest(msgspec.Struct, frozen=True):
-    run_id: str
-    scenario: _Named = _Named()
-    seed: int = 0
-    runtime: _Named = _Named()
-    links: _Named = _Named()
-
-
 def read_run(directory: Path) -> AnalysedRun:
     """Raises `RunDirectoryError` when there is no such run, or it was not analysed, with the command that does it."""
-    if not directory.is_dir():
-        raise RunDirectoryError(f"{directory}: no such run directory; `brokerlab emulate` prints the path of its own")
-    file = directory / "manifest.json"
-    try:
-        manifest = msgspec.json.decode(file.read_bytes(), type=_Manifest)
-    except FileNotFoundError:
-        raise RunDirectoryError(f"{directory}: not a run directory, it has no {file.name}") from None
-    except msgspec.DecodeError as error:
-        raise RunDirectoryError(f"{file}: {error}") from error
+    manifest = read_manifest(directory)
     summary = _summary(directory)
     side = Side(
         directory=str(directory),
         run_id=manifest.run_id,
-        scenario=manifest.scenario.name,
+        scenario=manifest.scenario.get("name", "unknown"),
         seed=manifest.seed,
         runtime=f"{manifest.runtime.name}, {manifest.links.name}",
         fidelity=summary.fidelity,
@@ -98,7 +79,7 @@ def _summary(directory: Path) -> Summary:
 
 def _delays(directory: Path) -> dict[str, Delays]:
     rows: dict[str, list[Notification]] = defaultdict(list)
-    for row in read_table(directory / "results", Notification):
+    for row in read_table(directory / RESULTS, Notification):
         if row.repeat == 0 and row.delay_ms is not None:
             rows[row.variant].append(row)
     return {

@@ -14,7 +14,7 @@ from analysis.judging.fault_baseline import FaultKey, MeanDelay
 from analysis.judging.faults import AROUND, FaultTimes
 from analysis.judging.judging import Judged, Outcome
 from analysis.judging.oracle import SETTLE
-from analysis.reading.outages import Stretches
+from analysis.reading.intervals import Intervals
 from analysis.tables.tables import Right
 
 _HELD_UP_AT_ONCE = 10_000
@@ -50,7 +50,7 @@ class FaultCounts:
     def add_held_up(self, stretches: Iterable[tuple[int, int]]) -> None:
         self.held_up += stretches
         if len(self.held_up) > _HELD_UP_AT_ONCE:
-            joined = Stretches.of(self.held_up)
+            joined = Intervals.of(self.held_up)
             self.held_up = list(zip(joined.starts, joined.ends, strict=True))
 
     def recovered(self, healed: int, reconnected: int | None) -> int:

@@ -9,7 +9,7 @@ from analysis.judging.fault_baseline import Baseline, Baselines
 from analysis.judging.fault_counts import FaultCounts, FaultTally
 from analysis.judging.faults import FaultSpan, noticing
 from analysis.judging.ordering import VariantOrder
-from analysis.reading.outages import FOREVER
+from analysis.reading.intervals import FOREVER
 from analysis.reading.reading import NeighbourChange
 from analysis.run_files.phases import SECOND, second_of
 from analysis.tables.tables import Fault

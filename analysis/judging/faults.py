@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from analysis.reading.outages import FOREVER, Break, breaks
-from analysis.reading.reading import NeighbourChange, Outage
+from analysis.reading.intervals import FOREVER
+from analysis.reading.outages import Outage, outages
+from analysis.reading.reading import NeighbourChange, OutageEvent
 from analysis.run_files.phases import SECOND
 
 AROUND_SECONDS = 10.0
@@ -61,10 +62,10 @@ class FaultTimes:
         return range(bisect_right(self._begins, time), bisect_right(self._begins, time + AROUND))
 
 
-def fault_spans(outages: Iterable[Outage], recovery: int, brokers: Collection[str]) -> list[FaultSpan]:
+def fault_spans(events: Iterable[OutageEvent], recovery: int, brokers: Collection[str]) -> list[FaultSpan]:
     """The faults of one variant, in order, of its records `fault` and `healed`. `recovery` is in nanoseconds."""
-    groups: list[list[Break]] = []
-    for one in breaks(outages, brokers):
+    groups: list[list[Outage]] = []
+    for one in outages(events, brokers):
         group = next((group for group in reversed(groups) if _belongs(one, group)), None)
         if group is None:
             groups.append([one])
@@ -77,16 +78,16 @@ def fault_spans(outages: Iterable[Outage], recovery: int, brokers: Collection[st
         later = bisect_right(begins, max(healed, group[-1].begin))
         following = begins[later] if later < len(begins) else FOREVER
         until = FOREVER if healed == FOREVER else min(healed + max(recovery, AROUND), following)
-        what = tuple(dict.fromkeys(one.what for one in group))
+        what = tuple(dict.fromkeys(one.target for one in group))
         spans.append(FaultSpan(group[0].kind, what, group[0].begin, healed, until))
     return spans
 
 
-def _belongs(one: Break, group: Sequence[Break]) -> bool:
+def _belongs(one: Outage, group: Sequence[Outage]) -> bool:
     """The directions of a link are broken by one record; broken again, it is another fault."""
     if one.kind != group[0].kind or one.begin - group[-1].begin > _SAME_DEED:
         return False
-    return all(one.what != other.what or one.begin == other.begin for other in group)
+    return all(one.target != other.target or one.begin == other.begin for other in group)
 
 
 @dataclass(frozen=True, slots=True)

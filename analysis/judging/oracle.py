@@ -25,9 +25,9 @@ recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, t
 `SETTLE_SECONDS` more. One that is never healed lasts to the end. Operations that a fault meets in flight settle when it
 is over. An outage, which excuses losses, is only what takes messages with it: a broker that ends (kill, stop) and, as
 far as its clients are concerned, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay
-has not recovered from it while brokers are frozen or links cut (`reading.outages.losing`). All other faults (pause,
+has not recovered from it while brokers are frozen or links cut (`judging.fault_costs`). All other faults (pause,
 slow, throttle, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is not known
-excuses all (`analysis.reading.outages.FAULT_RULES`, by docs/guarantees.md).
+excuses all (`analysis.judging.fault_costs`, by docs/guarantees.md).
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is
 counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID
@@ -42,8 +42,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from analysis.judging.journeys import Journey
+from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import Lifetime
-from analysis.reading.outages import FOREVER, NONE, Stretches
 from analysis.reading.publication_events import Published, decode_content
 from analysis.run_files.phases import SECOND
 from analysis.tables.tables import Cause, Right
@@ -80,16 +80,16 @@ class History:
     run_start: int | None = None
     cut_short: int | None = None
     """The run was interrupted, and what was published after this time may not have been delivered."""
-    outages: Stretches = NONE
+    lossy: Intervals = NONE
     """In which publications may be lost."""
-    silent: Stretches = NONE
+    silent: Intervals = NONE
     """In which publications may stand in a queue without a word of them in any log."""
-    unsettled: Stretches = NONE
+    unsettled: Intervals = NONE
     """In which operations may take longer to settle: faults of every kind."""
-    session_outages: Mapping[tuple[str, str | None], Stretches] = field(default_factory=dict)
+    session_outages: Mapping[tuple[str, str | None], Intervals] = field(default_factory=dict)
     """By driver and broker."""
 
-    def session_outages_of(self, node: str, broker: str | None) -> Stretches:
+    def session_outages_of(self, node: str, broker: str | None) -> Intervals:
         return self.session_outages.get((node, broker), NONE)
 
 
@@ -127,13 +127,13 @@ class _Life:
     settled: int
     withdrawn: int
     gone: int
-    outages: Stretches
+    outages: Intervals
     """Of the client's session."""
 
     def standing(self, published: int, compared: int, under_way_until: int) -> Standing:
         """Towards a publication of that time, compared with subscriptions up to then and under way until then."""
         if self.settled <= published and under_way_until <= self.withdrawn:
-            return Standing.IN_FLIGHT if self.outages.meets(published, under_way_until) else Standing.SETTLED
+            return Standing.IN_FLIGHT if self.outages.overlaps(published, under_way_until) else Standing.SETTLED
         if compared < self.issued - SETTLE:
             return Standing.NOT_YET
         return Standing.WITHDRAWN if published > self.gone else Standing.IN_FLIGHT
@@ -202,7 +202,7 @@ class Oracle:
         if history.cut_short is not None and published.time > history.cut_short:
             return True
         session = history.session_outages_of(published.node, published.broker)
-        return history.outages.meets(published.time, until) or session.meets(published.time, until)
+        return history.lossy.overlaps(published.time, until) or session.overlaps(published.time, until)
 
     def _standings(self, content: Mapping[str, Value], times: tuple[int, int, int]) -> dict[str, Standing]:
         """By client, of the subscriptions that match."""

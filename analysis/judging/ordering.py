@@ -13,7 +13,7 @@ from analysis.judging.delays import DelaySamples
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_counts import FaultTally, VariantFaults
 from analysis.judging.judging import Judged, Outcome, Receipt, decode_judged
-from analysis.reading.outages import FOREVER
+from analysis.reading.intervals import FOREVER
 from analysis.run_files.mapped_bytes import spooled
 from analysis.run_files.phases import MILLISECOND, second_of
 from analysis.tables.partitions import PartWriter

@@ -15,20 +15,19 @@ from analysis.live.counting import LiveJudging, LiveTally, Open, Settled
 from analysis.live.growth import last_line
 from analysis.live.state import Mark, Moved, State, load_state, save_state
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant, write_live_summary
+from analysis.reading.intervals import FOREVER
 from analysis.reading.lifetimes import Lifetime, lifetimes
-from analysis.reading.outages import FOREVER
 from analysis.reading.reading import Reading, ReadTally
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import Piece
 from analysis.run_files.phases import MILLISECOND
-from analysis.run_files.run_directory import RUN_PHASE, RunDirectory, Variant, open_run
-from analysis.run_files.run_directory import Phase as RunPhase
+from analysis.run_files.run_directory import RunDirectory, open_run
 from analysis.tables.fields import made_of
 from analysis.tables.histogram import DurationClasses
 from analysis.tables.summary import KindMessages
+from record.manifest import Phase, PhaseName, VariantRecord
 
-START, JOIN, DRAIN = "start", "join", "drain"
-_NEXT = {START: JOIN, JOIN: RUN_PHASE, RUN_PHASE: DRAIN}
+_NEXT = {PhaseName.START: PhaseName.JOIN, PhaseName.JOIN: PhaseName.RUN, PhaseName.RUN: PhaseName.DRAIN}
 """The phase under way, by the last that ended and so stands in the manifest."""
 DONE = "done"
 
@@ -83,7 +82,7 @@ def _as_it_goes_on(run: RunDirectory) -> RunDirectory:
     last = variants[-1]
     begun = _NEXT.get(last.phases[-1].name) if last.phases and not last.interrupted else None
     if begun is not None:
-        open_phase = RunPhase(name=begun, start=last.phases[-1].end, end=FOREVER)
+        open_phase = Phase(name=begun, start=last.phases[-1].end, end=FOREVER)
         variants[-1] = msgspec.structs.replace(last, phases=[*last.phases, open_phase])
     return dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, variants=variants))
 
@@ -152,7 +151,9 @@ def _summary(state: State, run: RunDirectory) -> LiveSummary:
     )
 
 
-def _variant_summary(state: State, number: int, variant: Variant, run: RunDirectory, *, last: bool) -> LiveVariant:
+def _variant_summary(
+    state: State, number: int, variant: VariantRecord, run: RunDirectory, *, last: bool
+) -> LiveVariant:
     settled = state.settled.get(number, Settled())
     open_ = [by_variant.get(number, Open()) for by_variant in state.open.values()]
     moved = state.moved.get(variant.name, {})

@@ -24,6 +24,7 @@ from analysis.run_files.logs import Piece
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import Summary, read_summary
 from record.errors import HostError, RunDirectoryError
+from record.files import FIDELITY, LOGS, SUMMARY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,7 +83,7 @@ class Follower:
 
 def ended(run: Path) -> bool:
     """Whether nothing is added to the logs any more: the verdict on fidelity comes last."""
-    return (run / "fidelity.json").exists()
+    return (run / FIDELITY).exists()
 
 
 @contextmanager
@@ -99,7 +100,7 @@ def streaming(session: SparkSession, run: Path, seconds: float) -> Iterator[tupl
             batches.take([Piece(row["file"], row["start"], row["end"]) for row in frame.collect()], batch)
 
         session.dataSource.register(GrowingLogs)
-        source = session.readStream.format(FORMAT).option(PATH, str((run / "logs").resolve()))
+        source = session.readStream.format(FORMAT).option(PATH, str((run / LOGS).resolve()))
         logs = source.option(MOST_BYTES, str(BATCH_BYTES * workers.parallelism)).load()
         writer = logs.writeStream.foreachBatch(take).option("checkpointLocation", str(directory / "checkpoint"))
         query = writer.trigger(processingTime=f"{seconds:g} seconds").start()
@@ -138,7 +139,7 @@ def _final(run: Path, session: SparkSession, tell: Progress) -> Summary:
     """That of whoever ran it, where he analyses it too."""
     time.sleep(LOOK_SECONDS)
     with alone(run, tell):
-        made = run / "summary.json"
-        if made.exists() and made.stat().st_mtime_ns >= (run / "fidelity.json").stat().st_mtime_ns:
+        made = run / SUMMARY
+        if made.exists() and made.stat().st_mtime_ns >= (run / FIDELITY).stat().st_mtime_ns:
             return read_summary(run)
     return analyze(run, RunningSpark(session), tell)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from analysis.run_files.logs import Piece
+from record.files import log_files
 
 _LOOK_BYTES = 64 << 10
 
@@ -22,7 +23,7 @@ def latest(logs: Path, start: Places, most: int | None = None) -> dict[str, int]
     What waits is taken from all files alike, so that a late follower sees nodes advance together in the run's time. A
     file that became shorter stays where it is.
     """
-    sizes = {file.name: file.stat().st_size for file in sorted(logs.glob("*.jsonl"))}
+    sizes = {file.name: file.stat().st_size for file in log_files(logs)}
     waiting = {name: max(0, size - start.get(name, 0)) for name, size in sizes.items()}
     total = sum(waiting.values())
     share = 1.0 if most is None or total <= most else most / total

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.live.counting import Open, Settled, waiting_file
-from analysis.reading.reading import Declared, Outage
+from analysis.reading.reading import Declared, OutageEvent
 
 _FILE = "state.msgpack"
 
@@ -41,7 +41,7 @@ class State(msgspec.Struct):
     torn: int = 0
     malformed: int = 0
     declared: list[Declared] = []
-    outages: list[Outage] = []
+    outages: list[OutageEvent] = []
     marks: dict[str, Mark] = {}
     """By node."""
     moved: dict[str, dict[str, Moved]] = {}

@@ -35,7 +35,7 @@ _OUTAGES = frozenset({Event.FAULT, Event.HEALED})
 _SESSION = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     """Where a record stands: its time, then its place in the logs, which tells the order of what was simultaneous."""
 
     time: int
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 class Declared(NamedTuple):
     """A client's (un)subscription or (un)advertisement, or the answer to one."""
 
-    at: Place
+    at: LogPosition
     variant: int
     event: Event
     kind: str
@@ -60,23 +60,23 @@ class Declared(NamedTuple):
     predicates: tuple[PredicateRecord, ...]
 
 
-class Outage(NamedTuple):
+class OutageEvent(NamedTuple):
     """Something broke or came back: a broker or a link (node is empty), or the session of a driver with a broker."""
 
-    at: Place
+    at: LogPosition
     variant: int
     node: str
-    what: str
+    target: str
     """The broker, or `A-B` for a link, or `A->B` for one direction of it."""
     kind: str
     """Of the fault, or of what healed it; empty for sessions."""
-    broken: bool
+    begins: bool
 
 
 class NeighbourChange(NamedTuple):
     """A broker lost a neighbour or has it again, as it saw it."""
 
-    at: Place
+    at: LogPosition
     variant: int
     node: str
     neighbour: str
@@ -92,7 +92,7 @@ class ReadTally:
     malformed: int = 0
     traffic: Traffic = field(default_factory=Traffic)
     declared: list[Declared] = field(default_factory=list)
-    outages: list[Outage] = field(default_factory=list)
+    outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
 
     def merge(self, other: ReadTally) -> None:
@@ -185,28 +185,28 @@ class Reading:
             elif event in _ANSWERED and record.kind in _DECLARED:
                 kind = record.kind
             elif event in _OUTAGES or event in _SESSION:
-                self._read_outage(record, Place(record.time, file, offset, line), tally)
+                self._read_outage(record, LogPosition(record.time, file, offset, line), tally)
                 continue
             else:
                 continue
             variant = self.variants.get(record.variant)
             if variant is None or record.node in self.brokers or record.client is None or record.id is None:
                 continue
-            at = Place(record.time, file, offset, line)
+            at = LogPosition(record.time, file, offset, line)
             predicates = tuple(record.predicates or ())
             tally.declared.append(
                 Declared(at, variant, event, kind, record.client, record.id, record.node, record.peer, predicates)
             )
 
-    def _read_outage(self, record: TraceRecord, at: Place, tally: ReadTally) -> None:
+    def _read_outage(self, record: TraceRecord, at: LogPosition, tally: ReadTally) -> None:
         """What brokers see of each other excuses nothing; what they see of a client's session does."""
         variant, event = self.variants.get(record.variant), record.event
         if variant is None or record.peer is None:
             return
         if event in _OUTAGES:
-            tally.outages.append(Outage(at, variant, "", record.peer, record.text or "", event is Event.FAULT))
+            tally.outages.append(OutageEvent(at, variant, "", record.peer, record.text or "", event is Event.FAULT))
         elif record.node not in self.brokers:
-            tally.outages.append(Outage(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
+            tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
         elif record.peer in self.brokers:
             tally.neighbours.append(NeighbourChange(at, variant, record.node, record.peer, event is Event.LINK_UP))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.report.stability import Stability, read_stability
-from analysis.run_files.run_directory import Fidelity, Manifest, open_run
+from analysis.run_files.run_directory import open_run
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.tables import (
@@ -18,6 +19,8 @@ from analysis.tables.tables import (
     PhaseTimes,
     QueueLength,
 )
+from record.fidelity import VariantFidelity
+from record.manifest import Manifest
 from topology.model import Overlay
 
 
@@ -29,7 +32,8 @@ class ReportData:
     run: Manifest
     overlays: dict[str, Overlay]
     """By variant."""
-    fidelity: Fidelity
+    fidelity: Mapping[str, VariantFidelity]
+    """By variant; empty for a run without `fidelity.json`."""
     summary: Summary
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
@@ -61,7 +65,7 @@ def read_report_data(directory: Path) -> ReportData:
         directory=directory,
         run=run.manifest,
         overlays=run.overlays,
-        fidelity=run.fidelity,
+        fidelity={} if run.fidelity is None else {judged.name: judged for judged in run.fidelity.variants},
         summary=summary,
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),

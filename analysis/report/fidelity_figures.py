@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour
-from analysis.run_files.run_directory import Fidelity, FidelitySample, LinkProbe
+from record.fidelity import LinkCheck, Sample, VariantFidelity
 
 BEFORE, DURING = "before", "during"
 _SECONDS = "seconds since the start of the run phase"
-_SHARES: tuple[tuple[str, str, Callable[[FidelitySample], float | None]], ...] = (
+_SHARES: tuple[tuple[str, str, Callable[[Sample], float | None]], ...] = (
     ("CPU busy", "solid", lambda sample: sample.cpu_busy),
     ("CPU pressure", "dot", lambda sample: sample.cpu_pressure),
     ("relay held up", "dash", lambda sample: sample.relay_held_up),
 )
-_WAITS: tuple[tuple[str, str, Callable[[FidelitySample], float | None]], ...] = (
+_WAITS: tuple[tuple[str, str, Callable[[Sample], float | None]], ...] = (
     ("event loop lag", "solid", lambda sample: sample.loop_lag),
     ("publications late", "dot", lambda sample: sample.workload_lateness),
     ("relay late, p99", "dash", lambda sample: sample.relay_lateness),
 )
 
 
-def link_delay_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+def link_delay_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
     """Delay of every probed direction: asked, measured before the load, and by each probe during it."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
@@ -53,7 +53,7 @@ def link_delay_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
     return figure
 
 
-def link_error_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+def link_error_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
     """By how much each probe during the load missed the delay that was asked."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
@@ -80,14 +80,14 @@ def link_error_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
     return figure
 
 
-def host_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+def host_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
     """How busy the host was, how much waited for it, and for how long the relay was held up."""
     figure = _over_time(fidelity, variants, _SHARES, factor=100, unit="%")
     figure.update_yaxes(title="share of the time, %", range=[0, 101])
     return figure
 
 
-def waits_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
+def waits_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
     """What came late, and by how much."""
     figure = _over_time(fidelity, variants, _WAITS, factor=1e3, unit=" ms")
     figure.update_yaxes(title="late by, ms", rangemode="tozero")
@@ -95,16 +95,16 @@ def waits_figure(fidelity: Fidelity, variants: Sequence[str]) -> go.Figure:
 
 
 def _over_time(
-    fidelity: Fidelity,
+    fidelity: Mapping[str, VariantFidelity],
     variants: Sequence[str],
-    lines: Sequence[tuple[str, str, Callable[[FidelitySample], float | None]]],
+    lines: Sequence[tuple[str, str, Callable[[Sample], float | None]]],
     *,
     factor: float,
     unit: str,
 ) -> go.Figure:
     figure = blank_figure()
     for index, variant in enumerate(variants):
-        found = fidelity.of(variant)
+        found = fidelity.get(variant)
         samples = [] if found is None else found.samples
         for label, dash, of in lines:
             values = [(sample.end, value) for sample in samples if (value := of(sample)) is not None]
@@ -124,10 +124,10 @@ def _over_time(
     return figure
 
 
-def _probes(fidelity: Fidelity, variant: str) -> list[LinkProbe]:
-    found = fidelity.of(variant)
+def _probes(fidelity: Mapping[str, VariantFidelity], variant: str) -> list[LinkCheck]:
+    found = fidelity.get(variant)
     return [] if found is None else found.links
 
 
-def _ends(probe: LinkProbe) -> str:
+def _ends(probe: LinkCheck) -> str:
     return f"{probe.a} → {probe.b}"

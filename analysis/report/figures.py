@@ -14,6 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.tables.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from record.manifest import PhaseName
 from topology.layout import layout
 from topology.model import Link, Overlay
 
@@ -204,7 +205,7 @@ def delay_over_time_figure(
                 customdata=count,
                 hovertemplate="%{y:.2f} ms, %{customdata} notifications",
             )
-    ends = [row.end_s for row in phases if row.phase == "run"]
+    ends = [row.end_s for row in phases if row.phase == PhaseName.RUN]
     if ends:
         figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
     figure.update_xaxes(title="seconds since the start of the run phase")

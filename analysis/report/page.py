@@ -17,8 +17,9 @@ from analysis.report.data import ReportData, read_report_data
 from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.report.stability import ranked, stability_figure, stability_sentence
-from analysis.run_files.run_directory import FidelityCheck, VariantFidelity
-from analysis.tables.summary import OVERTAKEN, Example, Summary, VariantSummary
+from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
+from record.fidelity import Check, VariantFidelity
+from record.files import REPORT
 
 PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
 """Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""
@@ -51,11 +52,11 @@ class VariantView:
 class CheckRow:
     """One check on the emulation."""
 
-    of: list[FidelityCheck | None]
+    of: list[Check | None]
     """By variant; none where it was not made."""
 
     @property
-    def first(self) -> FidelityCheck:
+    def first(self) -> Check:
         return next(one for one in self.of if one is not None)
 
 
@@ -75,7 +76,7 @@ class LinkRow:
 def build_report(directory: Path) -> Path:
     """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
     data = read_report_data(directory)
-    target = directory / "report" / "index.html"
+    target = directory / REPORT
     target.parent.mkdir(exist_ok=True)
     part = target.with_name(".index.html.part")
     part.write_text(render(data), encoding="utf-8")
@@ -128,12 +129,12 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         [row for row in data.messages if row.variant == name],
         figures.busiest_link(data.links),
     )
-    fidelity = data.fidelity.of(name)
+    fidelity = data.fidelity.get(name)
     return VariantView(
         summary=variant,
         colour=figures.colour(index),
         delivery=words.delivery_sentence(variant.delivery),
-        fidelity=fidelity.verdict if fidelity else "UNKNOWN",
+        fidelity=fidelity.verdict if fidelity else UNKNOWN_FIDELITY,
         fidelity_sentences=words.fidelity_sentences(fidelity),
         checks=fidelity,
         overlay=_plot(overlay, f"overlay-{index}"),
@@ -157,7 +158,7 @@ def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
 
 def _check_rows(data: ReportData) -> list[CheckRow]:
     """Every check that any variant was put to."""
-    made = [found.checks if (found := data.fidelity.of(name)) else [] for name in data.variants]
+    made = [found.checks if (found := data.fidelity.get(name)) else [] for name in data.variants]
     names = dict.fromkeys(check.name for checks in made for check in checks)
     return [CheckRow([next((one for one in checks if one.name == name), None) for checks in made]) for name in names]
 
@@ -165,8 +166,8 @@ def _check_rows(data: ReportData) -> list[CheckRow]:
 def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Markup]]:
     """Heading and plot, of what was measured: nothing of a simulated run."""
     found = data.fidelity
-    links = any(variant.links for variant in found.variants)
-    samples = any(variant.samples for variant in found.variants)
+    links = any(variant.links for variant in found.values())
+    samples = any(variant.samples for variant in found.values())
     plots = [
         ("Error of the links' delay under load", fidelity_figures.link_error_figure, links),
         ("The host over time", fidelity_figures.host_figure, samples),
@@ -191,7 +192,7 @@ def _links(data: ReportData) -> list[LinkRow]:
             rate="" if not probe.rate_asked else f"{probe.rate_asked / 1e6:g} / {_rate(probe.rate_measured)}",
             ok=probe.ok,
         )
-        for variant in data.fidelity.variants
+        for variant in data.fidelity.values()
         for probe in variant.links
         if probe.delay_measured is not None
     ]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from analysis.report.data import ReportData
-from analysis.run_files.run_directory import VariantFidelity
 from analysis.tables.comparison import Comparison
-from analysis.tables.summary import CORRECT, UNJUDGED, Delivery
+from analysis.tables.summary import CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
+from record.fidelity import VariantFidelity
 from topology.model import Overlay
 
 FIDELITY_SENTENCES = {
     "VALID": "Links, processors and logs kept what was asked of them, so the numbers describe the overlay.",
     "DEGRADED": "Some of what was asked was not quite kept; the reasons below say which numbers to take with care.",
     "INVALID": "The emulation did not keep what was asked: the numbers describe this host, not the overlay.",
-    "UNKNOWN": "Nothing was measured about the emulation itself.",
+    UNKNOWN_FIDELITY: "Nothing was measured about the emulation itself.",
 }
 
 
@@ -46,12 +46,9 @@ def _excused(delivery: Delivery) -> str:
 def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
     """The verdict on the emulation, and every reason why it is not VALID."""
     if fidelity is None:
-        return [FIDELITY_SENTENCES["UNKNOWN"]]
-    failed = [check for check in fidelity.checks if check.verdict != "VALID"]
-    failed.sort(key=lambda check: check.verdict != "INVALID")  # the severest first
-    reasons = [f"{check.name}: {check.detail}" for check in failed]
+        return [FIDELITY_SENTENCES[UNKNOWN_FIDELITY]]
     advice = [f"{fidelity.advice}."] if fidelity.advice else []
-    return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *reasons, *advice]
+    return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *fidelity.reasons, *advice]
 
 
 def with_code(text: str) -> Markup:

@@ -21,6 +21,7 @@ from analysis.report.figures import blank_figure, colour, dash, log_axis, symbol
 from analysis.run_files.phases import SECOND
 from analysis.tables.results import read_columns
 from analysis.tables.tables import Notification, PhaseTimes
+from record.manifest import PhaseName
 
 POINTS = 250
 """About so many for each variant,"""
@@ -70,7 +71,7 @@ def read_stability(
     sizes = burst_sizes(scenario)
     if not sizes:
         return []
-    starts = {phase.variant: phase.start_ns for phase in phases if phase.phase == "run"}
+    starts = {phase.variant: phase.start_ns for phase in phases if phase.phase == PhaseName.RUN}
     found: dict[str, Stability] = {}
     for variant, batches in read_columns(results, Notification, _COLUMNS):
         one = read_variant(variant, batches, sizes, starts[variant]) if variant in starts else None

@@ -10,20 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from record.log import TraceRecord
-
-
-class ClockOffset(msgspec.Struct, frozen=True):
-    """How far a host's clock was from the run's at one moment. Nanoseconds."""
-
-    at: int
-    """By the host's clock."""
-    offset: int
-    """What is to be added to the host's time to have the run's."""
-    error: int
-    """By how much `offset` may be wrong at most."""
+from record.manifest import ClockOffset
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis.run_files.phases import SECOND, run_start
-from analysis.run_files.run_directory import Variant
+from analysis.run_files.phases import SECOND
 from analysis.tables.tables import PhaseTimes
+from record.manifest import VariantRecord
 
 
-def phase_table(variants: Iterable[Variant]) -> list[PhaseTimes]:
+def phase_table(variants: Iterable[VariantRecord]) -> list[PhaseTimes]:
     """The table `phases`."""
     return [
         PhaseTimes(
@@ -25,5 +25,5 @@ def phase_table(variants: Iterable[Variant]) -> list[PhaseTimes]:
     ]
 
 
-def _offset(time: int, variant: Variant) -> float:
-    return (time - (run_start(variant) or time)) / SECOND
+def _offset(time: int, variant: VariantRecord) -> float:
+    return (time - (variant.run_start or time)) / SECOND

@@ -11,10 +11,13 @@ from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
 from analysis.tables.tables import BrokerMessages, DelayByHops, Drop, Fault
 from record.errors import RunDirectoryError
+from record.files import SUMMARY, replace_file
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
 """The verdict on a variant in which no client published anything: there was nothing to deliver."""
+UNKNOWN_FIDELITY = "UNKNOWN"
+"""The fidelity verdict of a run that holds no `fidelity.json`."""
 OVERTAKEN = "overtaken"
 """What an example shows that is no defect, because routing promises no order."""
 FORMAT = 2
@@ -179,14 +182,12 @@ def violated(verdicts: Sequence[str], *, interrupted: bool) -> bool:
 
 def write_summary(summary: Summary, directory: Path) -> None:
     """Replaces `summary.json` of a run directory in one step."""
-    part = directory / ".summary.json.part"
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    part.replace(directory / "summary.json")
+    replace_file(directory / SUMMARY, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
 
 
 def read_summary(directory: Path) -> Summary:
     """Raises `RunDirectoryError` when the run was not analysed."""
-    file = directory / "summary.json"
+    file = directory / SUMMARY
     try:
         return msgspec.json.decode(file.read_bytes(), type=Summary)
     except FileNotFoundError:

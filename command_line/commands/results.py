@@ -19,6 +19,7 @@ from command_line.commands.fault_lines import fault_lines
 from emulation import fidelity
 from emulation.fidelity import Fidelity, Verdict
 from record.exit_codes import ExitCode
+from record.files import FIDELITY
 from studies.junit import require_writable, write_junit
 from studies.verdict_cases import verdict_suite, verdicts_of
 
@@ -38,7 +39,7 @@ def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
 
 def conclude(console: Console, run: Path, summary: Summary, junit: Path | None) -> ExitCode:
     """Prints the verdicts on an analysed run, and writes them for continuous integration if wanted."""
-    judged = fidelity.read(run) if (run / "fidelity.json").exists() else None
+    judged = fidelity.read(run) if (run / FIDELITY).exists() else None
     print_verdicts(console, summary, judged)
     write_verdicts(run, summary, judged, junit)
     return exit_code(summary, judged)

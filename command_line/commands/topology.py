@@ -18,7 +18,7 @@ from emulation.scenario.topology import KINDS, PAPERS
 from emulation.scenario.topology.meshes import LatencyMatrixTopology
 from record.errors import DISK_IS_FULL, BadInputError, HostError
 from record.exit_codes import ExitCode
-from record.manifest import replace
+from record.files import replace_file
 from topology import BrokerId, Metrics, Overlay, OverlayError, Scot, metrics, scot_of
 from topology.drawing import to_html, to_svg
 from topology.files import to_graphml, to_json
@@ -216,7 +216,7 @@ def _print_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     try:
-        replace(path, content)
+        replace_file(path, content)
     except OSError as error:
         if error.errno in DISK_IS_FULL:
             raise HostError(

@@ -13,7 +13,7 @@ A fault run asks a `FaultInjector`, which does no I/O, what is due, and has an `
 
 from emulation.faults.actuator import Actuator, perform
 from emulation.faults.capabilities import require_possible
-from emulation.faults.conditions import Kind, LinkChange
+from emulation.faults.conditions import LinkChange
 from emulation.faults.fault_run import FaultRun
 from emulation.faults.injector import Action, FaultInjector
 from emulation.faults.planning import FaultError, Schedule, plan
@@ -31,7 +31,6 @@ __all__ = [
     "FaultError",
     "FaultInjector",
     "FaultRun",
-    "Kind",
     "LinkChange",
     "Moment",
     "Phase",

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
-from emulation.faults.conditions import Kind
 from emulation.faults.injector import Action
+from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from topology import BrokerId, LinkDirection, LinkProperties
 
@@ -88,23 +88,23 @@ def carry_out(action: Action, actuator: Actuator) -> None:
 
 def _to_broker(action: Action, broker: BrokerId, actuator: Actuator) -> None:
     match action.kind, action.setting:
-        case Kind.KILL, _:
+        case FaultKind.KILL, _:
             actuator.kill(broker)
-        case Kind.STOP, _:
+        case FaultKind.STOP, _:
             actuator.stop(broker)
-        case Kind.RESTART, _:
+        case HealKind.RESTART, _:
             actuator.restart(broker)
-        case Kind.PAUSE, _:
+        case FaultKind.PAUSE, _:
             actuator.pause(broker)
-        case Kind.RESUME, _:
+        case HealKind.RESUME, _:
             actuator.resume(broker)
-        case Kind.THROTTLE, float(cores):
+        case FaultKind.THROTTLE, float(cores):
             actuator.throttle(broker, cores)
-        case Kind.UNTHROTTLE, _:
+        case HealKind.UNTHROTTLE, _:
             actuator.throttle(broker, None)
-        case Kind.SLOW, ServiceTime() as service_time:
+        case FaultKind.SLOW, ServiceTime() as service_time:
             actuator.slow(broker, service_time)
-        case Kind.FULL_SPEED, _:
+        case HealKind.FULL_SPEED, _:
             actuator.slow(broker, None)
         case kind, given:
             raise ValueError(f"{kind} of a broker, with {given!r}")
@@ -112,15 +112,15 @@ def _to_broker(action: Action, broker: BrokerId, actuator: Actuator) -> None:
 
 def _to_link(action: Action, direction: LinkDirection, actuator: Actuator) -> None:
     match action.kind, action.setting:
-        case Kind.LINK_DOWN, _:
+        case FaultKind.LINK_DOWN, _:
             actuator.cut(direction)
-        case Kind.LINK_UP, _:
+        case HealKind.LINK_UP, _:
             actuator.restore(direction)
-        case Kind.DEGRADE | Kind.RECOVER, LinkProperties() as properties:
+        case FaultKind.DEGRADE | HealKind.RECOVER, LinkProperties() as properties:
             actuator.change(direction, properties)
-        case Kind.CORRUPT, float(share):
+        case FaultKind.CORRUPT, float(share):
             actuator.corrupt(direction, share)
-        case Kind.CLEAN, _:
+        case HealKind.CLEAN, _:
             actuator.corrupt(direction, 0.0)
         case kind, given:
             raise ValueError(f"{kind} of a link, with {given!r}")

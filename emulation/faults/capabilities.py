@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulation.faults.conditions import Kind, begins_by
+from emulation.faults.conditions import begins_by
 from emulation.faults.planning import Schedule
 from record.errors import HostError
+from record.faults import FaultKind
 
-MISSING: Mapping[str, Mapping[Kind, str]] = {
+MISSING: Mapping[str, Mapping[FaultKind, str]] = {
     "process": {
-        Kind.THROTTLE: "plain processes have no cgroup of their own; use containers, or `slow` with `service_time`",
+        FaultKind.THROTTLE: "a plain process has no cgroup of its own; use containers, or `slow` with `service_time`",
     },
     "simulated": {
-        Kind.THROTTLE: "virtual time knows no CPU to share; use containers, or `slow` with `service_time`",
+        FaultKind.THROTTLE: "virtual time knows no CPU to share; use containers, or `slow` with `service_time`",
     },
 }
 """By the runtime's name: what it cannot do, and why."""

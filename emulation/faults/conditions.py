@@ -12,43 +12,13 @@ Rules:
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from broker_service.service_time import ServiceTime
+from record.faults import FaultKind, HealKind
 from topology import BrokerId, LinkDirection, LinkProperties
-
-
-class Kind(enum.StrEnum):
-    """What a fault is called, and what its heal is called: the `text` of `fault` and `healed` log records."""
-
-    KILL = "kill"
-    """SIGKILL: nothing is said to anybody."""
-    STOP = "stop"
-    """SIGTERM: the broker ends in order."""
-    RESTART = "restart"
-    """A new incarnation, with empty tables, in the same place."""
-    PAUSE = "pause"
-    """The broker is frozen as it is."""
-    RESUME = "resume"
-    THROTTLE = "throttle"
-    """The broker may use only so much of a CPU."""
-    UNTHROTTLE = "unthrottle"
-    SLOW = "slow"
-    """Work is added to each message."""
-    FULL_SPEED = "full_speed"
-    LINK_DOWN = "link_down"
-    """What is sent from now on is dropped; what is in flight arrives."""
-    LINK_UP = "link_up"
-    DEGRADE = "degrade"
-    """Delay, jitter, loss or rate differ for what is sent from now on."""
-    RECOVER = "recover"
-    CORRUPT = "corrupt"
-    """Frames arrive damaged; TCP finds out, drops them and sends again."""
-    CLEAN = "clean"
-
 
 Target = BrokerId | LinkDirection
 Setting = float | ServiceTime | LinkProperties | None
@@ -77,9 +47,9 @@ class Down:
     """The broker's process has ended, by a crash or in order."""
 
     target: BrokerId
-    how: Kind
+    how: FaultKind
     """`KILL` or `STOP`."""
-    heals_by: ClassVar[Kind] = Kind.RESTART
+    heals_by: ClassVar[HealKind] = HealKind.RESTART
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +57,8 @@ class Paused:
     """The broker does nothing, and its sockets stay open."""
 
     target: BrokerId
-    begins_by: ClassVar[Kind] = Kind.PAUSE
-    heals_by: ClassVar[Kind] = Kind.RESUME
+    begins_by: ClassVar[FaultKind] = FaultKind.PAUSE
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +67,8 @@ class Throttled:
 
     target: BrokerId
     cores: float
-    begins_by: ClassVar[Kind] = Kind.THROTTLE
-    heals_by: ClassVar[Kind] = Kind.UNTHROTTLE
+    begins_by: ClassVar[FaultKind] = FaultKind.THROTTLE
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +77,8 @@ class Slowed:
 
     target: BrokerId
     service_time: ServiceTime
-    begins_by: ClassVar[Kind] = Kind.SLOW
-    heals_by: ClassVar[Kind] = Kind.FULL_SPEED
+    begins_by: ClassVar[FaultKind] = FaultKind.SLOW
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +86,8 @@ class Cut:
     """This direction carries nothing."""
 
     target: LinkDirection
-    begins_by: ClassVar[Kind] = Kind.LINK_DOWN
-    heals_by: ClassVar[Kind] = Kind.LINK_UP
+    begins_by: ClassVar[FaultKind] = FaultKind.LINK_DOWN
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +96,8 @@ class Degraded:
 
     target: LinkDirection
     change: LinkChange
-    begins_by: ClassVar[Kind] = Kind.DEGRADE
-    heals_by: ClassVar[Kind] = Kind.RECOVER
+    begins_by: ClassVar[FaultKind] = FaultKind.DEGRADE
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +106,8 @@ class Corrupted:
 
     target: LinkDirection
     share: float
-    begins_by: ClassVar[Kind] = Kind.CORRUPT
-    heals_by: ClassVar[Kind] = Kind.CLEAN
+    begins_by: ClassVar[FaultKind] = FaultKind.CORRUPT
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
 BrokerCondition = Down | Paused | Throttled | Slowed
@@ -149,7 +119,7 @@ OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed
 OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted)
 
 
-def begins_by(condition: Condition) -> Kind:
+def begins_by(condition: Condition) -> FaultKind:
     """What the fault is called."""
     return condition.how if isinstance(condition, Down) else condition.begins_by
 

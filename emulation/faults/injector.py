@@ -17,7 +17,6 @@ from emulation.faults.conditions import (
     OF_LINKS,
     Condition,
     Down,
-    Kind,
     Setting,
     Target,
     begins_by,
@@ -26,6 +25,7 @@ from emulation.faults.conditions import (
 from emulation.faults.planning import Schedule
 from emulation.faults.programs import Begin, Change, End, Lift, Program, unfold
 from emulation.faults.times import Count, Counter, Counts
+from record.faults import FaultKind, HealKind
 from topology import LinkDirection, LinkProperties, Overlay
 
 NOTHING_YET = Counts()
@@ -36,12 +36,15 @@ _NO_LINK = LinkProperties()
 class Action:
     """One thing to be done to a broker or to a direction of a link."""
 
-    kind: Kind
-    heals: bool
-    """Whether it ends a fault, rather than begins or alters one."""
+    kind: FaultKind | HealKind
     target: Target
     setting: Setting = None
     """What is to hold from now on; of a degraded direction all its properties, its own ones once it has recovered."""
+
+    @property
+    def heals(self) -> bool:
+        """True for an action that ends a fault, False for one that begins or alters it."""
+        return isinstance(self.kind, HealKind)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.target}"
@@ -139,12 +142,12 @@ class FaultInjector:
             if key not in self._effective:
                 return None
             del self._effective[key]
-            return Action(kind.heals_by, True, target, own if isinstance(target, LinkDirection) else None)
+            return Action(kind.heals_by, target, own if isinstance(target, LinkDirection) else None)
         wanted = setting(holding, own)
         if key in self._effective and self._effective[key] == wanted:
             return None
         self._effective[key] = wanted
-        return Action(begins_by(holding[-1]), False, target, wanted)
+        return Action(begins_by(holding[-1]), target, wanted)
 
     def _own(self, target: Target) -> LinkProperties:
         """The properties that the overlay gives a direction."""

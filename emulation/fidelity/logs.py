@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from record.faults import FaultKind
 from record.log import Event
 
 _EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT, Event.HEALED))
@@ -23,8 +24,6 @@ LAG_INTERVAL = 1.5
 """Seconds that a record of lag looks back, at most."""
 _SECOND = 1_000_000_000
 _OUTAGES = frozenset({Event.FAULT, Event.HEALED})
-_KILL = "kill"
-"""What a fault is called that ends a node with a signal it cannot answer."""
 
 
 class _Record(msgspec.Struct):
@@ -139,7 +138,7 @@ def _note(found: LogFindings, record: _Record, span: Span) -> None:
             _note_clock(found, record, span)
             if record.count:
                 found.lost[record.node] = found.lost.get(record.node, 0) + record.count
-        case Event.FAULT if record.text == _KILL:
+        case Event.FAULT if record.text == FaultKind.KILL:
             found.killed[record.peer] += 1
         case Event.PUBLISH if record.intended is not None and in_run:
             found.lateness.append(late := (record.time - record.intended) / _SECOND)

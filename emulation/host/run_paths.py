@@ -9,6 +9,7 @@ from pathlib import Path
 
 from emulation.host.registry import ROOT
 from record.errors import HostError
+from record.files import JOURNAL, LOGS
 from topology.model import BrokerId
 
 BROKER_UID = 10001
@@ -32,11 +33,11 @@ class RunPaths:
 
     @property
     def logs(self) -> Path:
-        return self.directory / "logs"
+        return self.directory / LOGS
 
     @property
     def journal(self) -> Path:
-        return self.directory / "journal.jsonl"
+        return self.directory / JOURNAL
 
     def variant(self, name: str) -> Path:
         """Where the inputs of a variant's brokers and drivers are kept."""

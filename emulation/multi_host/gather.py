@@ -17,6 +17,7 @@ from emulation.multi_host.model import Member, part_id
 from emulation.run import Outcome
 from record import manifest
 from record.errors import HostError
+from record.files import LOGS, log_file, log_files
 from record.manifest import HostRecord, Manifest, VariantRecord
 
 HOSTS = "hosts"
@@ -81,14 +82,14 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> Outc
 def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord:
     """Moves a host's logs to the run's; returns what the run's manifest has of the host."""
     (host,) = record.hosts
-    for log in sorted((own / "logs").glob("*.jsonl")):
+    for log in log_files(own / LOGS):
         # A broker may have been on several hosts, in variants of different overlays.
         target = paths.logs / log.name
         if target.exists():
-            target = paths.logs / f"{log.stem}@{name}.jsonl"
+            target = log_file(paths.logs, f"{log.stem}@{name}")
         log.rename(target)
         host.logs.append(target.name)
-    (own / "logs").rmdir()
+    (own / LOGS).rmdir()
     return host
 
 

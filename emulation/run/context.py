@@ -17,7 +17,7 @@ from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Display, Snapshot
 from emulation.runtimes.interface import Runtime
 from record import manifest
-from record.manifest import Manifest, Phase, VariantRecord
+from record.manifest import Manifest, Phase, PhaseName, VariantRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Session:
         try:
             yield
         finally:
-            record.phases.append(Phase(name=name, start=begin, end=self.clock()))
+            record.phases.append(Phase(name=PhaseName(name), start=begin, end=self.clock()))
             manifest.write(self.manifest, self.paths.directory)
             self.log.info("phase ends", variant=record.name, phase=name)
 

@@ -15,6 +15,7 @@ from emulation.host import provenance
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan
 from record.errors import DISK_IS_FULL, HostError
+from record.files import TOPOLOGY, log_files
 from record.manifest import Choice, Manifest, VariantRecord
 from topology import Overlay
 
@@ -55,7 +56,7 @@ def save_overlays(plan: Plan, paths: RunPaths) -> list[str]:
     for variant in plan.variants:
         name = next((name for name, overlay in saved if overlay == variant.overlay), None)
         if name is None:
-            name = f"topology-{paths.variant(variant.name).name}.json" if saved else "topology.json"
+            name = f"topology-{paths.variant(variant.name).name}.json" if saved else TOPOLOGY
             topology.save(variant.overlay, paths.directory / name)
             saved.append((name, variant.overlay))
         names.append(name)
@@ -81,7 +82,7 @@ def conclude(
 ) -> Outcome:
     """Adds what the logs say, and writes the fidelity verdict on every variant that came as far as publishing."""
     spans = {variant.name: span for variant in record.variants if (span := _span(variant)) is not None}
-    found = scan(sorted(paths.logs.glob("*.jsonl")), spans)
+    found = scan(log_files(paths.logs), spans)
     published = [variant for variant in measured if variant.variant in found]
     for variant in published:
         variant.logs = found[variant.variant]

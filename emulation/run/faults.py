@@ -18,6 +18,7 @@ from emulation.run.context import HostSession
 from emulation.run.drivers import DriverStatus
 from emulation.run.host_share import Part
 from emulation.runtimes.interface import Launch
+from record.files import log_file
 
 _SHOWN = 4
 """Faults told in one line."""
@@ -34,7 +35,7 @@ class VariantFaults:
         self._plan = plan
         self._schedule = part.own(plan.schedule())
         node = f"{NODE}{part.suffix}"
-        path = session.paths.logs / f"{node}.jsonl"
+        path = log_file(session.paths.logs, node)
         # Without faults there is no such log.
         self._trace = FileTrace(path, node, plan.name) if self._schedule else NullTrace(node, plan.name)
         addresses = {broker.id: f"unix:{session.paths.socket(broker.id)}" for broker in plan.overlay.brokers}

@@ -25,6 +25,7 @@ from emulation.run.monitor import BrokerState, OverlayMonitor, QuietWatch
 from emulation.run.observation import LoadObserver, link_checks
 from emulation.runtimes.interface import Ending, Launch
 from record.errors import HostError
+from record.files import log_file
 from topology import BrokerId
 
 TICK = 0.5
@@ -184,7 +185,7 @@ class VariantRun:
         config = DriverConfig(
             name=given.name,
             variant=self._plan.name,
-            log=str(paths.logs / f"{given.name}.jsonl"),
+            log=str(log_file(paths.logs, given.name)),
             brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
             operations=str(given.path),
         )

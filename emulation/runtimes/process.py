@@ -20,6 +20,7 @@ from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, a
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.runtimes.interface import Ending, Launch, Paths
 from record.errors import HostError
+from record.files import log_file
 from topology.model import BrokerId
 
 _LAST_LINES = 20
@@ -54,7 +55,7 @@ class ProcessRuntime:
         return {}
 
     def paths(self, broker: BrokerId) -> Paths:
-        return Paths(socket=str(self._run_paths.socket(broker)), log=str(self._run_paths.logs / f"{broker}.jsonl"))
+        return Paths(socket=str(self._run_paths.socket(broker)), log=str(log_file(self._run_paths.logs, broker)))
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         for launch in launches:

@@ -16,7 +16,6 @@ from emulation.faults.conditions import (
     Cut,
     Degraded,
     Down,
-    Kind,
     LinkChange,
     Paused,
     Slowed,
@@ -29,6 +28,7 @@ from emulation.scenario.section import Count as Number
 from emulation.scenario.section import Section
 from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.units import BIT_RATE, DURATION, Duration, Share
+from record.faults import FaultKind
 from topology import BrokerId, LinkDirection
 
 _MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
@@ -296,9 +296,9 @@ class FaultItem(Section):
     def _broker_condition(self, broker: BrokerId) -> Condition:
         match self.verb:
             case "kill":
-                return Down(broker, Kind.KILL)
+                return Down(broker, FaultKind.KILL)
             case "stop":
-                return Down(broker, Kind.STOP)
+                return Down(broker, FaultKind.STOP)
             case "pause":
                 return Paused(broker)
         if self.cpu is not None:

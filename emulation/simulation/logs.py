@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from record.files import log_file
 from record.log import TraceRecord
 
 BUFFERED_BYTES = 40_000
@@ -42,7 +43,7 @@ class LogDirectory:
     def append(self, node: str, lines: bytearray) -> None:
         """Writes lines of a node."""
         try:
-            with (self._directory / f"{node}.jsonl").open("ab", buffering=0) as file:
+            with log_file(self._directory, node).open("ab", buffering=0) as file:
                 written = 0
                 while written < len(lines):
                     written += file.write(lines[written:] if written else lines)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from record.files import log_files
 from record.log import Event, TraceRecord
 
 
@@ -30,7 +31,7 @@ class Intervals:
 def read_logs(directory: Path) -> list[TraceRecord]:
     """The records of all logs of a directory."""
     decoder = msgspec.json.Decoder(TraceRecord)
-    return [decoder.decode(line) for log in sorted(directory.glob("*.jsonl")) for line in log.read_bytes().splitlines()]
+    return [decoder.decode(line) for log in log_files(directory) for line in log.read_bytes().splitlines()]
 
 
 def intervals(records: Iterable[TraceRecord], delays: Mapping[tuple[str, str], float]) -> Intervals:

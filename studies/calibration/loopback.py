@@ -22,6 +22,7 @@ from emulation.planning.plan import BROKER_PORT
 from emulation.run.drivers import Drivers
 from emulation.workload.operations import Operation, write_operations
 from record.errors import HostError
+from record.files import JOURNAL, LOGS, log_file
 from topology import BrokerId
 
 RUN_ID = "calibration"
@@ -46,9 +47,9 @@ class LoopbackOverlay:
         self.names = sorted({end for ends in links for end in ends})
         self._ends = links
         self.directory = directory
-        self.logs = directory / "logs"
+        self.logs = directory / LOGS
         self.logs.mkdir()
-        self._journal = Journal(directory / "journal.jsonl")
+        self._journal = Journal(directory / JOURNAL)
         self._brokers: dict[str, subprocess.Popen[bytes]] = {}
         self._exits = ExitStack()
         self._exits.callback(self._journal.close)
@@ -69,7 +70,7 @@ class LoopbackOverlay:
 
     def log(self, node: str) -> Path:
         """Where a broker or a driver writes its log."""
-        return self.logs / f"{node}.jsonl"
+        return log_file(self.logs, node)
 
     def work_time(self, broker: str) -> int:
         """Nanoseconds of processor time that a broker's process has used so far, in all its threads."""

@@ -30,6 +30,7 @@ from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration, Latency, Origin
 from emulation.workload import OperationKind
 from record.errors import HostError
+from record.files import LOGS
 from studies.calibration.latency import Intervals, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import NANOSECONDS, Work, measure_work
@@ -132,7 +133,7 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
     outcome = emulate(plan, rungs, _made(directory / "runs"), console, _nothing)
     if outcome.interrupted:
         raise Interrupted
-    found = intervals(read_logs(outcome.directory / "logs"), dict.fromkeys(pairs, LINK_DELAY))
+    found = intervals(read_logs(outcome.directory / LOGS), dict.fromkeys(pairs, LINK_DELAY))
     verdict = outcome.fidelity.verdict
     links = f"{rungs.links.name} links of {LINK_DELAY * 1e3:g} ms"
     return Latencies(found, f"{brokers} brokers, runtime {rungs.runtime.name}, {links}, fidelity {verdict}", verdict)

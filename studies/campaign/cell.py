@@ -15,7 +15,7 @@ from emulation.run.directory import Outcome
 from emulation.runtimes.ladder import SIMULATED
 from emulation.scenario import load_text
 from emulation.simulation.run import simulate
-from record.manifest import replace
+from record.files import replace_file
 from studies.campaign.result import CellResult, variant_result
 
 
@@ -51,7 +51,7 @@ class Cell:
         """Makes `directory/scenario.yaml`, which `brokerlab emulate` runs too."""
         directory.mkdir(parents=True, exist_ok=True)
         file = directory / "scenario.yaml"
-        replace(file, json.dumps(json.loads(self.scenario), indent=2).encode() + b"\n")
+        replace_file(file, json.dumps(json.loads(self.scenario), indent=2).encode() + b"\n")
         return file
 
 

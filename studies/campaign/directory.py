@@ -28,7 +28,8 @@ from emulation.host import provenance
 from emulation.host.archives import unpack_archive
 from emulation.run.directory import full_disk_in_words
 from record.errors import BadInputError, HostError
-from record.manifest import Host, replace
+from record.files import replace_file
+from record.manifest import Host
 from studies.campaign.attempt import Attempt, CellManifest
 from studies.campaign.cell import Cell
 from studies.campaign.cells import fingerprint
@@ -123,7 +124,7 @@ class CampaignDirectory:
         manifest = _manifest(campaign, tuple(planned))
         earlier = self._earlier()
         if earlier is None:
-            replace(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+            replace_file(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         elif earlier.fingerprint != manifest.fingerprint:
             done = sum(self.result_file(key).exists() for key in earlier.cells)
             raise BadInputError(
@@ -172,7 +173,7 @@ class CampaignDirectory:
             fingerprint=cell.fingerprint,
             attempts=[*self.attempts(cell), attempt],
         )
-        replace(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        replace_file(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         if final:
             write_result(manifest.counted.result, self.result_file(cell.key))
 

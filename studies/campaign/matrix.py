@@ -16,7 +16,7 @@ import msgspec
 from analysis.summarise import overall
 from analysis.tables.summary import CORRECT
 from emulation.fidelity import Verdict, worst
-from record.manifest import replace
+from record.files import replace_file
 from studies.campaign.result import CellResult, VariantResult
 
 FORMAT = 1
@@ -123,7 +123,7 @@ def summarise(
 def write_summary(summary: CampaignSummary, directory: Path) -> None:
     """Replaces the campaign's `summary.json` in one step, in canonical bytes."""
     content = msgspec.json.format(msgspec.json.encode(summary, order="sorted"), indent=2)
-    replace(directory / "summary.json", content + b"\n")
+    replace_file(directory / "summary.json", content + b"\n")
 
 
 def _matrix(results: Sequence[CellResult]) -> list[Entry]:

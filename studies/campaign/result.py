@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.tables.fields import made_of
 from analysis.tables.summary import CORRECT, VariantSummary
-from record.manifest import replace
+from record.files import replace_file
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,4 +107,4 @@ def decode(content: bytes) -> CellResult:
 
 def write_result(result: CellResult, file: Path) -> None:
     """Replaces the file in one step."""
-    replace(file, encode(result))
+    replace_file(file, encode(result))

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.claims import Measurement
-from record.manifest import replace
+from record.files import replace_file
 from studies.reproduction.plan import Cell
 
 
@@ -51,7 +51,7 @@ class Store:
     def write(self, cell: Cell, result: CellResult) -> None:
         """Replaces the cell's result in one step."""
         self.cells.mkdir(parents=True, exist_ok=True)
-        replace(self._path(cell), msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+        replace_file(self._path(cell), msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
 
     def read(self, cell: Cell) -> CellResult | None:
         """The cell's result; None when there is none of this very experiment on this runtime."""

@@ -30,8 +30,8 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "exit_codes log manifest",
-        "errors fidelity",
+        "exit_codes faults files log",
+        "errors fidelity manifest",
     ),
     "broker_service": _floors(
         "language messages service_time timers",

@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from analysis.report.page import PLOT_CONFIG
 from emulation.fidelity import Verdict
-from record.manifest import replace
+from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, Entry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
 from studies.campaign.result import FaultResult, VariantResult
@@ -71,9 +71,9 @@ class CellRow:
 
 def build_report(summary: CampaignSummary, directory: Path) -> Path:
     """Writes `report/index.html` of a campaign's directory and returns its path."""
-    target = directory / "report" / "index.html"
+    target = directory / REPORT
     target.parent.mkdir(exist_ok=True)
-    replace(target, render(summary, directory).encode())
+    replace_file(target, render(summary, directory).encode())
     return target
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from analysis.engines import PlainEngine
 from analysis.judging.fault_counts import FaultCounts
 from analysis.judging.faults import AROUND, FaultSpan, FaultTimes, fault_spans
-from analysis.reading.outages import FOREVER, Stretches
-from analysis.reading.reading import Outage, Place
+from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.reading import LogPosition, OutageEvent
 from analysis.run import analyze
 from analysis.tables.results import read_table
 from analysis.tables.tables import Fault
@@ -23,12 +23,12 @@ from tests.analysis.history import SECOND, History, joined, write_run
 BROKERS = frozenset({"B1", "B2", "B3"})
 
 
-def record(at: float, what: str, kind: str, broken: bool) -> Outage:
-    return Outage(Place(round(at * SECOND), "emulator", 0, 0), 0, "", what, kind, broken)
+def record(at: float, what: str, kind: str, broken: bool) -> OutageEvent:
+    return OutageEvent(LogPosition(round(at * SECOND), "emulator", 0, 0), 0, "", what, kind, broken)
 
 
 def spans(
-    *records: Outage, recovery: float = 4
+    *records: OutageEvent, recovery: float = 4
 ) -> list[tuple[str, tuple[str, ...], float, float | None, float | None]]:
     """Kind, targets, beginning, heal and end of the watch, in seconds; null: never."""
 
@@ -193,7 +193,7 @@ def test_what_was_published_before_the_neighbours_were_back_is_the_faults(tmp_pa
 def test_recovery_is_the_same_in_any_parts(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
     late = [(min(pair), max(pair)) for pair in (*one, *other)]
     together = FaultCounts(held_up=list(late))
-    parts, compacted = FaultCounts(held_up=late[: len(one)]), Stretches.of(late[len(one) :])
+    parts, compacted = FaultCounts(held_up=late[: len(one)]), Intervals.of(late[len(one) :])
     parts.merge(FaultCounts(held_up=list(zip(compacted.starts, compacted.ends, strict=True))))
     assert parts.recovered(10, 12) == together.recovered(10, 12)
 

@@ -9,7 +9,7 @@ from analysis.judging.journeys import Journey
 from analysis.judging.oracle import History, Oracle
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.publication_events import Published, decode_content, encode_content
-from analysis.reading.reading import Declared, Place
+from analysis.reading.reading import Declared, LogPosition
 from analysis.tables.tables import Right
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms, matches
@@ -48,8 +48,8 @@ def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) 
         else PredicateRecord(attribute=one.attribute, operator=one.operator.value, number=one.value)
         for one in of
     )
-    made = Declared(Place(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records)
-    return [made, made._replace(at=Place(number, "driver", 0, 1), event=Event.CONFIRMED, predicates=())]
+    made = Declared(LogPosition(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records)
+    return [made, made._replace(at=LogPosition(number, "driver", 0, 1), event=Event.CONFIRMED, predicates=())]
 
 
 @given(

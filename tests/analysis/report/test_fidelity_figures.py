@@ -5,34 +5,31 @@ from __future__ import annotations
 import pytest
 
 from analysis.report.fidelity_figures import host_figure, link_delay_figure, link_error_figure, waits_figure
-from analysis.run_files.run_directory import Fidelity, FidelitySample, LinkProbe, VariantFidelity
+from record.fidelity import LinkCheck, Sample, VariantFidelity, Verdict
 
 
-def probe(a: str, b: str, measured: float | None, second: float | None) -> LinkProbe:
-    return LinkProbe(
+def probe(a: str, b: str, measured: float | None, second: float | None) -> LinkCheck:
+    return LinkCheck(
         a=a, b=b, phase="before" if second is None else "during", delay_asked=0.004, delay_measured=measured,
         rate_asked=None, rate_measured=None, loss_asked=0.0, loss_measured=None, ok=measured != 0.009,
         detail="9 ms" if measured == 0.009 else "", second=second,
     )  # fmt: skip
 
 
-FIDELITY = Fidelity(
-    "INVALID",
-    [
-        VariantFidelity(
-            "fixed",
-            "INVALID",
+FIDELITY = {
+        "fixed": VariantFidelity(
+            name="fixed",
+            verdict=Verdict.INVALID,
             links=[
                 probe("B1", "B2", 0.0041, None), probe("B2", "B1", 0.0039, None), probe("B1", "B2", 0.009, 2.5),
                 probe("B2", "B1", None, 2.5),
             ],
             samples=[
-                FidelitySample(0.0, 1.0, cpu_busy=0.5, relay_held_up=0.25, loop_lag=0.02, relay_lateness=0.0001),
-                FidelitySample(1.0, 2.0, cpu_busy=0.75, relay_held_up=0.0),
+                Sample(begin=0.0, end=1.0, cpu_busy=0.5, relay_held_up=0.25, loop_lag=0.02, relay_lateness=0.0001),
+                Sample(begin=1.0, end=2.0, cpu_busy=0.75, relay_held_up=0.0),
             ],
         )
-    ],
-)  # fmt: skip
+}  # fmt: skip
 
 
 def test_each_direction_shows_what_was_asked_and_each_measurement() -> None:

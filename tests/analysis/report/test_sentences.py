@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from analysis.report import sentences as words
-from analysis.run_files.run_directory import FidelityCheck, VariantFidelity
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import Delivery
+from record.fidelity import Check, VariantFidelity, Verdict
 
 GOOD = Delivery(
     verdicts=["correct"],
@@ -82,9 +82,13 @@ def test_what_is_to_be_typed_is_told_from_words_and_nothing_else_is_markup() -> 
 
 
 def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
-    check = FidelityCheck("event loop", 12.0, "ms", 10.0, "DEGRADED", "worst at B7")
-    worse = FidelityCheck("relay", 3.0, "ms", 1.0, "INVALID", "late")
-    kept = FidelityCheck("CPU idle", 0.5, "share", 0.1, "VALID", "fine")
-    sentences = words.fidelity_sentences(VariantFidelity("fixed", "INVALID", [kept, check, worse], []))
+    def check(name: str, value: float, unit: str, limit: float, verdict: Verdict, detail: str) -> Check:
+        return Check(name=name, value=value, unit=unit, limit=limit, verdict=verdict, detail=detail)
+
+    degraded = check("event loop", 12.0, "ms", 10.0, Verdict.DEGRADED, "worst at B7")
+    invalid = check("relay", 3.0, "ms", 1.0, Verdict.INVALID, "late")
+    kept = check("CPU idle", 0.5, "share", 0.1, Verdict.VALID, "fine")
+    judged = VariantFidelity(name="fixed", verdict=Verdict.INVALID, checks=[kept, degraded, invalid])
+    sentences = words.fidelity_sentences(judged)
     assert sentences[1:] == ["relay: late", "event loop: worst at B7"]
     assert words.fidelity_sentences(None) == [words.FIDELITY_SENTENCES["UNKNOWN"]]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
 from analysis.run import analyze
-from analysis.run_files.clocks import ClockOffset, HostClock
+from analysis.run_files.clocks import HostClock
 from record.log import Event, TraceRecord
+from record.manifest import ClockOffset
 from tests.analysis.history import joined, write_run
 
 SECOND = 1_000_000_000

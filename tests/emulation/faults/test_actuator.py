@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from broker_service.service_time import ServiceTime
-from emulation.faults import Action, Kind, perform
+from emulation.faults import Action, perform
 from emulation.faults.actuator import described
+from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from topology import LinkDirection, LinkProperties
 
@@ -52,21 +53,21 @@ def done(*actions: Action) -> Deeds:
 @pytest.mark.parametrize(
     ("action", "deed"),
     [
-        (Action(Kind.KILL, False, "B1"), ("kill", "B1")),
-        (Action(Kind.STOP, False, "B1"), ("stop", "B1")),
-        (Action(Kind.RESTART, True, "B1"), ("restart", "B1")),
-        (Action(Kind.PAUSE, False, "B1"), ("pause", "B1")),
-        (Action(Kind.RESUME, True, "B1"), ("resume", "B1")),
-        (Action(Kind.THROTTLE, False, "B1", 0.5), ("throttle", "B1", 0.5)),
-        (Action(Kind.UNTHROTTLE, True, "B1"), ("throttle", "B1", None)),
-        (Action(Kind.SLOW, False, "B1", SERVICE), ("slow", "B1", SERVICE)),
-        (Action(Kind.FULL_SPEED, True, "B1"), ("slow", "B1", None)),
-        (Action(Kind.LINK_DOWN, False, AB), ("cut", AB)),
-        (Action(Kind.LINK_UP, True, AB), ("restore", AB)),
-        (Action(Kind.DEGRADE, False, AB, SLOWER), ("change", AB, SLOWER)),
-        (Action(Kind.RECOVER, True, AB, SLOWER), ("change", AB, SLOWER)),
-        (Action(Kind.CORRUPT, False, AB, 0.1), ("corrupt", AB, 0.1)),
-        (Action(Kind.CLEAN, True, AB, SLOWER), ("corrupt", AB, 0.0)),
+        (Action(FaultKind.KILL, "B1"), ("kill", "B1")),
+        (Action(FaultKind.STOP, "B1"), ("stop", "B1")),
+        (Action(HealKind.RESTART, "B1"), ("restart", "B1")),
+        (Action(FaultKind.PAUSE, "B1"), ("pause", "B1")),
+        (Action(HealKind.RESUME, "B1"), ("resume", "B1")),
+        (Action(FaultKind.THROTTLE, "B1", 0.5), ("throttle", "B1", 0.5)),
+        (Action(HealKind.UNTHROTTLE, "B1"), ("throttle", "B1", None)),
+        (Action(FaultKind.SLOW, "B1", SERVICE), ("slow", "B1", SERVICE)),
+        (Action(HealKind.FULL_SPEED, "B1"), ("slow", "B1", None)),
+        (Action(FaultKind.LINK_DOWN, AB), ("cut", AB)),
+        (Action(HealKind.LINK_UP, AB), ("restore", AB)),
+        (Action(FaultKind.DEGRADE, AB, SLOWER), ("change", AB, SLOWER)),
+        (Action(HealKind.RECOVER, AB, SLOWER), ("change", AB, SLOWER)),
+        (Action(FaultKind.CORRUPT, AB, 0.1), ("corrupt", AB, 0.1)),
+        (Action(HealKind.CLEAN, AB, SLOWER), ("corrupt", AB, 0.0)),
     ],
 )
 def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any, ...]) -> None:
@@ -81,8 +82,8 @@ def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any,
 
 
 def test_both_directions_of_a_link_are_one_record() -> None:
-    cut = [Action(Kind.LINK_DOWN, False, direction) for direction in (AB, BA, BC)]
-    deeds = done(*cut, Action(Kind.LINK_UP, True, AB), Action(Kind.RECOVER, True, BA, SLOWER))
+    cut = [Action(FaultKind.LINK_DOWN, direction) for direction in (AB, BA, BC)]
+    deeds = done(*cut, Action(HealKind.LINK_UP, AB), Action(HealKind.RECOVER, BA, SLOWER))
     assert deeds.told() == [
         ("fault", "link_down", "B1-B2"), ("fault", "link_down", "B2->B3"),
         ("healed", "link_up", "B1->B2"), ("healed", "recover", "B2->B1"),
@@ -91,17 +92,17 @@ def test_both_directions_of_a_link_are_one_record() -> None:
 
 
 def test_actions_in_words() -> None:
-    cut = [Action(Kind.LINK_DOWN, False, direction) for direction in (AB, BA, BC)]
-    assert described([Action(Kind.KILL, False, "B7"), *cut]) == ["kill B7", "link_down B1-B2", "link_down B2->B3"]
+    cut = [Action(FaultKind.LINK_DOWN, direction) for direction in (AB, BA, BC)]
+    assert described([Action(FaultKind.KILL, "B7"), *cut]) == ["kill B7", "link_down B1-B2", "link_down B2->B3"]
 
 
 def test_what_fails_is_not_written_down() -> None:
     deeds = Deeds()
     with pytest.raises(ValueError, match="throttle of a broker, with None"):
-        list(perform([Action(Kind.THROTTLE, False, "B1")], deeds, deeds, deeds.clock))
+        list(perform([Action(FaultKind.THROTTLE, "B1")], deeds, deeds, deeds.clock))
     assert deeds.records == []
 
 
 def test_records_are_faults_of_the_node_that_injects() -> None:
-    record = done(Action(Kind.KILL, False, "B7")).records[0]
+    record = done(Action(FaultKind.KILL, "B7")).records[0]
     assert (record.event, record.node, record.variant) == (Event.FAULT, "emulator", "base")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from emulation.faults import Count, Counter, Counts, FaultRun, Kind
+from emulation.faults import Count, Counter, Counts, FaultRun
 from emulation.faults.conditions import Cut, Down
 from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold
 from emulation.simulation.actuator import SimulatedActuator
+from record.faults import FaultKind
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 from topology import LinkDirection
 
@@ -18,7 +19,7 @@ def test_a_fault_run() -> None:
     agenda, log = trial.overlay.agenda, ListTrace("emulator")
     schedule = Schedule(
         (
-            Entry(2 * SECOND, Hold((Down("B2", Kind.KILL),), 3), "faults[0].kill"),
+            Entry(2 * SECOND, Hold((Down("B2", FaultKind.KILL),), 3), "faults[0].kill"),
             Entry(
                 Count(5, Counter.NOTIFICATIONS),
                 Hold((Cut(LinkDirection("B1", "B2")), Cut(LinkDirection("B2", "B1")))),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.service_time import ServiceTime
-from emulation.faults import Action, Count, Counter, Counts, FaultInjector, Kind
+from emulation.faults import Action, Count, Counter, Counts, FaultInjector
 from emulation.faults.conditions import (
     Condition,
     Corrupted,
@@ -24,6 +24,7 @@ from emulation.faults.conditions import (
 from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Wait
 from emulation.faults.programs import Sequence as Then
+from record.faults import FaultKind, HealKind
 from tests.emulation.faults.overlays import overlay_of
 from topology import LinkDirection, LinkProperties
 
@@ -31,7 +32,7 @@ SECOND = 1_000_000_000
 OVERLAY = overlay_of(("B1", "B2"), ("B2", "B3"), ("B3", "B1"), delay=0.01, rate=1e6)
 OWN = LinkProperties(delay=0.01, rate=1e6)
 AB, BA = LinkDirection("B1", "B2"), LinkDirection("B2", "B1")
-KILL, STOP = Down("B1", Kind.KILL), Down("B1", Kind.STOP)
+KILL, STOP = Down("B1", FaultKind.KILL), Down("B1", FaultKind.STOP)
 
 
 def injector(*entries: tuple[float | Count, Program]) -> FaultInjector:
@@ -55,10 +56,10 @@ def test_a_kill_and_its_restart() -> None:
     faults = injector((2, Hold((KILL,), 5)))
     assert faults.advance(2 * SECOND - 1) == []
     assert not faults.in_effect
-    assert faults.advance(2 * SECOND) == [Action(Kind.KILL, False, "B1")]
+    assert faults.advance(2 * SECOND) == [Action(FaultKind.KILL, "B1")]
     assert faults.in_effect
     assert faults.next_time == 7 * SECOND
-    assert faults.advance(7 * SECOND) == [Action(Kind.RESTART, True, "B1")]
+    assert faults.advance(7 * SECOND) == [Action(HealKind.RESTART, "B1")]
     assert not faults.in_effect
     assert faults.next_time is None
 
@@ -82,7 +83,7 @@ def test_a_restart_ends_a_kill_early_and_its_end_does_not_end_a_later_one() -> N
 
 
 def test_a_lift_leaves_other_brokers_and_other_conditions_alone() -> None:
-    both = Hold((KILL, Down("B2", Kind.KILL), Paused("B3")))
+    both = Hold((KILL, Down("B2", FaultKind.KILL), Paused("B3")))
     faults = injector((1, both), (2, Lift(Down, frozenset({"B2", "B3"}))))
     assert played(faults, 9) == [
         (1, "kill B1"), (1, "kill B2"), (1, "pause B3"), (2, "restart B2"), (9, "restart B1"), (9, "resume B3"),
@@ -99,12 +100,10 @@ def test_two_cuts_of_one_link_end_with_the_last() -> None:
 def test_degradations_add_up_and_come_off_one_by_one() -> None:
     slower, lossy = Degraded(AB, LinkChange(delay=0.05)), Degraded(AB, LinkChange(loss=0.1, rate=1e5))
     faults = injector((1, Hold((slower,), 10)), (2, Hold((lossy,), 3)))
-    assert faults.advance(SECOND) == [Action(Kind.DEGRADE, False, AB, LinkProperties(delay=0.05, rate=1e6))]
-    assert faults.advance(2 * SECOND) == [
-        Action(Kind.DEGRADE, False, AB, LinkProperties(delay=0.05, loss=0.1, rate=1e5))
-    ]
-    assert faults.advance(5 * SECOND) == [Action(Kind.DEGRADE, False, AB, LinkProperties(delay=0.05, rate=1e6))]
-    assert faults.advance(11 * SECOND) == [Action(Kind.RECOVER, True, AB, OWN)]
+    assert faults.advance(SECOND) == [Action(FaultKind.DEGRADE, AB, LinkProperties(delay=0.05, rate=1e6))]
+    assert faults.advance(2 * SECOND) == [Action(FaultKind.DEGRADE, AB, LinkProperties(delay=0.05, loss=0.1, rate=1e5))]
+    assert faults.advance(5 * SECOND) == [Action(FaultKind.DEGRADE, AB, LinkProperties(delay=0.05, rate=1e6))]
+    assert faults.advance(11 * SECOND) == [Action(HealKind.RECOVER, AB, OWN)]
 
 
 def test_the_later_setting_counts() -> None:
@@ -155,7 +154,7 @@ def test_a_heal_comes_in_the_order_of_its_fault() -> None:
 BROKERS = st.sampled_from(["B1", "B2", "B3"])
 DIRECTIONS = st.sampled_from([LinkDirection(link.a, link.b) for link in OVERLAY.links])
 CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
-    st.builds(Down, BROKERS, st.sampled_from([Kind.KILL, Kind.STOP])),
+    st.builds(Down, BROKERS, st.sampled_from([FaultKind.KILL, FaultKind.STOP])),
     st.builds(Paused, BROKERS),
     st.builds(Throttled, BROKERS, st.sampled_from([0.1, 0.5])),
     st.builds(Cut, DIRECTIONS),
@@ -166,12 +165,12 @@ HOLDS = st.builds(Hold, st.lists(CONDITIONS, min_size=1, max_size=3).map(tuple),
 
 
 CONDITION_OF = {
-    Kind.KILL: Down, Kind.STOP: Down, Kind.RESTART: Down,
-    Kind.PAUSE: Paused, Kind.RESUME: Paused,
-    Kind.THROTTLE: Throttled, Kind.UNTHROTTLE: Throttled,
-    Kind.LINK_DOWN: Cut, Kind.LINK_UP: Cut,
-    Kind.DEGRADE: Degraded, Kind.RECOVER: Degraded,
-    Kind.CORRUPT: Corrupted, Kind.CLEAN: Corrupted,
+    FaultKind.KILL: Down, FaultKind.STOP: Down, HealKind.RESTART: Down,
+    FaultKind.PAUSE: Paused, HealKind.RESUME: Paused,
+    FaultKind.THROTTLE: Throttled, HealKind.UNTHROTTLE: Throttled,
+    FaultKind.LINK_DOWN: Cut, HealKind.LINK_UP: Cut,
+    FaultKind.DEGRADE: Degraded, HealKind.RECOVER: Degraded,
+    FaultKind.CORRUPT: Corrupted, HealKind.CLEAN: Corrupted,
 }  # fmt: skip
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from emulation.faults import Count, Counter, FaultError, Moment, Phase, Targets, plan, require_possible
-from emulation.faults.conditions import Cut, Down, Kind, Throttled
+from emulation.faults.conditions import Cut, Down, Throttled
 from emulation.faults.planning import Schedule
 from emulation.faults.programs import Hold, Lift, Program
 from emulation.faults.times import When
 from record.errors import HostError
+from record.faults import FaultKind
 from tests.emulation.faults.overlays import DUMBBELL, random_overlay
 
 AT_ONCE = Moment(1.0)
@@ -24,7 +25,7 @@ class Kills:
     verb: str = "kill"
 
     def program(self, targets: Targets) -> Program:
-        return Hold(tuple(Down(broker, Kind.KILL) for broker in targets.brokers([self.who])))
+        return Hold(tuple(Down(broker, FaultKind.KILL) for broker in targets.brokers([self.who])))
 
 
 @dataclass
@@ -108,7 +109,7 @@ def test_heals_need_something_to_heal() -> None:
 @pytest.mark.parametrize(
     ("condition", "runtime", "said"),
     [
-        (Throttled, "process", "the runtime process cannot do faults[0].test (throttle): plain processes"),
+        (Throttled, "process", "the runtime process cannot do faults[0].test (throttle): a plain process"),
         (Throttled, "simulated", "the runtime simulated cannot do faults[0].test (throttle): virtual time"),
     ],
 )

@@ -6,12 +6,13 @@ import itertools
 
 import pytest
 
-from emulation.faults.conditions import Cut, Down, Kind
+from emulation.faults.conditions import Cut, Down
 from emulation.faults.programs import Begin, Change, End, Hold, Lift, Program, Repeat, Sequence, Wait, leaves, unfold
+from record.faults import FaultKind
 from topology import LinkDirection
 
 SECOND = 1_000_000_000
-KILL = (Down("B1", Kind.KILL),)
+KILL = (Down("B1", FaultKind.KILL),)
 CUT = (Cut(LinkDirection("B1", "B2")),)
 
 

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from emulation.faults import Kind, Schedule
+from emulation.faults import Schedule
 from emulation.faults.conditions import Cut, Down
 from emulation.faults.planning import Entry
 from emulation.faults.programs import Hold, Lift, Repeat, Sequence, Wait
 from emulation.run.host_share import Part
+from record.faults import FaultKind
 from topology import Broker, Link, LinkDirection, Overlay
 
 OVERLAY = Overlay("two", (Broker("A"), Broker("B"), Broker("C")), (Link("A", "B"), Link("B", "C")))
-KILLS = Hold((Down("A", Kind.KILL), Down("B", Kind.KILL)), 2.0)
+KILLS = Hold((Down("A", FaultKind.KILL), Down("B", FaultKind.KILL)), 2.0)
 PARTITION = Hold((Cut(LinkDirection("A", "B")), Cut(LinkDirection("B", "A")), Cut(LinkDirection("B", "C"))))
 
 
@@ -28,7 +29,7 @@ def test_who_is_alone_has_all_of_it() -> None:
 def test_a_host_injects_the_faults_on_its_brokers_and_on_what_they_send() -> None:
     parts = [Part(brokers=frozenset("A"), host="h1"), Part(brokers=frozenset("BC"), host="h2")]
     kills, flap = parts[0].own(schedule()).entries
-    assert kills == Entry(0, Hold((Down("A", Kind.KILL),), 2.0), "faults[0].kill")
+    assert kills == Entry(0, Hold((Down("A", FaultKind.KILL),), 2.0), "faults[0].kill")
     assert flap.program == Repeat(Sequence((Hold((Cut(LinkDirection("A", "B")),)), Wait(1.0), Lift())))
     assert parts[0].suffix == "@h1"
     everything = [condition for part in parts for _, condition in part.own(schedule()).conditions]

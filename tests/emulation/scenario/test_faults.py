@@ -15,7 +15,6 @@ from emulation.faults.conditions import (
     Cut,
     Degraded,
     Down,
-    Kind,
     LinkChange,
     Paused,
     Slowed,
@@ -23,6 +22,7 @@ from emulation.faults.conditions import (
 )
 from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from emulation.scenario import Scenario, ScenarioError, load
+from record.faults import FaultKind
 from topology import LinkDirection
 
 HEAD = """\
@@ -56,9 +56,9 @@ def hold(*conditions: Condition, seconds: float | None = None) -> Hold:
 
 
 PROGRAMS: dict[str, Program] = {
-    "kill: B1": hold(Down("B1", Kind.KILL)),
-    "kill: [B1, B3], for: 20s": hold(Down("B1", Kind.KILL), Down("B3", Kind.KILL), seconds=20),
-    "stop: hub": hold(Down("B3", Kind.STOP)),
+    "kill: B1": hold(Down("B1", FaultKind.KILL)),
+    "kill: [B1, B3], for: 20s": hold(Down("B1", FaultKind.KILL), Down("B3", FaultKind.KILL), seconds=20),
+    "stop: hub": hold(Down("B3", FaultKind.STOP)),
     "pause: cut-vertex, for: 1.5s": hold(Paused("B3"), seconds=1.5),
     "slow: B1, cpu: 0.2": hold(Throttled("B1", 0.2)),
     "slow: B1, service_time: 5ms": hold(Slowed("B1", ServiceTime(mean=0.005))),
@@ -129,7 +129,7 @@ def test_faults_may_vary(tmp_path: Path) -> None:
     path.write_text(HEAD.replace("faults:\n", "vary: {faults: [[], [{at: 20s, kill: B1, for: 5s}]]}\n"))
     calm, stormy = load(path).variants()
     assert calm.scenario.faults == ()
-    assert schedule(stormy.scenario).entries[0].program == hold(Down("B1", Kind.KILL), seconds=5)
+    assert schedule(stormy.scenario).entries[0].program == hold(Down("B1", FaultKind.KILL), seconds=5)
 
 
 # ruff: noqa: E501 - a message stands on one line

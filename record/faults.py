@@ -1,0 +1,58 @@
+"""Kinds of faults, and what heals them.
+
+A fault record of the log names its kind, a healed record names the kind of heal (`record.log.Event`). Each kind of
+fault has one kind of heal; several faults of different kinds may hold on one broker or link at a time, and a heal ends
+those of its own kind alone.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Self
+
+
+class HealKind(enum.StrEnum):
+    """The `text` of a `healed` record."""
+
+    RESTART = "restart"
+    """The broker runs again: a new incarnation with empty tables under the same id."""
+    RESUME = "resume"
+    FULL_SPEED = "full_speed"
+    UNTHROTTLE = "unthrottle"
+    LINK_UP = "link_up"
+    RECOVER = "recover"
+    CLEAN = "clean"
+
+
+class FaultKind(enum.StrEnum):
+    """The `text` of a `fault` record. A partition and a flapping link are links that are down."""
+
+    healed_by: HealKind
+
+    KILL = "kill", HealKind.RESTART
+    """SIGKILL: the broker ends without notifying any neighbour or client."""
+    STOP = "stop", HealKind.RESTART
+    """SIGTERM: the broker ends in order."""
+    PAUSE = "pause", HealKind.RESUME
+    """The broker is frozen; its sockets stay open."""
+    SLOW = "slow", HealKind.FULL_SPEED
+    """Work is added to each message."""
+    THROTTLE = "throttle", HealKind.UNTHROTTLE
+    """The broker may use only a share of the CPU time."""
+    LINK_DOWN = "link_down", HealKind.LINK_UP
+    """Messages sent from now on are dropped; those in flight arrive."""
+    DEGRADE = "degrade", HealKind.RECOVER
+    """Delay, jitter, loss or rate differ for messages sent from now on."""
+    CORRUPT = "corrupt", HealKind.CLEAN
+    """Frames arrive damaged; TCP detects them, drops them and sends them again."""
+
+    def __new__(cls, value: str, healed_by: HealKind) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.healed_by = healed_by
+        return member
+
+    @classmethod
+    def named(cls, name: str) -> FaultKind | None:
+        """The kind of this name; None for a name that only another version of brokerlab knows."""
+        return next((kind for kind in cls if kind == name), None)

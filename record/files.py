@@ -1,0 +1,45 @@
+"""Names of the files in a run directory, and how they are replaced.
+
+A run directory is `runs/<run id>/`. The emulation writes the manifest, the overlays, the logs, the journal and the
+fidelity verdict; the analysis adds the results, the summary and the report.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MANIFEST = "manifest.json"
+TOPOLOGY = "topology.json"
+"""The overlay of the first variant. A variant over another overlay has a file of its own, named in the manifest."""
+LOGS = "logs"
+"""The folder of the logs, one file for each node."""
+JOURNAL = "journal.jsonl"
+"""What the run changed on the host, written ahead of each change."""
+FIDELITY = "fidelity.json"
+RESULTS = "results"
+"""The folder of the tables."""
+SUMMARY = "summary.json"
+REPORT = "report/index.html"
+
+_LOG_SUFFIX = ".jsonl"
+
+
+def log_file(logs: Path, node: str) -> Path:
+    """The log of a broker or a driver in a folder of logs."""
+    return logs / f"{node}{_LOG_SUFFIX}"
+
+
+def log_files(logs: Path) -> list[Path]:
+    """The logs of all nodes in a folder of logs, by name."""
+    return sorted(logs.glob(f"*{_LOG_SUFFIX}"))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file in one step, so that a reader sees the old content or the new. Raises `OSError`."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,49 @@
+"""The cost of each kind of fault, and the time in which it applies."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.judging.fault_costs import LOSSY, SILENCING, lossy_intervals, silent_intervals
+from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.reading import LogPosition, OutageEvent
+from record.faults import FaultKind
+
+BROKERS = frozenset({"B1", "B2", "B-3"})
+
+
+def event(at: int, target: str, kind: str, begins: bool) -> OutageEvent:
+    return OutageEvent(LogPosition(at, "emulator", 0, 0), 0, "", target, kind, begins)
+
+
+def test_the_recovery_from_a_death_waits_for_what_keeps_brokers_silent() -> None:
+    """B1 is dead from 10 to 20, and recovery takes 5; a pause that begins meanwhile, and a cut that begins during the
+    recovery from that, put it off; what comes after does not, nor does a slow broker."""
+    death = [event(10, "B1", "kill", True), event(20, "B1", "restart", False)]
+    pause = [event(24, "B2", "pause", True), event(40, "B2", "resume", False)]
+    cut = [event(44, "B1-B-3", "link_down", True), event(50, "B1-B-3", "link_up", False)]
+    later = [event(56, "B2", "pause", True), event(70, "B2", "resume", False)]
+    slow = [event(12, "B2", "slow", True), event(90, "B2", "full_speed", False)]
+    earlier = [event(2, "B2-B1", "link_down", True), event(30, "B2-B1", "link_up", False)]
+    assert lossy_intervals([*death, *slow], 5, BROKERS) == Intervals.of([(10, 25)])
+    assert lossy_intervals([*death, *pause], 5, BROKERS) == Intervals.of([(10, 45)])
+    assert lossy_intervals([*death, *pause, *cut, *later], 5, BROKERS) == Intervals.of([(10, 55)])
+    assert lossy_intervals([*death, *earlier], 5, BROKERS) == Intervals.of([(10, 35)])
+    assert lossy_intervals([*pause, *cut], 5, BROKERS) == Intervals.of([])
+    assert lossy_intervals([*death, *pause[:1]], 5, BROKERS).ends == (FOREVER,)
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_each_kind_costs_what_the_guarantees_say(kind: FaultKind) -> None:
+    fault = [event(10, "B1", kind, True), event(20, "B1", kind.healed_by, False)]
+    lasts, never = Intervals.of([(10, 25)]), Intervals()
+    assert lossy_intervals(fault, 5, BROKERS) == (lasts if kind in {"kill", "stop"} else never)
+    silencing = kind in {"kill", "stop", "pause", "link_down"}
+    assert silent_intervals(fault, 5, BROKERS) == (lasts if silencing else never)
+    assert LOSSY <= SILENCING
+
+
+def test_a_fault_of_unknown_kind_excuses_everything() -> None:
+    fault = [event(10, "B1", "meteorite", True), event(20, "B1", "rebuilt", False)]
+    lasts = Intervals.of([(10, 25)])
+    assert lossy_intervals(fault, 5, BROKERS) == silent_intervals(fault, 5, BROKERS) == lasts
