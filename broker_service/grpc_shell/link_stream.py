@@ -1,111 +1,90 @@
-"""The stream of one overlay link while it lasts: frames out of the link's queue and into the broker.
-
-Acknowledgements ride on whatever travels the other way; alone they travel when a quarter of the window waits for one,
-or `ACKNOWLEDGE_AFTER` seconds after the first message that does. A link sends a frame at each beat of its heart,
-empty if need be; one from which nothing came for three beats is dead.
-"""
+"""One stream of an overlay link over gRPC: it carries the frames of the link's session and keeps its time."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
+from functools import partial
 
-from broker_service.broker import Broker
 from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
-from broker_service.links.overlay_link import OverlayLink
+from broker_service.links.pacing import NANOSECONDS
+from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.messages import Message
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.rpc import Stream
-from broker_service.transport.wire import MalformedFrameError, decode_link_frame, encode_link_frames
-
-ACKNOWLEDGE_AFTER = 0.1
-"""Seconds a neighbour waits at most for an acknowledgement."""
-
-MISSED_HEARTBEATS = 3
-"""At so many beats in a row without a frame since the one before, the neighbour is taken for dead."""
+from broker_service.transport.wire import decode_link_frame, encode_link_frame
 
 
 class LinkStream(Duplex):
-    """A stream on which both ends have said hello."""
+    """Drives a session as long as a stream lasts; `number` is the session's for it."""
 
-    def __init__(self, stream: Stream, link: OverlayLink, broker: Broker, service: Service, limits: Limits) -> None:
+    def __init__(self, stream: Stream, session: LinkSession, number: int, service: Service, limits: Limits) -> None:
         super().__init__(stream)
-        self._link = link
-        self._broker = broker
+        self._session = session
+        self._number = number
         self._service = service
         self._largest = limits.message_bytes
-        self._acknowledge_every = max(1, limits.window // 4)
-        self._acknowledged = link.received
-        self._must_speak = False
-        self._acknowledge_later: asyncio.TimerHandle | None = None
-        self._silent_beats = 0
-        self._ended = False
-        link.on_waiting = self._on_waiting
+        self._handler = partial(self._handle, number)
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0
+        session.link.on_waiting = self._on_waiting
+        self._set_timer()
 
     def on_frame(self, data: bytes) -> None:
-        self._silent_beats = 0
-        messages, acknowledged = decode_link_frame(data)
-        link = self._link
-        try:
-            link.acknowledge(acknowledged)
-        except ValueError as error:
-            raise MalformedFrameError(str(error)) from None
+        session = self._session
+        messages = session.received(self._number, decode_link_frame(data), time.monotonic_ns())
         if messages:
-            self._service.submit(self._handle, messages)
-        if self.idle and link.sendable:
+            self._service.submit(self._handler, messages)
+        if self.idle and session.link.sendable:
             self.wake()
 
     def next_frames(self) -> Sequence[bytes]:
-        link = self._link
-        messages = link.take()
-        if not messages and not self._must_speak:
-            return ()
-        self._must_speak = False
-        self._acknowledged = link.received
-        frames = encode_link_frames(messages, link.received, self._largest)
-        while messages := link.take():
-            frames += encode_link_frames(messages, link.received, self._largest)
+        frames: list[bytes] = []
+        for frame in self._session.next_frames(time.monotonic_ns()):
+            frames += encode_link_frame(frame, self._largest)
         return frames
 
-    def beat(self) -> None:
-        """The link's heart beats: once in `Limits.heartbeat` seconds.
-
-        Every beat sends a frame, whatever else was sent before: were it only for silent links, two frames could be
-        nearly two beats apart, and three silent beats would not tell a dead neighbour from a quiet one.
-        """
-        self._silent_beats += 1
-        if self._silent_beats >= MISSED_HEARTBEATS:
-            self.close(f"{self._link.neighbour} is silent, {MISSED_HEARTBEATS} heartbeats were missed")
-        else:
-            self._speak()
+    def pause(self) -> float:
+        return (self._session.write_at - time.monotonic_ns()) / NANOSECONDS
 
     def end(self) -> None:
-        """Nothing of this stream is handled any more; what was not acknowledged will come again on the next."""
-        self._ended = True
-        if self._acknowledge_later is not None:
-            self._acknowledge_later.cancel()
+        """The stream has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._session.closed(self._number)
 
-    def _handle(self, messages: Sequence[Message]) -> None:
-        if self._ended:
-            return
-        link = self._link
-        self._broker.receive(link.neighbour, messages)
-        if link.received - self._acknowledged >= self._acknowledge_every:
-            self._speak()
-        elif self._acknowledge_later is None:
-            self._acknowledge_later = asyncio.get_running_loop().call_later(ACKNOWLEDGE_AFTER, self._acknowledge)
-
-    def _acknowledge(self) -> None:
-        self._acknowledge_later = None
-        if self._link.received != self._acknowledged:
-            self._speak()
-
-    def _speak(self) -> None:
-        """Sends a frame even if no message waits."""
-        self._must_speak = True
-        self.wake()
+    def _handle(self, number: int, messages: Sequence[Message]) -> None:
+        session = self._session
+        session.handle(number, messages, time.monotonic_ns())
+        if number == session.stream:
+            if session.frame_due:
+                self.wake()
+            self._set_timer()
 
     def _on_waiting(self) -> None:
-        if self.idle and self._link.sendable:
+        if self.idle and self._session.link.sendable:
             self.wake()
+
+    def _set_timer(self) -> None:
+        """Has `_wake_session` called when the session asks for it, or earlier."""
+        at = self._session.wake_at()
+        if at is None or (self._timer is not None and self._timer_at <= at):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = at
+        delay = max(0, at - time.monotonic_ns()) / NANOSECONDS
+        self._timer = asyncio.get_running_loop().call_later(delay, self._wake_session)
+
+    def _wake_session(self) -> None:
+        self._timer = None
+        try:
+            self._session.wake(time.monotonic_ns())
+        except SilentNeighbourError as error:
+            self.close(str(error))
+            return
+        if self._session.frame_due:
+            self.wake()
+        self._set_timer()

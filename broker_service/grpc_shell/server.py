@@ -34,11 +34,11 @@ from broker_service.errors import BrokerDefectError
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.gauges import Gauges, QueueGauges
-from broker_service.grpc_shell.link_port import LinkPort, RefusedError, largest_link_frame
-from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS
+from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
 from broker_service.grpc_shell.listening import CannotListenError, listen
 from broker_service.grpc_shell.service import make_service
 from broker_service.grpc_shell.session_stream import SessionStream
+from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
@@ -103,7 +103,6 @@ class BrokerServer:
             await self._close()
             raise
         self._run(self._gauges.run())
-        self._run(self._beat())
         for link in self.config.links:
             if link.dial:
                 self._run(self._ports[link.neighbour].keep_open())
@@ -212,7 +211,7 @@ class BrokerServer:
             await self._abort(context, grpc.StatusCode.DEADLINE_EXCEEDED, name, "no hello came")
         except RefusedError as error:
             await self._abort(context, grpc.StatusCode.FAILED_PRECONDITION, name, str(error))
-        except MalformedFrameError as error:
+        except (MalformedFrameError, LinkViolationError) as error:
             self.malformed += 1
             await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, name, f"malformed frame: {error}")
         except asyncio.CancelledError:
@@ -239,12 +238,6 @@ class BrokerServer:
     def _fire(self, name: str) -> None:
         del self._timers[name]
         self.broker.timer(name)
-
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(self.config.limits.heartbeat)
-            for port in self._ports.values():
-                port.beat()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))

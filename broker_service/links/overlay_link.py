@@ -162,25 +162,32 @@ class OverlayLink:
             self._in_flight_bytes -= len(message.body) + len(message.header)
         self._acknowledged = total
 
+    def check_resumption(self, incarnation: int, handled: int) -> None:
+        """Raises `ValueError` when a neighbour of this incarnation cannot have handled so many messages."""
+        acknowledged = sent = 0
+        if incarnation == self.neighbour_incarnation:
+            acknowledged, sent = self._acknowledged, self._acknowledged + len(self._in_flight) + len(self._repeat)
+        if handled > sent:
+            raise ValueError(f"{self.neighbour} claims to have handled {handled} messages, {sent} were sent")
+        if handled < acknowledged:
+            raise ValueError(
+                f"{self.neighbour} claims to have handled {handled} messages, it acknowledged {acknowledged}"
+            )
+
     def connect(self, incarnation: int, handled: int) -> None:
         """The stream is open: the neighbour is `incarnation` and has handled `handled` messages of ours before.
 
         Raises `ValueError` when it cannot have; nothing is changed then.
         """
-        sent = 0
-        if incarnation == self.neighbour_incarnation:
-            sent = self._acknowledged + len(self._in_flight) + len(self._repeat)
-        if handled > sent:
-            raise ValueError(f"{self.neighbour} says it has handled {handled} messages, {sent} were sent")
+        self.check_resumption(incarnation, handled)
         if incarnation != self.neighbour_incarnation:
             self._forget(incarnation)
         self._repeat.extendleft(reversed(self._in_flight))
         self._in_flight.clear()
         self._in_flight_bytes = 0
-        for _ in range(max(0, handled - self._acknowledged)):
-            if self._repeat:
-                self._repeat.popleft()
-                self._acknowledged += 1
+        for _ in range(handled - self._acknowledged):
+            self._repeat.popleft()
+        self._acknowledged = handled
         self.up = True
 
     def disconnect(self) -> None:

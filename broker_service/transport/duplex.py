@@ -1,9 +1,4 @@
-"""Reads and writes one stream side by side.
-
-A frame costs far more than a message in it. So frames are paced: a stream writes at once as long as it has credit,
-which is used up by a lasting rate of more than one frame in `FRAME_INTERVAL`; from then on what comes within an
-interval travels together. An idle or moderately used stream has no delay, a busy one has large frames.
-"""
+"""Reading and writing of one stream side by side. Writes are paced (`links.pacing`)."""
 
 from __future__ import annotations
 
@@ -11,31 +6,12 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from broker_service.links.pacing import NANOSECONDS, Pace
 from broker_service.transport.rpc import EOF, Stream
-
-FRAME_INTERVAL = 0.002
-"""Seconds between writes on a busy stream."""
-
-BURST = 16.0
-"""Writes that an idle stream may make without regard to the interval."""
 
 
 class StreamClosedError(Exception):
     """The stream cannot go on; the text says why."""
-
-
-class Pace:
-    """When a stream may write: credit grows by one write in `FRAME_INTERVAL`, up to `BURST`."""
-
-    def __init__(self, now: float) -> None:
-        self._credit = BURST
-        self._earned = now
-
-    def take(self, now: float) -> float:
-        """Pays for a write, and returns the seconds that it has to wait."""
-        self._credit = min(BURST, self._credit + (now - self._earned) / FRAME_INTERVAL) - 1.0
-        self._earned = now
-        return -self._credit * FRAME_INTERVAL if self._credit < 0.0 else 0.0
 
 
 class Duplex:
@@ -47,7 +23,7 @@ class Duplex:
         self._reader: asyncio.Task[None] | None = None
         self._reason: str | None = None
         self._rested = asyncio.Event()
-        self._pace = Pace(time.monotonic())
+        self._pace = Pace(time.monotonic_ns())
 
     def on_frame(self, data: bytes) -> None:
         """Handles a frame that came in. Whatever it raises ends the stream."""
@@ -59,6 +35,11 @@ class Duplex:
 
     async def ready(self) -> None:
         """Returns once a further frame may come in; what the other end sends meanwhile waits there."""
+
+    def pause(self) -> float:
+        """Seconds to wait after a write, before the next one; not above 0 where none is needed."""
+        now = time.monotonic_ns()
+        return (self._pace.take(now) - now) / NANOSECONDS
 
     @property
     def idle(self) -> bool:
@@ -123,6 +104,5 @@ class Duplex:
                 continue
             for frame in frames:
                 await write(frame)
-            delay = self._pace.take(time.monotonic())
-            if delay > 0:
+            if (delay := self.pause()) > 0:
                 await asyncio.sleep(delay)

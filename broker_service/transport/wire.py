@@ -1,7 +1,7 @@
-"""Between the plain values of `messages` and the frames of proto/broker.proto.
+"""Encoding and decoding of the frames of proto/broker.proto, between bytes and the plain values of `messages`.
 
-Decoding trusts nobody: a frame that is no frame, names a kind or an operation that does not exist, or breaks a bound
-below raises `MalformedFrameError`. Encoding splits what would exceed the largest frame its receiver takes.
+Decoding trusts no sender: bytes that are not a frame, that name an unknown kind or operation, or that break a bound
+below raise `MalformedFrameError`. Encoding splits a frame that would exceed the largest one its receiver takes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError
 
 from broker_service.generated import broker_pb2 as pb
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
 
 FRAME_OVERHEAD = 1 << 16
@@ -35,8 +36,8 @@ class MalformedFrameError(ValueError):
     """What came in is not a frame of this service."""
 
 
-def decode_link_frame(data: bytes) -> tuple[list[Message], int]:
-    """The messages of a frame, and how many of the receiver's own the sender has handled."""
+def decode_link_frame(data: bytes) -> LinkFrame:
+    """A frame of a link: a hello, or messages with an acknowledgement."""
     try:
         frame = pb.LinkFrame.FromString(data)
         _check_count(frame.messages)
@@ -45,32 +46,23 @@ def decode_link_frame(data: bytes) -> tuple[list[Message], int]:
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
     if frame.HasField("hello"):
-        raise MalformedFrameError("a hello amid a stream")
-    return messages, frame.acknowledged
+        return _hello(frame)
+    return MessageFrame(messages, frame.acknowledged)
 
 
-def decode_hello(data: bytes) -> pb.Hello:
+def decode_hello(data: bytes) -> Hello:
     """The first frame of a stream."""
-    try:
-        frame = pb.LinkFrame.FromString(data)
-    except DecodeError as error:
-        raise MalformedFrameError(_describe(error)) from None
-    if not frame.HasField("hello") or not frame.hello.broker:
-        raise MalformedFrameError("the first frame of a link says no hello")
-    if not frame.hello.incarnation:
-        raise MalformedFrameError("a hello without the broker's incarnation, which counts from 1")
-    if frame.messages or frame.acknowledged:
-        raise MalformedFrameError("the first frame of a link says more than hello")
-    return frame.hello
+    frame = decode_link_frame(data)
+    if not isinstance(frame, Hello):
+        raise MalformedFrameError("the first frame of a link is no hello")
+    return frame
 
 
-def encode_hello(hello: pb.Hello) -> bytes:
-    return pb.LinkFrame(hello=hello).SerializeToString()
-
-
-def encode_link_frames(messages: Sequence[Message], acknowledged: int, largest: int) -> list[bytes]:
+def encode_link_frame(frame: LinkFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large."""
-    return _split(messages, largest, lambda part: _link_frame(part, acknowledged))
+    if isinstance(frame, Hello):
+        return [_hello_frame(frame)]
+    return _split(frame.messages, largest, lambda part: _message_frame(part, frame.acknowledged))
 
 
 def decode_client_frame(data: bytes) -> list[ClientRequest]:
@@ -113,7 +105,36 @@ def encode_broker_frames(events: Sequence[ClientEvent], largest: int) -> list[by
     return _split(events, largest, _broker_frame)
 
 
-def _link_frame(messages: Sequence[Message], acknowledged: int) -> bytes:
+def _hello(frame: pb.LinkFrame) -> Hello:
+    hello = frame.hello
+    if not hello.broker:
+        raise MalformedFrameError("a hello without the broker's name")
+    if not hello.incarnation:
+        raise MalformedFrameError("a hello without the broker's incarnation, which counts from 1")
+    if frame.messages or frame.acknowledged:
+        raise MalformedFrameError("a hello with messages or an acknowledgement")
+    return Hello(
+        broker=hello.broker,
+        incarnation=hello.incarnation,
+        protocol=hello.protocol,
+        neighbour_incarnation=hello.neighbour_incarnation,
+        handled=hello.handled,
+    )
+
+
+def _hello_frame(hello: Hello) -> bytes:
+    return pb.LinkFrame(
+        hello=pb.Hello(
+            broker=hello.broker,
+            incarnation=hello.incarnation,
+            protocol=hello.protocol,
+            neighbour_incarnation=hello.neighbour_incarnation,
+            handled=hello.handled,
+        )
+    ).SerializeToString()
+
+
+def _message_frame(messages: Sequence[Message], acknowledged: int) -> bytes:
     frame = pb.LinkFrame(acknowledged=acknowledged)
     add = frame.messages.add
     for message in messages:

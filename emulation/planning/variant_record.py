@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS
+from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing.registry import keeps_order, reconciles_within
 from emulation.scenario import Scenario
 from record.manifest import VariantRecord

@@ -10,14 +10,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from broker_service.config import Limits
-from broker_service.grpc_shell.link_stream import MISSED_HEARTBEATS
-from emulation.simulation.brokers import FRAME_BYTES, LinkEnd
+from broker_service.links.frames import Hello
+from broker_service.links.session import MISSED_HEARTBEATS
 from emulation.simulation.event_queue import Agenda
+from emulation.simulation.link_end import FRAME_BYTES, LinkEnd
 from emulation.simulation.links import NANOSECONDS, Direction
 from topology import BrokerId, Link, LinkProperties
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A stream and the numbers that the sessions at its two ends have for it."""
+
+    dialler: BrokerId
+    dialled: int
+    accepted: int
+
+    def number_at(self, broker: BrokerId) -> int:
+        return self.dialled if broker == self.dialler else self.accepted
 
 
 class SimulatedLink:
@@ -35,9 +49,8 @@ class SimulatedLink:
         }
         self._ends: dict[BrokerId, LinkEnd | None] = {link.a: None, link.b: None}
         """By broker; None while it is dead."""
-        self._stream = 0
-        """The number of the stream in use; 0 for none."""
-        self._streams = 0
+        self._stream: _Stream | None = None
+        """The stream in use."""
         self._silences = {link.a: 0, link.b: 0}
         """By broker, how often it began or ceased to hear nothing from the other."""
         self._silent = {link.a: False, link.b: False}
@@ -54,12 +67,13 @@ class SimulatedLink:
 
     def lose(self, broker: BrokerId) -> None:
         """A broker has ended: the stream breaks at its neighbour, if word of it comes over the link."""
-        stream, self._stream = self._stream, 0
+        stream, self._stream = self._stream, None
         self._ends[broker] = None
         self._listen()
-        neighbour = self._ends[self.other(broker)]
-        if stream and neighbour is not None and self._directions[broker].up:
-            self._after(self._directions[broker].delay, partial(neighbour.close_stream, stream))
+        other = self.other(broker)
+        neighbour = self._ends[other]
+        if stream is not None and neighbour is not None and self._directions[broker].up:
+            self._after(self._directions[broker].delay, partial(neighbour.close_stream, stream.number_at(other)))
 
     def freeze(self) -> None:
         """A broker at one end does nothing any more."""
@@ -69,9 +83,10 @@ class SimulatedLink:
         """A broker goes on, and finds out about what was closed meanwhile."""
         self._listen()
         end = self._ends[broker]
-        if end is not None and end.stream and end.stream != self._stream:
+        present = self._stream.number_at(broker) if self._stream is not None else 0
+        if end is not None and end.stream and end.stream != present:
             self._agenda.soon(partial(end.close_stream, end.stream))
-        if not self._stream:
+        if self._stream is None:
             self.connect_soon()
 
     # The wire
@@ -88,11 +103,11 @@ class SimulatedLink:
         self._directions[source].up = True
         self._listen()
         end = self._ends[source]
-        if self._stream:
+        if self._stream is not None:
             if end is not None:
                 end.release()
             return
-        survivors = [one for one in self._ends.values() if one is not None]
+        survivors = [survivor for survivor in self._ends.values() if survivor is not None]
         if len(survivors) == 1 and survivors[0].stream:
             self._after(self._round_trip, partial(survivors[0].close_stream, survivors[0].stream))
         self.connect_soon()
@@ -117,33 +132,36 @@ class SimulatedLink:
         self._after(self._random.uniform(0, self._limits.reconnect_last), self.connect)
 
     def _say_hello(self, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
-        if dialler is not None and listener is not None and self._ready(dialler, listener):
-            arrival = self._directions[self.a].arrival(self._agenda.now, FRAME_BYTES, 0)
-            handled = dialler.handled_of(listener)
-            self._agenda.at(arrival, partial(self._answer, dialler, listener, handled))
-
-    def _answer(self, dialler: LinkEnd, listener: LinkEnd, handled: int) -> None:
-        if self._ready(dialler, listener):
-            self._streams += 1
-            self._stream = self._streams
-            arrival = self._directions[self.b].arrival(self._agenda.now, FRAME_BYTES, 0)
-            opened = partial(self._open, dialler, listener, listener.handled_of(dialler), self._stream)
-            self._agenda.at(arrival, opened)
-            listener.open(self._stream, dialler, self._directions[self.b], handled)
-            self._listen()
-
-    def _open(self, dialler: LinkEnd, listener: LinkEnd, handled: int, stream: int) -> None:
-        if dialler.hold(partial(self._open, dialler, listener, handled, stream)):
+        if dialler is None or listener is None or dialler.dialling or not self._ready(dialler, listener):
             return
-        if self._stream == stream and dialler.alive:
-            dialler.open(stream, listener, self._directions[self.a], handled)
+        number, hello = dialler.dial()
+        arrival = self._directions[self.a].arrival(self._agenda.now, FRAME_BYTES, 0)
+        self._agenda.at(arrival, partial(self._answer, dialler, listener, number, hello))
+
+    def _answer(self, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello) -> None:
+        if not self._ready(dialler, listener):
+            dialler.give_up(number)
+            return
+        accepted, answer = listener.accept(hello, dialler, number, self._directions[self.b])
+        stream = self._stream = _Stream(self.a, number, accepted)
+        arrival = self._directions[self.b].arrival(self._agenda.now, FRAME_BYTES, 0)
+        self._agenda.at(arrival, partial(self._open, dialler, listener, stream, answer))
+        self._listen()
+
+    def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: _Stream, answer: Hello) -> None:
+        if dialler.hold(partial(self._open, dialler, listener, stream, answer)):
+            return
+        if self._stream is not stream:
+            dialler.give_up(stream.dialled)
+        elif dialler.alive:
+            dialler.answered(stream.dialled, answer, listener, stream.accepted, self._directions[self.a])
             self._listen()
 
     def _ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
         """Whether these two ends can have a new stream."""
         up = all(direction.up for direction in self._directions.values())
         ends = (dialler, listener)
-        return up and not self._stream and all(end.alive and not end.frozen for end in ends)
+        return up and self._stream is None and all(end.alive and not end.frozen for end in ends)
 
     # Heartbeats, of which only the missed ones are modelled
 
@@ -170,12 +188,12 @@ class SimulatedLink:
         end, opposite = self._ends[broker], self._ends[self.other(broker)]
         if end is None or silence != self._silences[broker] or not end.stream:
             return
-        stream = end.stream
+        stream, number = end.stream, end.opposite_stream
         end.close_stream(stream)
-        if self._stream == stream:
-            self._stream = 0
+        if self._stream is not None and self._stream.number_at(broker) == stream:
+            self._stream = None
         if opposite is not None and not opposite.frozen and self._directions[broker].up:
-            self._after(self._directions[broker].delay, partial(opposite.close_stream, stream))
+            self._after(self._directions[broker].delay, partial(opposite.close_stream, number))
 
     @property
     def _round_trip(self) -> float:

@@ -13,10 +13,11 @@ from broker_service.client_library.client import Session
 from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.language.wire import encode_predicates
+from broker_service.links.frames import Hello, MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.service_time import ServiceTime
 from broker_service.transport import rpc
-from broker_service.transport.wire import decode_hello, encode_client_frames, encode_hello, encode_link_frames
+from broker_service.transport.wire import decode_hello, encode_client_frames, encode_link_frame
 from tests.broker_service.loopback import (
     MB,
     QUOTES,
@@ -153,7 +154,7 @@ async def test_a_slow_broker_reads_no_more_than_it_has_room_for(tmp_path: Path) 
     [
         (pb.Hello(broker="B9", incarnation=1, protocol="tid"), grpc.StatusCode.FAILED_PRECONDITION, "no neighbour"),
         (pb.Hello(broker="B1", incarnation=1, protocol="x"), grpc.StatusCode.FAILED_PRECONDITION, "routes by 'x'"),
-        (pb.Hello(), grpc.StatusCode.INVALID_ARGUMENT, "no hello"),
+        (pb.Hello(), grpc.StatusCode.INVALID_ARGUMENT, "a hello without the broker's name"),
         (pb.Hello(broker="B1", protocol="tid"), grpc.StatusCode.INVALID_ARGUMENT, "counts from 1"),
         (
             pb.Hello(broker="B1", incarnation=1, protocol="tid", neighbour_incarnation=1, handled=2**64 - 1),
@@ -169,7 +170,7 @@ async def test_a_stranger_gets_no_link(tmp_path: Path, hello: pb.Hello, code: gr
         ups = calls_of(server.broker, "link_up")
         async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
             call = rpc.dial(channel, rpc.LINK)
-            await call.write(encode_hello(hello))
+            await call.write(pb.LinkFrame(hello=hello).SerializeToString())
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await call.read()
                 await call.read()  # whose hello is in order gets one back
@@ -179,10 +180,14 @@ async def test_a_stranger_gets_no_link(tmp_path: Path, hello: pb.Hello, code: gr
         assert not server.broker.links["B1"].up
 
 
+def hello_of_first(incarnation: int = 1) -> bytes:
+    return encode_link_frame(Hello(broker="B1", incarnation=incarnation, protocol="tid"), MB)[0]
+
+
 async def greet(channel: grpc.aio.Channel, incarnation: int) -> grpc.aio.StreamStreamCall[bytes, bytes]:
     """A stream of B1 to B2, on which both have said hello."""
     call = rpc.dial(channel, rpc.LINK)
-    await call.write(encode_hello(pb.Hello(broker="B1", incarnation=incarnation, protocol="tid")))
+    await call.write(hello_of_first(incarnation))
     async with asyncio.timeout(WITHIN):
         assert decode_hello(await call.read()).broker == "B2"
     return call
@@ -225,7 +230,7 @@ async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Pa
             channels = [await stack.enter_async_context(rpc.channel(f"127.0.0.1:{port}", MB)) for _ in range(40)]
             accepted = calls_of(server._ports["B1"], "accept")
             async with server._ports["B1"]._free:  # as if a former stream was about to end
-                hello = encode_hello(pb.Hello(broker="B1", incarnation=1, protocol="tid"))
+                hello = hello_of_first()
                 calls = [rpc.dial(channel, rpc.LINK) for channel in channels]
                 await asyncio.gather(*(call.write(hello) for call in calls))
                 for _ in calls:
@@ -236,7 +241,7 @@ async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Pa
             async with asyncio.timeout(WITHIN):
                 assert decode_hello(await last.read()).broker == "B2"
                 assert [await call.read() for call in calls] == [rpc.EOF] * len(calls)
-            await last.write(encode_link_frames([Message(Kind.CONTROL, "unreadable")], 0, MB)[0])
+            await last.write(encode_link_frame(MessageFrame([Message(Kind.CONTROL, "unreadable")]), MB)[0])
             await until(received, lambda *_: True)
             assert (ups.qsize(), downs.qsize()) == (1, 0)
             last.cancel()
@@ -248,9 +253,9 @@ async def test_a_neighbour_that_acknowledges_what_was_never_sent_is_refused(tmp_
         server = await overlay.start("B2")
         async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
             call = rpc.dial(channel, rpc.LINK)
-            await call.write(encode_hello(pb.Hello(broker="B1", incarnation=1, protocol="tid")))
+            await call.write(hello_of_first())
             assert decode_hello(await call.read()).broker == "B2"
-            await call.write(encode_link_frames([], 7, MB)[0])
+            await call.write(encode_link_frame(MessageFrame((), 7), MB)[0])
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await call.read()
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT

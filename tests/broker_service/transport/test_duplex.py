@@ -6,10 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from broker_service.transport.duplex import BURST, FRAME_INTERVAL, Duplex, Pace, StreamClosedError
+from broker_service.transport.duplex import Duplex, StreamClosedError
 from broker_service.transport.rpc import EOF
 from tests.broker_service.loopback import WITHIN
 
@@ -107,30 +105,3 @@ async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
     assert frames <= 3
     stream.incoming.put_nowait(EOF)
     await running
-
-
-async def test_a_busy_stream_is_paced() -> None:
-    pace = Pace(0.0)
-    assert [pace.take(0.0) for _ in range(int(BURST))] == [0.0] * int(BURST)
-    assert pace.take(0.0) == pytest.approx(FRAME_INTERVAL)
-    assert pace.take(FRAME_INTERVAL) == pytest.approx(FRAME_INTERVAL)
-    assert pace.take(3 * FRAME_INTERVAL) == 0.0
-
-
-@given(st.lists(st.floats(0, 0.01), max_size=200))
-def test_writes_exceed_the_pace_by_the_burst_at_most(pauses: list[float]) -> None:
-    """Whatever is asked when: in no stretch of time are there more writes than its intervals and one burst."""
-    pace, now, times = Pace(0.0), 0.0, []
-    for pause in pauses:
-        now += pause
-        now += pace.take(now)
-        times.append(now)
-    for first in range(len(times)):
-        for last in range(first, len(times)):
-            intervals = (times[last] - times[first]) / FRAME_INTERVAL
-            assert last - first + 1 <= intervals + BURST + 1 + 1e-6
-
-
-def test_a_moderate_stream_never_waits() -> None:
-    pace = Pace(0.0)
-    assert all(pace.take(n * FRAME_INTERVAL) == 0.0 for n in range(1000))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.generated import broker_pb2 as pb
+from broker_service.links.frames import Hello, MessageFrame
 from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
 from broker_service.transport.wire import (
     LONGEST_NAME,
@@ -21,8 +22,7 @@ from broker_service.transport.wire import (
     decode_link_frame,
     encode_broker_frames,
     encode_client_frames,
-    encode_hello,
-    encode_link_frames,
+    encode_link_frame,
 )
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -47,11 +47,12 @@ def fits(frames: list[bytes], largest: int, items: list[int]) -> bool:
 
 @given(MESSAGES, NUMBER, LARGEST)
 def test_link_frames(messages: list[Message], acknowledged: int, largest: int) -> None:
-    frames = encode_link_frames(messages, acknowledged, largest)
-    decoded = [decode_link_frame(frame) for frame in frames]
-    assert [message for part, _ in decoded for message in part] == messages
-    assert {total for _, total in decoded} == {acknowledged}
-    assert fits(frames, largest, [len(part) for part, _ in decoded])
+    frames = encode_link_frame(MessageFrame(messages, acknowledged), largest)
+    decoded = [frame for frame in map(decode_link_frame, frames) if isinstance(frame, MessageFrame)]
+    assert len(decoded) == len(frames)
+    assert [message for part in decoded for message in part.messages] == messages
+    assert {part.acknowledged for part in decoded} == {acknowledged}
+    assert fits(frames, largest, [len(part.messages) for part in decoded])
 
 
 @given(REQUESTS, LARGEST)
@@ -95,9 +96,9 @@ def test_codes_that_do_not_exist(code: int) -> None:
         (decode_link_frame, pb.LinkFrame(messages=[pb.Message(kind=5)] * (MOST_IN_FRAME + 1)), "65537 items"),
         (decode_client_frame, pb.ClientFrame(requests=[pb.ClientRequest(operation=1)] * (MOST_IN_FRAME + 1)), "65537"),
         (decode_broker_frame, pb.BrokerFrame(events=[pb.ClientEvent(outcome=1)] * (MOST_IN_FRAME + 1)), "65537"),
-        (decode_link_frame, pb.LinkFrame(hello=pb.Hello(broker="B1", incarnation=1)), "a hello amid"),
+        (decode_hello, pb.LinkFrame(hello=pb.Hello(incarnation=1)), "without the broker's name"),
         (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1")), "counts from 1"),
-        (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1", incarnation=1), acknowledged=1), "more than hello"),
+        (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1", incarnation=1), acknowledged=1), "with messages or an"),
         (
             decode_client_frame,
             pb.ClientFrame(requests=[pb.ClientRequest(operation=1, client="c" * (LONGEST_NAME + 1))]),
@@ -116,10 +117,11 @@ def test_frames_that_break_a_bound(decode: Callable[[bytes], object], frame: Any
 
 
 def test_hello() -> None:
-    hello = pb.Hello(broker="B1", incarnation=2, protocol="tid", neighbour_incarnation=3, handled=4)
-    assert decode_hello(encode_hello(hello)) == hello
+    hello = Hello(broker="B1", incarnation=2, protocol="tid", neighbour_incarnation=3, handled=4)
+    (frame,) = encode_link_frame(hello, 1)
+    assert decode_hello(frame) == decode_link_frame(frame) == hello
 
 
 def test_a_first_frame_without_hello() -> None:
     with pytest.raises(MalformedFrameError, match="hello"):
-        decode_hello(encode_link_frames([Message(Kind.PUBLISH, "p")], 0, 1000)[0])
+        decode_hello(encode_link_frame(MessageFrame([Message(Kind.PUBLISH, "p")]), 1000)[0])

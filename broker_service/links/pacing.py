@@ -1,0 +1,33 @@
+"""Pacing of frames, because a frame costs far more than a message in it.
+
+A stream writes at once as long as it has credit, which a lasting rate of more than one write in `FRAME_INTERVAL` uses
+up. From then on, messages that come within an interval travel together. An idle or moderately used stream has no delay,
+a busy one has large frames.
+"""
+
+from __future__ import annotations
+
+NANOSECONDS = 1_000_000_000
+
+FRAME_INTERVAL = 0.002
+"""Seconds between writes on a busy stream."""
+
+BURST = 16.0
+"""Writes that an idle stream may make without regard to the interval."""
+
+
+class Pace:
+    """Credit for writes: it grows by one write in `FRAME_INTERVAL`, up to `BURST`. Times are nanoseconds."""
+
+    __slots__ = ("_credit", "_earned")
+
+    def __init__(self, now: int) -> None:
+        self._credit = BURST
+        self._earned = now / NANOSECONDS
+
+    def take(self, now: int) -> int:
+        """Pays for a write at `now`; returns the time from which the next one is allowed."""
+        seconds = now / NANOSECONDS
+        self._credit = min(BURST, self._credit + (seconds - self._earned) / FRAME_INTERVAL) - 1.0
+        self._earned = seconds
+        return now if self._credit >= 0.0 else now + round(-self._credit * FRAME_INTERVAL * NANOSECONDS)

@@ -1,0 +1,295 @@
+"""One end of an overlay link as a state machine without I/O: hello, resumption, acknowledgement, heartbeats, back-off.
+
+A session lasts as long as its broker's incarnation and outlives any number of streams. The states and transitions
+stand in `states`. The driver (the gRPC server in real time, the simulator in virtual time) moves frames, tells the
+time in nanoseconds and calls `wake` when `wake_at` says so; everything else is decided here. The rules:
+
+1. Each stream has a number. A frame, or messages that wait for service, of a stream that is no longer the present one
+   are ignored: the neighbour sends on the next stream whatever this end did not handle on the former.
+2. Both ends begin with a hello. It says how many messages of the receiver's incarnation its sender has handled, so
+   that exactly the others travel again (`OverlayLink.connect`): between two incarnations that both continue, nothing
+   is lost and nothing is handled twice.
+3. A hello of another broker, of another routing protocol or of a former incarnation is refused, and so is one that
+   claims more messages than were sent.
+4. Acknowledgements ride on whatever travels the other way. They travel alone when a quarter of the window waits for
+   one, or `ACKNOWLEDGE_AFTER` seconds after the first message that does.
+5. With heartbeats, an open link sends a frame at every beat, whatever else it sent before. If only silent links did,
+   two frames could be nearly two beats apart, and three silent beats would not tell a failed neighbour from a quiet
+   one. A neighbour from which nothing came for `MISSED_HEARTBEATS` beats has failed. One that does not answer a hello
+   within that time has failed, too.
+6. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one.
+7. After a stream has ended, the dialling end tries again with back-off (`backoff`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from broker_service.config import Limits
+from broker_service.links.backoff import BackOff
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.overlay_link import OverlayLink
+from broker_service.links.pacing import NANOSECONDS, Pace
+from broker_service.links.states import Input, State, transition
+from broker_service.messages import BrokerId, Message
+
+ACKNOWLEDGE_AFTER = 0.1
+"""Seconds that a neighbour waits at most for an acknowledgement."""
+
+MISSED_HEARTBEATS = 3
+"""Beats in a row without a frame, after which a neighbour has failed."""
+
+_ACKNOWLEDGE_AFTER = round(ACKNOWLEDGE_AFTER * NANOSECONDS)
+
+
+class RefusedError(Exception):
+    """The other end is not the neighbour that this link leads to, or cannot have got what it claims."""
+
+
+class LinkViolationError(ValueError):
+    """The neighbour sent a frame that the rules of a link do not allow at this point."""
+
+
+class SilentNeighbourError(Exception):
+    """Nothing came from the neighbour for too long."""
+
+
+class LinkUser(Protocol):
+    """The broker core, as a session calls it."""
+
+    @property
+    def id(self) -> BrokerId: ...
+
+    @property
+    def incarnation(self) -> int: ...
+
+    def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None: ...
+
+    def link_down(self, neighbour: BrokerId) -> None: ...
+
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None: ...
+
+
+class LinkSession:
+    """One end of a link; see the module. All times are nanoseconds of one clock that never runs backwards."""
+
+    def __init__(
+        self, broker: LinkUser, link: OverlayLink, protocol: str, limits: Limits, heartbeat: float | None
+    ) -> None:
+        """`heartbeat` is in seconds; None where the driver itself finds out that a neighbour is silent."""
+        self.link = link
+        self.state = State.CLOSED
+        self.stream = 0
+        """The number of the present stream; 0 while there is none."""
+        self.frame_due = False
+        """Whether a frame shall be written even if no message waits."""
+        self.write_at = 0
+        """The time from which the next write is allowed."""
+        self.unhandled = 0
+        """Messages of the present stream that came in and wait for service."""
+        self._broker = broker
+        self._protocol = protocol
+        self._heartbeat = None if heartbeat is None else round(heartbeat * NANOSECONDS)
+        self._acknowledge_every = max(1, limits.window // 4)
+        self._acknowledged = 0
+        """What the last frame acknowledged."""
+        self._acknowledge_at: int | None = None
+        self._beat_at: int | None = None
+        self._silent_beats = 0
+        self._streams = 0
+        self._neighbour_hello: Hello | None = None
+        """On a stream that is yet to be answered."""
+        self._back_off = BackOff(limits.reconnect_first, limits.reconnect_last)
+        self._pace = Pace(0)
+
+    @property
+    def neighbour(self) -> BrokerId:
+        return self.link.neighbour
+
+    def hello(self) -> Hello:
+        """What this end says of itself and of what it has handled."""
+        link = self.link
+        return Hello(
+            broker=self._broker.id,
+            incarnation=self._broker.incarnation,
+            protocol=self._protocol,
+            neighbour_incarnation=link.neighbour_incarnation,
+            handled=link.received,
+        )
+
+    # Streams
+
+    def dial(self, now: int) -> int:
+        """A stream is opened from here. Returns its number; `next_frames` gives the hello."""
+        return self._begin(Input.DIAL, now)
+
+    def accept(self, hello: Hello, now: int) -> int:
+        """The neighbour opened a stream with this hello. Returns the stream's number; `next_frames` gives the answer.
+
+        A former stream ends, because the neighbour gave it up. Raises `RefusedError`; nothing is changed then.
+        """
+        self._check(hello)
+        stream = self._begin(Input.ACCEPT, now)
+        self._neighbour_hello = hello
+        return stream
+
+    def closed(self, stream: int) -> None:
+        """A stream has ended. Nothing happens where it was not the present one."""
+        if stream == self.stream and self.state is not State.CLOSED:
+            self._change(Input.END)
+            self.stream = 0
+
+    def redial_after(self) -> float:
+        """Seconds to wait before the next stream is dialled."""
+        return self._back_off.take()
+
+    # Frames
+
+    def received(self, stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+        """A frame came in. Returns the messages to be served; `handle` takes them when their turn has come.
+
+        Raises `RefusedError` for a hello that cannot be answered and `LinkViolationError` for a frame that is wrong
+        here; the driver then ends the stream.
+        """
+        if stream != self.stream:
+            return ()
+        self._silent_beats = 0
+        if isinstance(frame, Hello):
+            self._greeted(frame, now)
+            return ()
+        if self.state is not State.OPEN:
+            raise LinkViolationError("the first frame of a link is no hello")
+        try:
+            self.link.acknowledge(frame.acknowledged)
+        except ValueError as error:
+            raise LinkViolationError(str(error)) from None
+        self.unhandled += len(frame.messages)
+        return frame.messages
+
+    def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
+        """Has the broker handle messages that came in on a stream; does nothing if that has ended since."""
+        if stream != self.stream:
+            return
+        link = self.link
+        self.unhandled -= len(messages)
+        self._broker.receive(link.neighbour, messages)
+        if link.received - self._acknowledged >= self._acknowledge_every:
+            self.frame_due = True
+        elif self._acknowledge_at is None:
+            self._acknowledge_at = now + _ACKNOWLEDGE_AFTER
+
+    def next_frames(self, now: int) -> Sequence[LinkFrame]:
+        """All frames that may be written now; the present stream takes them."""
+        if self.state is not State.OPEN:
+            return self._greeting(now)
+        link = self.link
+        if now < self.write_at:
+            return ()
+        messages = link.take()
+        if not messages and not self.frame_due:
+            return ()
+        self.frame_due = False
+        self._acknowledged = received = link.received
+        frames = [MessageFrame(messages, received)]
+        while messages := link.take():
+            frames.append(MessageFrame(messages, received))
+        self.write_at = self._pace.take(now)
+        return frames
+
+    # Time
+
+    def wake_at(self) -> int | None:
+        """When `wake` is to be called: for a late acknowledgement, a heartbeat, or a hello that is not answered."""
+        acknowledge, beat = self._acknowledge_at, self._beat_at
+        if acknowledge is None or beat is None:
+            return beat if acknowledge is None else acknowledge
+        return min(acknowledge, beat)
+
+    def wake(self, now: int) -> None:
+        """Does what is due. Raises `SilentNeighbourError`; the driver then ends the stream."""
+        if self._acknowledge_at is not None and now >= self._acknowledge_at:
+            self._acknowledge_at = None
+            if self.link.received != self._acknowledged:
+                self.frame_due = True
+        if self._beat_at is not None and now >= self._beat_at:
+            self._beat(now)
+
+    def _beat(self, now: int) -> None:
+        assert self._heartbeat is not None
+        if self.state is not State.OPEN:
+            raise SilentNeighbourError(f"{self.neighbour} does not answer")
+        self._beat_at = now + self._heartbeat
+        self._silent_beats += 1
+        if self._silent_beats >= MISSED_HEARTBEATS:
+            raise SilentNeighbourError(f"{self.neighbour} is silent, {MISSED_HEARTBEATS} heartbeats were missed")
+        self.frame_due = True
+
+    # Inside
+
+    def _begin(self, input: Input, now: int) -> int:
+        self._change(input)
+        self._streams += 1
+        self.stream = self._streams
+        self._neighbour_hello = None
+        self.frame_due = True
+        if self._heartbeat is not None:
+            self._beat_at = now + MISSED_HEARTBEATS * self._heartbeat
+        return self.stream
+
+    def _change(self, input: Input) -> None:
+        """Leaves the present stream; what was not acknowledged on it travels again on the next."""
+        former, self.state = self.state, transition(self.state, input)
+        self._acknowledge_at = self._beat_at = None
+        self.frame_due = False
+        self.unhandled = 0
+        if former is State.OPEN:
+            self._broker.link_down(self.neighbour)
+
+    def _greeted(self, hello: Hello, now: int) -> None:
+        if self.state is not State.DIALLING:
+            raise LinkViolationError("a hello amid a stream")
+        self._check(hello)
+        self._open(hello, Input.GREETED, now)
+
+    def _greeting(self, now: int) -> Sequence[LinkFrame]:
+        if not self.frame_due or self.state is State.CLOSED:
+            return ()
+        self.frame_due = False
+        hello = self.hello()
+        if self._neighbour_hello is not None:
+            self._open(self._neighbour_hello, Input.ANSWERED, now)
+        return (hello,)
+
+    def _open(self, hello: Hello, input: Input, now: int) -> None:
+        self.state = transition(self.state, input)
+        self._pace = Pace(now)
+        self.write_at = now
+        self._silent_beats = 0
+        self._back_off.reset()
+        if self._heartbeat is not None:
+            self._beat_at = now + self._heartbeat
+        self._broker.link_up(self.neighbour, hello.incarnation, self._handled(hello))
+        self._acknowledged = self.link.received
+
+    def _handled(self, hello: Hello) -> int:
+        """The messages of this incarnation that the neighbour has handled."""
+        return hello.handled if hello.neighbour_incarnation == self._broker.incarnation else 0
+
+    def _check(self, hello: Hello) -> None:
+        link = self.link
+        if hello.broker != link.neighbour:
+            raise RefusedError(f"link to {link.neighbour}: {hello.broker} is at its other end")
+        if hello.protocol != self._protocol:
+            raise RefusedError(
+                f"link to {link.neighbour}: it routes by {hello.protocol!r}, this broker by {self._protocol!r}"
+            )
+        present = link.neighbour_incarnation
+        if hello.incarnation < present:
+            raise RefusedError(
+                f"link to {link.neighbour}: its incarnation {hello.incarnation} has ended, {present} came after it"
+            )
+        try:
+            link.check_resumption(hello.incarnation, self._handled(hello))
+        except ValueError as error:
+            raise RefusedError(f"link to {link.neighbour}: {error}") from None

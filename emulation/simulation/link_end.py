@@ -1,0 +1,219 @@
+"""A broker's end of one overlay link in virtual time: it moves the frames of the link's session.
+
+The session decides (`broker_service.links.session`), as it does for the gRPC server. Its heartbeats are off: in virtual
+time only the missed ones matter, and `SimulatedLink` knows when that happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from broker_service.config import BrokerConfig
+from broker_service.grpc_shell.service import Service
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.overlay_link import OverlayLink
+from broker_service.links.session import LinkSession, LinkUser
+from broker_service.links.states import State
+from broker_service.messages import Message
+from emulation.simulation.event_queue import Agenda
+from emulation.simulation.links import Direction
+
+FRAME_BYTES = 16
+"""Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
+MESSAGE_BYTES = 13
+"""Bytes of a message in a frame, besides its id, body and header."""
+
+
+class BrokerProcess(Protocol):
+    """The process of a simulated broker, as an end of one of its links sees it."""
+
+    alive: bool
+    held: list[Callable[[], None]] | None
+    """Calls that a frozen broker makes once it continues; None when it is not frozen."""
+    latency: Callable[[], int]
+    """Draws what a frame takes besides its link, in nanoseconds."""
+    server: Service
+
+
+class LinkEnd:
+    """See the module."""
+
+    def __init__(
+        self, process: BrokerProcess, core: LinkUser, link: OverlayLink, config: BrokerConfig, agenda: Agenda
+    ) -> None:
+        self.stream = 0
+        """The session's number of the stream that is open at this end; 0 for none."""
+        self.opposite_stream = 0
+        """The number that the session at the other end has for it."""
+        self._link = link
+        self._session = LinkSession(core, link, config.protocol, config.limits, heartbeat=None)
+        self._process = process
+        self._agenda = agenda
+        self._opposite: LinkEnd | None = None
+        self._direction: Direction | None = None
+        self._flushing = False
+        """Whether a call of `_flush` is yet to come."""
+        self._wake_at: int | None = None
+        self._undelivered: list[Callable[[], None]] = []
+        """Arrivals of frames that were sent while the direction was cut."""
+        self._flush_stream: Callable[[], None] = _nothing
+        self._handle_stream: Callable[[Sequence[Message]], None] = _ignore
+        """`_flush` and `_handle` of the stream that is open, made once and not for each frame."""
+
+    @property
+    def alive(self) -> bool:
+        return self._process.alive
+
+    @property
+    def frozen(self) -> bool:
+        return self._process.held is not None
+
+    @property
+    def dialling(self) -> bool:
+        """Whether a stream was dialled and its answer is yet to come."""
+        return self._session.state is State.DIALLING
+
+    def hold(self, call: Callable[[], None]) -> bool:
+        """Keeps a call until the broker continues. Returns whether it is frozen, so that the call had to be kept."""
+        held = self._process.held
+        if held is None:
+            return False
+        held.append(call)
+        return True
+
+    # Streams
+
+    def dial(self) -> tuple[int, Hello]:
+        """Opens a stream from here, in place of a former one. Returns its number and this end's hello."""
+        self._leave()
+        return self._session.dial(self._agenda.now), self._hello()
+
+    def accept(self, hello: Hello, opposite: LinkEnd, number: int, direction: Direction) -> tuple[int, Hello]:
+        """Opens the stream that the other end dialled under its `number`. Returns the own number and the answer."""
+        self._leave()
+        stream = self._session.accept(hello, self._agenda.now)
+        answer = self._hello()
+        self._join(stream, opposite, number, direction)
+        return stream, answer
+
+    def answered(self, stream: int, hello: Hello, opposite: LinkEnd, number: int, direction: Direction) -> None:
+        """The answer to `dial` has come: the stream is open."""
+        self._session.received(stream, hello, self._agenda.now)
+        self._join(stream, opposite, number, direction)
+
+    def give_up(self, stream: int) -> None:
+        """The stream that was dialled was not answered."""
+        self._session.closed(stream)
+
+    def close(self) -> None:
+        """The stream has ended. The broker is notified if it still runs."""
+        stream = self.stream
+        if stream:
+            self._leave()
+            if self._process.alive:
+                self._session.closed(stream)
+
+    def close_stream(self, stream: int) -> None:
+        """Closes this very stream, if it is the one that is open here."""
+        if not self.hold(partial(self.close_stream, stream)) and self.stream == stream:
+            self.close()
+
+    def release(self) -> None:
+        """The direction from here works again after it was cut: frames that were sent meanwhile arrive."""
+        undelivered, self._undelivered = self._undelivered, []
+        for arrive in undelivered:
+            self._agenda.soon(arrive)
+
+    def _hello(self) -> Hello:
+        (hello,) = self._session.next_frames(self._agenda.now)
+        assert isinstance(hello, Hello)
+        return hello
+
+    def _join(self, stream: int, opposite: LinkEnd, number: int, direction: Direction) -> None:
+        self.stream, self.opposite_stream = stream, number
+        self._opposite, self._direction = opposite, direction
+        self._flush_stream = partial(self._flush, stream)
+        self._handle_stream = partial(self._handle, stream)
+        self._flushing, self._wake_at = False, None
+        self._link.on_waiting = self._wake
+        self._wake()
+
+    def _leave(self) -> None:
+        self.stream = self.opposite_stream = 0
+        self._opposite = None
+        self._undelivered.clear()
+        self._link.on_waiting = _nothing
+
+    # Out
+
+    def _wake(self) -> None:
+        """Has what can be sent travel with all that the present call puts into the queue."""
+        if not self._flushing and self._link.sendable:
+            self._flushing = True
+            self._agenda.soon(self._flush_stream)
+
+    def _flush(self, stream: int) -> None:
+        if stream == self.stream and not self.hold(self._flush_stream):
+            self._flushing = False
+            self._write()
+
+    def _write(self) -> None:
+        session, agenda = self._session, self._agenda
+        for frame in session.next_frames(agenda.now):
+            self._send(frame)
+        if session.write_at > agenda.now:
+            self._flushing = True
+            agenda.at(session.write_at, self._flush_stream)
+
+    def _send(self, frame: LinkFrame) -> None:
+        opposite, direction, agenda = self._opposite, self._direction, self._agenda
+        assert opposite is not None and direction is not None and isinstance(frame, MessageFrame)
+        size = FRAME_BYTES
+        for message in frame.messages:
+            size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header)
+        arrive = partial(opposite._receive, self.opposite_stream, frame)
+        if direction.up:
+            agenda.at(direction.arrival(agenda.now, size, self._process.latency()), arrive)
+        else:
+            self._undelivered.append(arrive)
+
+    # In
+
+    def _receive(self, stream: int, frame: MessageFrame) -> None:
+        if stream != self.stream or self.hold(partial(self._receive, stream, frame)):
+            return
+        messages = self._session.received(stream, frame, self._agenda.now)
+        if messages:
+            self._process.server.submit(self._handle_stream, messages)
+        self._wake()
+
+    def _handle(self, stream: int, messages: Sequence[Message]) -> None:
+        if stream == self.stream:
+            self._session.handle(stream, messages, self._agenda.now)
+            self._attend(stream)
+
+    def _attend(self, stream: int) -> None:
+        """Sends a frame that is due, and has `_wake_session` called when the session asks for it."""
+        session = self._session
+        if session.frame_due and not self._flushing:
+            self._write()
+        at = session.wake_at()
+        if at != self._wake_at:
+            self._wake_at = at
+            if at is not None:
+                self._agenda.background(at, partial(self._wake_session, stream))
+
+    def _wake_session(self, stream: int) -> None:
+        if stream == self.stream and not self.hold(partial(self._wake_session, stream)):
+            self._session.wake(self._agenda.now)
+            self._attend(stream)
+
+
+def _nothing() -> None:
+    """Stands in until a stream is open."""
+
+
+def _ignore(_messages: Sequence[Message]) -> None:
+    """Stands in until a stream is open."""

@@ -1,0 +1,359 @@
+"""Link sessions: each rule alone, and two of them against each other over a wire on which anything can happen."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.config import Limits
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.pacing import FRAME_INTERVAL, NANOSECONDS
+from broker_service.links.session import (
+    ACKNOWLEDGE_AFTER,
+    MISSED_HEARTBEATS,
+    LinkSession,
+    LinkViolationError,
+    RefusedError,
+    SilentNeighbourError,
+)
+from broker_service.links.states import TRANSITIONS, Input, State, StateError
+from broker_service.messages import Kind, Message
+from tests.broker_service.links.two_ends import Broker, TwoEnds
+
+SECOND = NANOSECONDS
+CHOICES = st.lists(st.integers(0, 10**6), max_size=150)
+SEEDS = range(300)
+
+
+@given(CHOICES)
+def test_every_message_is_handled_once_and_in_order_whatever_happens_to_the_wire(choices: list[int]) -> None:
+    TwoEnds().run(choices)
+
+
+# Sessions that are wrong on purpose, each of which the property above finds
+
+
+class ClaimsOneLess(LinkSession):
+    """Claims on resumption to have handled one message less than it did: that one is handled twice."""
+
+    def hello(self) -> Hello:
+        hello = super().hello()
+        return Hello(
+            broker=hello.broker, incarnation=hello.incarnation, protocol=hello.protocol,
+            neighbour_incarnation=hello.neighbour_incarnation, handled=max(0, hello.handled - 1),
+        )  # fmt: skip
+
+
+class ClaimsWhatWaits(LinkSession):
+    """Claims on resumption to have handled what only came in: that is lost."""
+
+    waits = 0
+
+    def received(self, stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+        messages = super().received(stream, frame, now)
+        self.waits = self.unhandled
+        return messages
+
+    def hello(self) -> Hello:
+        hello = super().hello()
+        return Hello(
+            broker=hello.broker, incarnation=hello.incarnation, protocol=hello.protocol,
+            neighbour_incarnation=hello.neighbour_incarnation, handled=hello.handled + self.waits,
+        )  # fmt: skip
+
+
+class HandlesEndedStreams(LinkSession):
+    """Handles messages that waited for service when their stream ended; they come again on the next one."""
+
+    def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
+        super().handle(self.stream, messages, now)
+
+
+class ReadsEndedStreams(LinkSession):
+    """Takes frames of a stream that is no longer the present one."""
+
+    def received(self, stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+        return super().received(self.stream, frame, now)
+
+
+class AcknowledgesWhatWaits(LinkSession):
+    """Acknowledges messages before they are handled."""
+
+    def next_frames(self, now: int) -> Sequence[LinkFrame]:
+        return [
+            MessageFrame(frame.messages, frame.acknowledged + self.unhandled)
+            if isinstance(frame, MessageFrame)
+            else frame
+            for frame in super().next_frames(now)
+        ]
+
+
+class TrustsFormerIncarnations(LinkSession):
+    """Takes what was handled of a former incarnation of this end for its own."""
+
+    def _handled(self, hello: Hello) -> int:
+        return hello.handled
+
+
+class NeverAcknowledges(LinkSession):
+    """Sends no frame for an acknowledgement alone: the window of a link with one-way traffic stays full."""
+
+    def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
+        super().handle(stream, messages, now)
+        self.frame_due = False
+        self._acknowledge_at = None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ClaimsOneLess,
+        ClaimsWhatWaits,
+        HandlesEndedStreams,
+        ReadsEndedStreams,
+        AcknowledgesWhatWaits,
+        TrustsFormerIncarnations,
+        NeverAcknowledges,
+    ],
+)
+def test_a_wrong_session_is_found(wrong: type[LinkSession]) -> None:
+    with pytest.raises((AssertionError, LinkViolationError, RefusedError, ValueError)):
+        for seed in SEEDS:
+            source = random.Random(seed)
+            TwoEnds(wrong).run(source.randrange(10**6) for _ in range(150))
+
+
+def test_random_schedules_find_nothing_wrong_with_the_real_session() -> None:
+    for seed in SEEDS:
+        source = random.Random(seed)
+        TwoEnds().run(source.randrange(10**6) for _ in range(150))
+
+
+# Each rule alone
+
+
+class Trial:
+    """One end, to which the test plays the neighbour B."""
+
+    def __init__(self, heartbeat: float | None = None, limits: Limits | None = None) -> None:
+        self.now = 0
+        self.handled: dict[tuple[int, int], list[int]] = {(1, 1): []}
+        limits = limits or Limits(window=8)
+        self.broker = Broker("A", 1, "B", lambda: self.now, self.handled, limits)
+        self.session = LinkSession(self.broker, self.broker.link, "tid", limits, heartbeat)
+
+    def open(self) -> int:
+        """A stream that B opened."""
+        stream = self.session.accept(hello(), self.now)
+        self.session.next_frames(self.now)
+        return stream
+
+    def come(self, stream: int, count: int, acknowledged: int = 0) -> Sequence[Message]:
+        """Messages of B come in."""
+        numbers = range(len(self.handled[1, 1]), len(self.handled[1, 1]) + count)
+        messages = [Message(Kind.PUBLISH, f"1:{number}") for number in numbers]
+        return self.session.received(stream, MessageFrame(messages, acknowledged), self.now)
+
+
+def hello(broker: str = "B", incarnation: int = 1, protocol: str = "tid", known: int = 0, handled: int = 0) -> Hello:
+    return Hello(
+        broker=broker, incarnation=incarnation, protocol=protocol, neighbour_incarnation=known, handled=handled
+    )
+
+
+def test_the_dialling_end_is_up_once_it_is_answered() -> None:
+    trial = Trial()
+    stream = trial.session.dial(0)
+    assert list(trial.session.next_frames(0)) == [hello("A")]
+    assert trial.session.next_frames(0) == ()
+    assert (trial.session.state, trial.broker.link.up) == (State.DIALLING, False)
+    trial.session.received(stream, hello(), 0)
+    assert (trial.session.state, trial.broker.link.up) == (State.OPEN, True)
+
+
+def test_the_accepting_end_is_up_once_its_hello_is_taken() -> None:
+    trial = Trial()
+    trial.session.accept(hello(), 0)
+    assert not trial.broker.link.up
+    assert list(trial.session.next_frames(0)) == [hello("A")]
+    assert trial.broker.link.up
+
+
+def test_of_many_streams_that_were_not_answered_only_the_latest_comes_up() -> None:
+    trial = Trial()
+    streams = [trial.session.accept(hello(), 0) for _ in range(40)]
+    trial.session.next_frames(0)
+    assert trial.session.stream == streams[-1]
+    trial.session.closed(streams[0])
+    assert trial.broker.link.up
+
+
+@pytest.mark.parametrize(
+    ("greeting", "reason"),
+    [
+        (hello("C"), "C is at its other end"),
+        (hello(protocol="x"), "routes by 'x'"),
+        (hello(incarnation=1), "its incarnation 1 has ended, 2 came after it"),
+        (hello(incarnation=2, known=1, handled=2), "to have handled 2 messages, 1 were sent"),
+        (hello(incarnation=2, known=1, handled=0), "to have handled 0 messages, it acknowledged 1"),
+        (hello(incarnation=3, known=1, handled=1), "to have handled 1 messages, 0 were sent"),
+    ],
+)
+def test_a_hello_that_cannot_be_is_refused_and_changes_nothing(greeting: Hello, reason: str) -> None:
+    trial = Trial()
+    stream = trial.session.accept(hello(incarnation=2), 0)
+    trial.session.next_frames(0)
+    trial.broker.put_one()
+    trial.session.next_frames(0)
+    trial.session.received(stream, MessageFrame((), 1), 0)
+    with pytest.raises(RefusedError, match=reason):
+        trial.session.accept(greeting, 0)
+    assert (trial.session.stream, trial.broker.link.up) == (stream, True)
+
+
+def test_frames_out_of_place_are_violations() -> None:
+    trial = Trial()
+    stream = trial.session.dial(0)
+    with pytest.raises(LinkViolationError, match="no hello"):
+        trial.session.received(stream, MessageFrame(), 0)
+    trial.session.closed(stream)
+    stream = trial.open()
+    with pytest.raises(LinkViolationError, match="amid"):
+        trial.session.received(stream, hello(), 0)
+    with pytest.raises(LinkViolationError, match="acknowledged 7 messages, 0 were sent"):
+        trial.session.received(stream, MessageFrame((), 7), 0)
+
+
+def test_an_acknowledgement_travels_alone_for_a_quarter_of_the_window_or_after_a_while() -> None:
+    trial = Trial()
+    stream = trial.open()
+    trial.session.handle(stream, trial.come(stream, 1), 5)
+    assert (trial.session.frame_due, trial.session.wake_at()) == (False, 5 + round(ACKNOWLEDGE_AFTER * SECOND))
+    trial.session.handle(stream, trial.come(stream, 1), 6)
+    assert trial.session.frame_due
+    assert list(trial.session.next_frames(6)) == [MessageFrame([], 2)]
+    trial.session.wake(5 + round(ACKNOWLEDGE_AFTER * SECOND))
+    assert not trial.session.frame_due, "nothing is left to acknowledge"
+    trial.session.handle(stream, trial.come(stream, 1), SECOND)
+    trial.session.wake(2 * SECOND)
+    assert list(trial.session.next_frames(2 * SECOND)) == [MessageFrame([], 3)]
+
+
+def test_messages_that_wait_for_service_are_counted() -> None:
+    trial = Trial()
+    stream = trial.open()
+    first, second = trial.come(stream, 3), trial.come(stream, 2)
+    assert trial.session.unhandled == 5
+    trial.session.handle(stream, first, 0)
+    assert trial.session.unhandled == 2
+    trial.open()
+    trial.session.handle(stream, second, 0)
+    assert (trial.session.unhandled, len(trial.handled[1, 1])) == (0, 3)
+
+
+def test_writes_are_paced() -> None:
+    trial = Trial(limits=Limits(window=1000, batch=1000))
+    trial.open()
+    frames = 0
+    for _ in range(100):
+        trial.broker.put_one()
+        frames += len(trial.session.next_frames(0))
+    assert 1 < frames < 30
+    assert 0 < trial.session.write_at <= FRAME_INTERVAL * SECOND
+    (frame,) = trial.session.next_frames(trial.session.write_at)
+    assert isinstance(frame, MessageFrame)
+    assert len(frame.messages) == 100 - frames
+
+
+@given(st.lists(st.floats(0.0, 0.9), min_size=1, max_size=30))
+def test_a_neighbour_that_beats_is_never_silent(delays: list[float]) -> None:
+    """Its beats arrive up to nine tenths of an interval late."""
+    trial = Trial(heartbeat=1.0)
+    stream = trial.open()
+    arrivals = [round((number + 1 + delay) * SECOND) for number, delay in enumerate(delays)]
+    for arrival in arrivals:
+        _wake_until(trial, arrival)
+        trial.session.received(stream, MessageFrame(), arrival)
+    assert trial.broker.link.up
+
+
+@given(st.integers(0, 10 * SECOND))
+def test_a_neighbour_that_failed_is_found_within_three_beats(last: int) -> None:
+    """And not before two have passed since its last frame."""
+    trial = Trial(heartbeat=1.0)
+    stream = trial.open()
+    for time in (*range(SECOND // 2, last, SECOND), last):
+        _wake_until(trial, time)
+        trial.session.received(stream, MessageFrame(), time)
+    with pytest.raises(SilentNeighbourError, match="3 heartbeats were missed"):
+        _wake_until(trial, last + 20 * SECOND)
+    assert (MISSED_HEARTBEATS - 1) * SECOND <= trial.now - last <= MISSED_HEARTBEATS * SECOND
+
+
+def _wake_until(trial: Trial, time: int) -> None:
+    while (at := trial.session.wake_at()) is not None and at <= time:
+        trial.now = at
+        trial.session.wake(at)
+        if trial.session.frame_due:
+            assert [type(frame) for frame in trial.session.next_frames(at)] == [MessageFrame]
+    trial.now = time
+
+
+def test_every_beat_sends_a_frame() -> None:
+    trial = Trial(heartbeat=1.0)
+    trial.open()
+    assert trial.session.wake_at() == SECOND
+    trial.session.wake(SECOND)
+    assert list(trial.session.next_frames(SECOND)) == [MessageFrame([], 0)]
+    assert trial.session.wake_at() == 2 * SECOND
+
+
+def test_a_hello_that_is_not_answered_is_given_up() -> None:
+    trial = Trial(heartbeat=1.0)
+    stream = trial.session.dial(0)
+    trial.session.next_frames(0)
+    assert trial.session.wake_at() == MISSED_HEARTBEATS * SECOND
+    with pytest.raises(SilentNeighbourError, match="does not answer"):
+        trial.session.wake(MISSED_HEARTBEATS * SECOND)
+    trial.session.closed(stream)
+    assert (trial.session.state, trial.session.wake_at()) == (State.CLOSED, None)
+
+
+def test_the_back_off_grows_until_a_stream_is_open() -> None:
+    trial = Trial(limits=Limits(reconnect_first=0.1, reconnect_last=0.3))
+    assert [trial.session.redial_after() for _ in range(4)] == [0.1, 0.2, 0.3, 0.3]
+    stream = trial.session.dial(0)
+    trial.session.received(stream, hello(), 0)
+    trial.session.closed(stream)
+    assert trial.session.redial_after() == 0.1
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("input", Input)
+def test_the_table_of_states_says_what_a_session_does(state: State, input: Input) -> None:
+    trial = Trial()
+    session = trial.session
+    {
+        State.CLOSED: lambda: None,
+        State.DIALLING: lambda: session.dial(0),
+        State.ANSWERING: lambda: session.accept(hello(), 0),
+        State.OPEN: trial.open,
+    }[state]()
+    assert session.state is state
+    inputs = {
+        Input.DIAL: lambda: session.dial(0),
+        Input.ACCEPT: lambda: session.accept(hello(), 0),
+        Input.GREETED: lambda: session.received(session.stream, hello(), 0),
+        Input.ANSWERED: lambda: session.next_frames(0),
+        Input.END: lambda: session.closed(session.stream),
+    }
+    following = TRANSITIONS[state].get(input)
+    try:
+        inputs[input]()
+    except (StateError, LinkViolationError):
+        assert following is None
+    assert session.state is (following or state)
