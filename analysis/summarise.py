@@ -11,10 +11,12 @@ from analysis.judging.judging import PublicationCounts
 from analysis.judging.oracle import SETTLE_SECONDS, unconfirmed
 from analysis.judging.ordering import DeliveryCounts
 from analysis.pipeline import Findings
+from analysis.reading.reading import BrokerDefect
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.comparison import Comparison, compare
 from analysis.tables.fields import made_of
 from analysis.tables.summary import (
+    BROKER_DEFECT,
     CORRECT,
     UNJUDGED,
     UNKNOWN_FIDELITY,
@@ -52,6 +54,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
                     findings.ordering.counts.get(number, DeliveryCounts()),
                     unconfirmed(lives),
                     findings.ordering.examples.of(number),
+                    [defect for defect in findings.read.defects if defect.variant == number],
                 ),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
@@ -84,8 +87,11 @@ def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
 
 
 def overall(verdicts: Iterable[list[str]]) -> list[str]:
-    """The verdict on a run from those on its variants: every defect found; else unjudged if one is; else correct."""
+    """The verdict on a run from those on its variants: a broker defect alone; else every defect found; else unjudged if
+    one is; else correct."""
     found = {verdict for each in verdicts for verdict in each}
+    if BROKER_DEFECT in found:
+        return [BROKER_DEFECT]
     defects: list[str] = [defect.value for defect in Defect if defect.value in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
@@ -98,16 +104,33 @@ def _comparison(run: RunDirectory, findings: Findings) -> Comparison | None:
 
 
 def _delivery(
-    publications: PublicationCounts, counts: DeliveryCounts, never_confirmed: int, examples: list[Example]
+    publications: PublicationCounts,
+    counts: DeliveryCounts,
+    never_confirmed: int,
+    examples: list[Example],
+    defects: list[BrokerDefect],
 ) -> Delivery:
     return made_of(
         Delivery,
         publications,
         counts,
-        verdicts=_verdicts(counts, publications.published),
+        verdicts=[BROKER_DEFECT] if defects else _verdicts(counts, publications.published),
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
         unconfirmed=never_confirmed,
-        examples=examples,
+        examples=[*map(_defect_example, sorted(defects)), *examples],
+    )
+
+
+def _defect_example(defect: BrokerDefect) -> Example:
+    return Example(
+        defect=BROKER_DEFECT,
+        publication="",
+        client="",
+        publisher=None,
+        published_ns=None,
+        detail=defect.text,
+        reached=[defect.broker],
+        paths=[],
     )
 
 

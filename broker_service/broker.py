@@ -9,7 +9,6 @@ the simulator drives the same object in virtual time.
 from __future__ import annotations
 
 import random
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,9 +46,6 @@ OPERATION_KINDS: Mapping[Operation, Kind] = {
     Operation.PUBLISH: Kind.PUBLISH,
 }
 
-
-_FRAMES_LOGGED = -12
-"""Frames of a defect's stack trace that the log keeps: the innermost ones, which are the router's."""
 
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
 _RECEIVED, _DELIVERED, _MATCHED = Event.RECEIVED, Event.DELIVERED, Event.MATCHED
@@ -362,9 +358,12 @@ class Broker:
         """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
         if isinstance(error, MemoryError):
             raise error  # the host's limit, and not a mistake of the code that met it
-        defect = BrokerDefectError(self.id, self.protocol, occasion, error)
-        trace = "".join(traceback.format_exception(error, limit=_FRAMES_LOGGED))
-        self._recorder.note(Event.DEFECT, count=self.incarnation, text=f"{defect}\n{trace}")
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        defect = BrokerDefectError(
+            self.id, f"broker defect: {self.id} (protocol {self.protocol}) failed on {occasion}: {what}"
+        )
+        defect.__cause__ = error
+        self._recorder.note(Event.DEFECT, count=self.incarnation, text=f"{defect}\n{defect.stack_trace}")
         if self._on_defect is not None:
             self._on_defect(defect)
         return defect

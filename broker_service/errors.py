@@ -10,7 +10,12 @@ None of them is a `ValueError`, so a slip in a router is never taken for bad inp
 
 from __future__ import annotations
 
+import traceback
+
 from broker_service.messages import BrokerId
+
+_FRAMES = -12
+"""Frames of a defect's stack trace, counted from the innermost."""
 
 
 class MalformedMessageError(Exception):
@@ -22,12 +27,18 @@ class RejectedError(Exception):
 
 
 class BrokerDefectError(Exception):
-    """A defect of the broker's own code, nearly always of its router. The original error is the cause (`__cause__`)."""
+    """A defect of a broker's own code, nearly always of its router, for which the broker ended.
 
-    def __init__(self, broker: BrokerId, protocol: str, occasion: str, cause: Exception) -> None:
-        """`occasion` names what was handled: the kind, the id and the sender of a message, for example."""
-        super().__init__(
-            f"broker defect: {broker} (protocol {protocol}) failed on {occasion}: {type(cause).__name__}: {cause}"
-        )
+    The text is a sentence that names the broker, the protocol, and what was handled. The cause (`__cause__`) is the
+    original error, where the broker ran in this process.
+    """
+
+    def __init__(self, broker: BrokerId, text: str) -> None:
+        super().__init__(text)
         self.broker = broker
-        self.__cause__ = cause
+
+    @property
+    def stack_trace(self) -> str:
+        """Stack trace of the original error, a line each; empty without one. Only the innermost frames are in it, which
+        are the router's."""
+        return "".join(traceback.format_exception(self.__cause__, limit=_FRAMES)) if self.__cause__ is not None else ""

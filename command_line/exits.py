@@ -9,6 +9,7 @@ import traceback
 
 import typer
 
+from broker_service.errors import BrokerDefectError
 from record.errors import UserError
 from record.exit_codes import ExitCode
 
@@ -68,6 +69,9 @@ def _in_words(error: BaseException) -> tuple[str, int]:
         return "interrupted", ExitCode.INTERRUPTED
     if isinstance(error, UserError):
         return str(error), error.exit_code
+    if isinstance(error, BrokerDefectError):
+        print(error.stack_trace, end="", file=sys.stderr)
+        return str(error), ExitCode.BROKER_DEFECT
     if isinstance(error, MemoryError):
         return _REFUSALS[errno.ENOMEM], ExitCode.HOST
     if isinstance(error, OSError) and error.errno in _REFUSALS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.tables.summary import Example, Summary, VariantSummary, violated
+from analysis.tables.summary import BROKER_DEFECT, Example, Summary, VariantSummary, violated
 from emulation.fidelity import Fidelity, Verdict
 from studies.junit import JunitCase, JunitSuite, Kind
 
@@ -92,5 +92,7 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
 
 
 def _example(one: Example) -> str:
+    if one.defect == BROKER_DEFECT:
+        return one.detail
     way = f"; by {' > '.join(one.paths[0])}" if one.paths else ""
     return f"{one.defect}: {one.publication} to {one.client}: {one.detail}{way}"

@@ -73,6 +73,16 @@ class OutageEvent(NamedTuple):
     begins: bool
 
 
+class BrokerDefect(NamedTuple):
+    """A broker's own code failed, nearly always its router, and the broker ended."""
+
+    at: LogPosition
+    variant: int
+    broker: str
+    text: str
+    """A sentence, then the stack trace."""
+
+
 class NeighbourChange(NamedTuple):
     """A broker lost a neighbour or has it again, as it saw it."""
 
@@ -94,6 +104,7 @@ class ReadTally:
     declared: list[Declared] = field(default_factory=list)
     outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
+    defects: list[BrokerDefect] = field(default_factory=list)
 
     def merge(self, other: ReadTally) -> None:
         self.records += other.records
@@ -103,6 +114,7 @@ class ReadTally:
         self.declared += other.declared
         self.outages += other.outages
         self.neighbours += other.neighbours
+        self.defects += other.defects
 
     @property
     def loss(self) -> LogLoss:
@@ -187,6 +199,9 @@ class Reading:
             elif event in _OUTAGES or event in _SESSION:
                 self._read_outage(record, LogPosition(record.time, file, offset, line), tally)
                 continue
+            elif event is Event.DEFECT:
+                self._read_defect(record, LogPosition(record.time, file, offset, line), tally)
+                continue
             else:
                 continue
             variant = self.variants.get(record.variant)
@@ -209,6 +224,11 @@ class Reading:
             tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
         elif record.peer in self.brokers:
             tally.neighbours.append(NeighbourChange(at, variant, record.node, record.peer, event is Event.LINK_UP))
+
+    def _read_defect(self, record: TraceRecord, at: LogPosition, tally: ReadTally) -> None:
+        variant = self.variants.get(record.variant)
+        if variant is not None:
+            tally.defects.append(BrokerDefect(at, variant, record.node, record.text or ""))
 
 
 def _sighting(variant: int, id: str, event: Event, record: TraceRecord, place: int) -> Sighting | None:

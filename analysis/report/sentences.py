@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 
 from analysis.report.data import ReportData
 from analysis.tables.comparison import Comparison
-from analysis.tables.summary import CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
 from record.fidelity import VariantFidelity
 from topology.model import Overlay
 
@@ -22,6 +22,8 @@ def delivery_sentence(delivery: Delivery) -> str:
     """What the delivery oracle found, in one sentence."""
     if delivery.verdicts == [UNJUDGED]:
         return "No client published anything, so there was nothing to deliver."
+    if delivery.verdicts == [BROKER_DEFECT]:
+        return "A broker failed by a defect of its own code, which ended the run, so deliveries are not judged."
     if delivery.verdicts == [CORRECT]:
         return (
             f"Every subscriber got exactly what it should: all {delivery.expected:,} expected notifications of "

@@ -18,6 +18,9 @@ UNJUDGED = "unjudged"
 """The verdict on a variant in which no client published anything: there was nothing to deliver."""
 UNKNOWN_FIDELITY = "UNKNOWN"
 """The fidelity verdict of a run that holds no `fidelity.json`."""
+BROKER_DEFECT = "broker defect"
+"""The verdict on a variant in which a broker's own code failed, nearly always its router. It ended the run, so nothing
+is said about deliveries."""
 OVERTAKEN = "overtaken"
 """What an example shows that is no defect, because routing promises no order."""
 FORMAT = 2
@@ -28,7 +31,8 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """One defect, to look into. Times in nanoseconds of the run's clock."""
 
     defect: str
-    """lost, duplicated, spurious or reordered; or overtaken, which is none where routing promises no order."""
+    """lost, duplicated, spurious or reordered; or overtaken, which is none where routing promises no order; or broker
+    defect, which concerns no publication and no client (both are empty): `detail` has the stack trace."""
     publication: str
     client: str
     publisher: str | None
@@ -45,7 +49,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's findings on one variant. Always: delivered = expected - lost + optional + duplicate + spurious."""
 
     verdicts: list[str]
-    """`correct` alone, `unjudged` alone, or what is wrong: lost, duplicated, spurious, reordered."""
+    """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
+    reordered."""
     published: int
     """Publications that clients made."""
     rejected: int

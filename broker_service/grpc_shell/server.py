@@ -18,7 +18,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, NoReturn
@@ -270,8 +269,7 @@ async def serve_until_told(config: BrokerConfig) -> None:
 
 def _exit_at_once(defect: BrokerDefectError) -> NoReturn:
     """Exits without closing streams, because a router that failed must not be told of their ends."""
-    traceback.print_exception(defect)
-    sys.stderr.flush()
+    print(f"{defect.stack_trace}{defect}", file=sys.stderr, flush=True)
     os._exit(ExitCode.BROKER_DEFECT)
 
 

@@ -14,7 +14,7 @@ from analysis.engines import Engine
 from analysis.report import build_report
 from analysis.run import analyze
 from analysis.run_files.run_directory import open_run
-from analysis.tables.summary import CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
 from command_line.commands.fault_lines import fault_lines
 from emulation import fidelity
 from emulation.fidelity import Fidelity, Verdict
@@ -73,7 +73,13 @@ def telling(console: Console, task: str = "analysing the logs") -> Iterator[Call
 
 
 def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
-    """What a script is told. A violated delivery comes first: it is a finding even where links were not as asked."""
+    """The exit code for both verdicts.
+
+    A broker's defect comes first, because deliveries are not judged then; next a violated delivery, which is a finding
+    even where links were not as asked.
+    """
+    if BROKER_DEFECT in summary.delivery:
+        return ExitCode.BROKER_DEFECT
     if any(violated(variant.delivery.verdicts, interrupted=variant.interrupted) for variant in summary.variants):
         return ExitCode.VIOLATED
     if judged is not None and judged.verdict is Verdict.INVALID:
@@ -90,6 +96,9 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
             heading.append(" (interrupted)", style="yellow")
         console.print(heading)
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
+        for example in variant.delivery.examples:
+            if example.defect == BROKER_DEFECT:
+                console.print(example.detail, markup=False, soft_wrap=True, style="red")
         for line in _numbers(variant):
             _print_indented(console, line)
         if (found := verdicts.get(variant.name)) is not None:

@@ -65,7 +65,7 @@ def run_scenario(request: Request) -> ExitCode:
         except QuickStop:
             console.print("stopped at once; nothing is left running, and nothing was analysed")
             return ExitCode.INTERRUPTED
-        if not outcome.began:
+        if not outcome.began and not outcome.defect:
             console.print("interrupted before anything was published, so there is nothing to analyse")
             return ExitCode.INTERRUPTED
         try:

@@ -51,6 +51,8 @@ class Measurements:
     """None where no relay ran."""
     endings: list[Ending] = field(default_factory=list)
     """Brokers that ended though nobody ended them."""
+    defect: str = ""
+    """Names the broker whose own code failed, for which the variant ended early; empty where none did."""
     unsettled: list[str] = field(default_factory=list)
     """Brokers that were not yet quiet when the run phase began."""
     quotas: bool = False

@@ -49,6 +49,12 @@ class Session:
         self.snapshot.activity = activity
         self.display.refresh()
 
+    def cut_short(self, variant: int) -> None:
+        """Notes in the manifest that the run ended during this variant, counted from 0, and before those after it."""
+        for record in self.manifest.variants[variant:]:
+            record.interrupted = True
+        manifest.write(self.manifest, self.paths.directory)
+
     @contextmanager
     def phase(
         self, record: VariantRecord, name: str, seconds: float | None = None, activity: str = ""

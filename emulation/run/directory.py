@@ -29,6 +29,8 @@ class Outcome:
     interrupted: bool
     began: bool
     """Whether any variant came as far as publishing."""
+    defect: str = ""
+    """Names the broker whose own code failed, so that the run ended early; empty where none did."""
 
 
 def new_manifest(plan: Plan, runtime: Choice, links: Choice, clock: str, image: str | None) -> Manifest:
@@ -89,7 +91,8 @@ def conclude(
     judged = [judge(variant) for variant in published]
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
     fidelity.write(verdict, paths.directory)
-    return Outcome(paths.directory, verdict, record.interrupted, bool(spans))
+    defect = next((variant.defect for variant in measured if variant.defect), "")
+    return Outcome(paths.directory, verdict, record.interrupted, bool(spans), defect)
 
 
 def _span(variant: VariantRecord) -> Span | None:

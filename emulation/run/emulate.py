@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements, judge
 from emulation.host import provenance
 from emulation.host.journal import Journal
@@ -118,13 +119,15 @@ def _run_variants(
                 session.manifest.variants.append(run.record)
                 measured.append(run.measured)
                 run.execute()
+        except BrokerDefectError as defect:
+            measured[-1].defect = str(defect)
+            session.cut_short(number)
+            break
         except (Interrupted, NetworkError):
             if not session.interrupt.asked:  # Ctrl-C on a terminal reaches the network's helpers too
                 raise
             session.manifest.interrupted = True
-            for record in session.manifest.variants[number:]:
-                record.interrupted = True
-            manifest.write(session.manifest, session.paths.directory)
+            session.cut_short(number)
             session.say("interrupted: what was running has been ended in order")
             break
     return measured

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from broker_service.errors import BrokerDefectError
 from emulation.drivers.driver import DriverConfig
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
@@ -148,6 +149,7 @@ class VariantRun:
         """Whether every broker answers with all its links up. A broker that ends instead is an error."""
         session = self._session
         if endings := self._ended():
+            _raise_defect(endings[0])
             raise HostError("\n".join([f"{endings[0]}, while starting", *endings[0].last_lines]))
         states = monitor.poll()
         session.snapshot.brokers_up = len(states)
@@ -279,6 +281,7 @@ class VariantRun:
         for ending in self._ended():
             self.measured.endings.append(ending)
             session.say("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+            _raise_defect(ending)
         status = drivers.status
         session.snapshot.published, session.snapshot.delivered = status.published, status.notified
         session.snapshot.rejected = status.rejected
@@ -291,3 +294,9 @@ class VariantRun:
         for broker in gone:
             del self._watched[broker]
         return [self._session.runtime.ending(broker) for broker in gone]
+
+
+def _raise_defect(ending: Ending) -> None:
+    """Raises `BrokerDefectError` for a broker whose own code failed: a run without it proves nothing."""
+    if ending.is_defect:
+        raise BrokerDefectError(ending.broker, str(ending))

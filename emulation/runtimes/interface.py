@@ -17,6 +17,7 @@ import msgspec
 
 from broker_service.config import BrokerConfig
 from emulation.host.processes import ProcessIdentity
+from record.exit_codes import ExitCode
 from topology.model import BrokerId
 
 
@@ -71,7 +72,14 @@ class Ending:
     last_lines: tuple[str, ...]
     """The last lines it wrote to its standard error."""
 
+    @property
+    def is_defect(self) -> bool:
+        """Whether the broker ended because its own code failed, which its last line describes."""
+        return self.exit_code == ExitCode.BROKER_DEFECT
+
     def __str__(self) -> str:
+        if self.is_defect and self.last_lines:
+            return self.last_lines[-1]
         how = "ended"
         if self.exit_code is not None:
             how = f"ended with exit code {self.exit_code}" if self.exit_code >= 0 else f"got signal {-self.exit_code}"

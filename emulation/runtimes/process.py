@@ -24,6 +24,8 @@ from record.files import log_file
 from topology.model import BrokerId
 
 _LAST_LINES = 20
+BROKER_PROGRAM = "broker_service.grpc_shell.server"
+"""The module that each broker process runs."""
 _PROCESSES_OF_OTHERS = 8192
 """The kernel counts processes, threads included, by user, and the brokers of all runs on this host are one user."""
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
@@ -113,7 +115,7 @@ class ProcessRuntime:
             "prlimit", f"--data={launch.resources.memory}",
             f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
             *unprivileged(self._run_paths.logs), "--",
-            sys.executable, "-m", "broker_service.grpc_shell.server",
+            sys.executable, "-m", BROKER_PROGRAM,
             str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip
         environment = os.environ | {RUN_VARIABLE: self._run_paths.run_id, "PYTHONPATH": str(_SOURCE_ROOT)}

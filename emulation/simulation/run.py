@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
+from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan
@@ -92,9 +93,13 @@ def _simulate_variants(
         measured.append(run.measured)
         try:
             run.execute()
+        except BrokerDefectError as defect:
+            run.measured.defect = str(defect)
+            session.cut_short(number)
+            break
         except Interrupted:
-            run.record.interrupted = session.manifest.interrupted = True
-            manifest.write(session.manifest, session.paths.directory)
+            session.manifest.interrupted = True
+            session.cut_short(number)
             session.say("interrupted: what was simulated so far is kept")
             break
     return measured

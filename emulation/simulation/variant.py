@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from broker_service.errors import BrokerDefectError
 from emulation.drivers.driver_operations import ready
 from emulation.faults.fault_run import NODE as FAULT_NODE
 from emulation.fidelity import Measurements
@@ -86,8 +87,13 @@ class SimulatedVariant:
                 self._drain(self._at(timeline.duration))
             with session.phase(self.record, "stop", activity="clients leave, brokers stop"):
                 self._leave()
-        finally:
+        except BrokerDefectError:
+            self._logs.flush()  # and no more: a router that failed is not called again
+            raise
+        except BaseException:
             self._stop()
+            raise
+        self._stop()
 
     def _start(self) -> None:
         within = _START_WITHIN * self.measured.time_dilation

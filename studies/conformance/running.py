@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
+from broker_service.errors import BrokerDefectError
 from broker_service.messages import BrokerId, ClientId
 from studies.conformance.clients import CaseClients
 from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Step
@@ -42,6 +43,8 @@ def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Res
             course.follow(overlay, protocol)
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
+    except BrokerDefectError as defect:
+        problem = f"{course.where}: {defect}\n{defect.stack_trace}"
     found = () if problem else differences(case.expect, course.got, ordered=case.ordered)
     return Result(
         case=case.id,

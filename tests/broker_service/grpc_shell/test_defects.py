@@ -44,7 +44,7 @@ async def test_a_defect_ends_the_process_with_its_stack_trace_and_a_record(tmp_p
                     await process.wait()
     assert process.returncode == ExitCode.BROKER_DEFECT
     lines = errors.decode().splitlines()
-    assert lines[-1].endswith(SENTENCE)
+    assert lines[-1] == SENTENCE
     assert "    a, b = (1, 2, 3)  # type: ignore[misc]" in lines
     last = events(overlay.log("B1"))[-1]
     assert last["event"] == "defect"

@@ -23,6 +23,7 @@ from studies.conformance import (
 )
 from studies.conformance.result import differences
 from studies.conformance.running import brokers_between
+from tests.broker_service.defective import DEFECTIVE, registered
 from tests.studies.conformance.cases import ADVERTISE, DEAR, SUBSCRIBE, case, publish, step
 from topology import Broker as OverlayBroker
 from topology import Link, Overlay
@@ -191,3 +192,13 @@ def test_brokers_between_two_are_those_on_any_way(one: str, other: str, between:
     links = ("AB", "BC", "CD", "DB", "DE", "BF")  # a triangle BCD with a tail at each of two corners
     overlay = Overlay("o", tuple(map(OverlayBroker, "ABCDEF")), tuple(Link(*pair) for pair in links))
     assert brokers_between(overlay, one, other) == set(between)
+
+
+def test_a_defect_of_a_router_fails_the_case_with_its_stack_trace() -> None:
+    protocol = ConformanceProtocol("defective", DEFECTIVE, {"fails_in": "receive"})
+    with registered():
+        result = run_case(case(ADVERTISE, SUBSCRIBE, publish("p1")), protocol, SimulatedTestbed())
+    assert result.verdict is Verdict.FAILED
+    assert "broker defect: B" in result.problem
+    assert "    a, b = (1, 2, 3)" in result.problem
+    assert result.refused == result.differences == ()
