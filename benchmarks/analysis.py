@@ -1,35 +1,37 @@
-"""Log records per second through the analysis, and its memory, as runs grow: `python -m benchmarks.analysis`.
+"""Log records a second through the analysis, and its memory, as runs grow: `python -m benchmarks.analysis`.
 
-Runs of one and of ten million records are simulated (`benchmarks._simulated_run`) and analysed in Spark, each in a
-process of its own; the small one in plain Python, too. `--records 50000000` takes any other size, `--run DIRECTORY` a
-run that was simulated before. The delivery verdict must come out `correct`, or the benchmark fails: it measures the
-whole analysis, not a part.
+Runs of one and of ten million records are simulated (`benchmarks.support.simulated_run`) and analysed in Spark, each in
+a process of its own; the small one in plain Python, too. `--records 50000000` takes any other size, `--run DIRECTORY` a
+run that was simulated before, `--quick` one run of a million records, in Spark. The benchmark fails if the delivery
+verdict is not `correct`, because it measures the whole analysis and not a part.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.run import analyze
-from benchmarks._memory import Peak, Watch
-from benchmarks._simulated_run import log_size, simulated_run
+from benchmarks.support.memory import MemorySampler, Peak
+from benchmarks.support.simulated_run import log_size, simulated_run
+from benchmarks.targets import Bound, Judgement, Target, conclude
 
 SIZES = (1_000_000, 10_000_000)
+QUICK_SIZES = (1_000_000,)
 PLAIN_AT_MOST = 2_000_000
-"""Records: plain Python has one processor, and takes no more memory for more of them."""
-TARGET_RATE = 50_000
-"""Records a second, without the start of Spark."""
-TARGET_GROWTH = 1.25
-"""The cost of a record in the largest run may be so many times that in the smallest."""
-TARGET_MEMORY = 4096
-"""MB, of the driver: its Python and its Java process."""
+"""Records up to which plain Python is measured too. It uses one processor, and its memory does not grow with a run."""
+
+RATE = Target("log records analysed, without the start of Spark", Bound.AT_LEAST, 50_000, "records/s")
+GROWTH = Target("cost of a log record in the largest run, of that in the smallest", Bound.AT_MOST, 1.25, "times")
+MEMORY = Target("memory of the analysis's driver, Python and Java", Bound.AT_MOST, 4096, "MB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +51,36 @@ class Trial:
 
 def spark(run: Path, master: str) -> Trial:
     begin = time.perf_counter()
-    with Watch() as watch, open_session(master) as session:
+    with MemorySampler() as sampler, open_session(master) as session:
         started = time.perf_counter() - begin
-        return _analysed(run, RunningSpark(session), started, watch)
+        return _analysed(run, RunningSpark(session), started, sampler)
 
 
 def plain(run: Path, _master: str) -> Trial:
-    with Watch() as watch:
-        return _analysed(run, PlainEngine(), 0.0, watch)
+    with MemorySampler() as sampler:
+        return _analysed(run, PlainEngine(), 0.0, sampler)
 
 
-def _analysed(run: Path, engine: RunningSpark | PlainEngine, started: float, watch: Watch) -> Trial:
+def _analysed(run: Path, engine: RunningSpark | PlainEngine, started: float, sampler: MemorySampler) -> Trial:
     stages = _Stages()
     begin = time.perf_counter()
-    summary = analyze(run, engine, stages.tell)
+    summary = analyze(run, engine, stages.begin)
     seconds = time.perf_counter() - begin
     if not summary.correct:
         raise SystemExit(f"wrong: {run} has the verdict {summary.delivery}")
     stages.print(seconds)
-    return Trial(summary.logs.records, seconds, started, watch.peak)
+    return Trial(summary.logs.records, seconds, started, sampler.peak)
 
 
 class _Stages:
-    """When each stage began."""
+    """Times at which the stages of an analysis began."""
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter()
+        self._start = time.perf_counter()
         self._began: dict[str, float] = {}
 
-    def tell(self, what: str) -> None:
-        self._began.setdefault(what.partition(" (")[0].partition(",")[0], time.perf_counter() - self._begin)
+    def begin(self, stage: str) -> None:
+        self._began.setdefault(stage.partition(" (")[0].partition(",")[0], time.perf_counter() - self._start)
 
     def print(self, seconds: float) -> None:
         ends = [*list(self._began.values())[1:], seconds]
@@ -110,39 +112,37 @@ def _simulated(records: int, parent: Path) -> Path:
     return run
 
 
-def _judged(what: str, value: float, target: float, met: bool) -> None:
-    print(f"{what}: {value:,.2f} (target: {target:,.2f}){'' if met else '  MISSED'}", flush=True)
-
-
-def main() -> None:
+def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one run of a million records, in Spark only")
     parser.add_argument("--records", type=int, action="append", help="may be repeated; by default 1 and 10 million")
     parser.add_argument("--run", type=Path, action="append", help="a run directory instead; may be repeated")
     parser.add_argument("--master", default=LOCAL_MASTER)
     parser.add_argument("--engine", choices=tuple(ENGINES), help="default: Spark, and plain Python for small runs")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    engine = options.engine or ("spark" if options.quick else None)
     trials: list[Trial] = []
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
-        for size in options.run or options.records or SIZES:
+        for size in options.run or options.records or (QUICK_SIZES if options.quick else SIZES):
             run = size if isinstance(size, Path) else _simulated(size, Path(temporary))
             print(f"{run.name}: {log_size(run) / 1e6:,.0f} MB of logs", flush=True)
-            if options.engine != "plain":
+            if engine != "plain":
                 trials.append(_measure(run, "spark", options.master))
-            if options.engine == "plain" or (options.engine is None and trials[-1].records <= PLAIN_AT_MOST):
+            if engine == "plain" or (engine is None and trials[-1].records <= PLAIN_AT_MOST):
                 _measure(run, "plain", options.master)
-    if trials:
-        _report(sorted(trials, key=lambda trial: trial.records))
+    return judge(sorted(trials, key=lambda trial: trial.records))
 
 
-def _report(trials: list[Trial]) -> None:
-    slowest = min(trial.rate for trial in trials)
-    _judged("records a second, at least", slowest, TARGET_RATE, slowest >= TARGET_RATE)
-    growth = trials[0].rate / trials[-1].rate
-    if len(trials) > 1:
-        _judged("cost of a record, largest run to smallest", growth, TARGET_GROWTH, growth <= TARGET_GROWTH)
+def judge(trials: Sequence[Trial]) -> list[Judgement]:
+    """Judgements of the analyses in Spark, in ascending order of their sizes; none if there were none."""
+    if not trials:
+        return []
     memory = max(trial.peak.driver + trial.peak.java for trial in trials)
-    _judged("MB of the driver, Python and Java", memory, TARGET_MEMORY, memory <= TARGET_MEMORY)
+    judgements = [RATE.judge(min(trial.rate for trial in trials)), MEMORY.judge(memory)]
+    if len(trials) > 1:
+        judgements.append(GROWTH.judge(trials[0].rate / trials[-1].rate))
+    return judgements
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(conclude(run(sys.argv[1:])))

@@ -1,9 +1,9 @@
 """A burst of 50,000 publications through 56 containers: `python -m benchmarks.burst [--runtime R]`.
 
-OctopiA's overlay S_e over unshaped links, SPR, one publisher who sends as fast as 100,000 a minute, and ten subscribers
-who want it all, at brokers of all clusters. How long it takes until the last has come, counted from the first one's
-time; how many messages brokers handled meanwhile; and how much processor time a broker took for each: of the broker
-processes, from the first publication's time to the last notification. Delivery must be complete and without duplicates.
+The overlay is OctopiA's S_e over unshaped links, under SPR. One publisher sends 100,000 publications a minute; ten
+subscribers, at brokers of all clusters, want all of them. Measured are the seconds from the first publication's time to
+the last notification, the messages that brokers handled meanwhile, and the processor time of the broker processes for
+each message. The target is complete delivery without duplicates.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.throughput import Usage
+from benchmarks.support.processes import Usage
+from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.processes import RUN_VARIABLE
+
+UNDELIVERED = Target("notifications of the burst that are missing", Bound.AT_MOST, 0)
+REPEATED = Target("notifications of the burst that are duplicates", Bound.AT_MOST, 0)
+DROPPED = Target("publications of the burst that brokers dropped", Bound.AT_MOST, 0)
 
 BROKERS = 56
 FOLLOWERS = ("A0", "D1", "J2", "L3", "E0", "K1", "M2", "B3", "N0", "C1")
@@ -51,11 +55,11 @@ _POLL = 0.25
 
 @dataclass(slots=True)
 class Sampler:
-    """Adds up the processor time of a run's brokers every now and then, in a thread of its own."""
+    """Samples of the processor time of all brokers of a run, taken in a thread of its own."""
 
     directory: Path
     samples: list[tuple[int, float]] = field(default_factory=list)
-    """Nanoseconds of the monotonic clock, and seconds used so far by all brokers."""
+    """Nanoseconds of the monotonic clock, and seconds that all brokers have used since their start."""
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def watch(self) -> None:
@@ -78,7 +82,7 @@ class Sampler:
         return until[-1] - before[-1]
 
     def _brokers(self) -> Iterator[int]:
-        """The broker processes of the run in this directory, wherever they run."""
+        """The broker processes of the run in this directory, in containers or as processes of the host."""
         runs = [f"{RUN_VARIABLE}={path.name}".encode() for path in self.directory.glob("*-burst-*")]
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -92,7 +96,7 @@ class Sampler:
 
 
 def _used(pids: list[int]) -> float | None:
-    """None once the first of them has ended: it is gone, or has no memory left to tell of until its parent looks."""
+    """Seconds that all processes have used; None once one has ended, because /proc then lacks its times or memory."""
     try:
         return sum(Usage.of(pid).cpu for pid in pids)
     except (OSError, KeyError):
@@ -112,13 +116,9 @@ class Result:
     cpu: float
     """Seconds of all brokers."""
 
-    @property
-    def complete(self) -> bool:
-        return self.delivered == self.published * len(FOLLOWERS) and not self.duplicates and not self.dropped
-
 
 def measure(runtime: str, publications: int, rate: int) -> Result:
-    """Runs the burst. Raises `SystemExit` with the run's own words when it fails."""
+    """Runs the burst. Raises `SystemExit` with the run's own output when it fails."""
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
         directory = Path(temporary)
         scenario = directory / "burst.yaml"
@@ -143,7 +143,7 @@ def _read(logs: Path, sampler: Sampler) -> Result:
     published = [line for line in _lines(logs / "publishers.jsonl") if b'"event":"publish"' in line]
     notified = [line for line in _lines(logs / "subscribers.jsonl") if b'"event":"notified"' in line]
     if not published or not notified:
-        raise SystemExit("nothing was published, or nobody was notified")
+        raise SystemExit("nothing was published, or no subscriber was notified")
     begin, last = min(_number(_INTENDED, line) for line in published), max(_number(_TIME, line) for line in notified)
     pairs = {line.partition(b'"id":')[2] for line in notified}
     hops = dropped = 0
@@ -174,28 +174,30 @@ def _number(pattern: re.Pattern[bytes], line: bytes) -> int:
     return int(found[1])
 
 
-def main() -> int:
+def _table(result: Result, title: str, rate: int) -> Table:
+    table = Table("measurement", "value", title=title)
+    table.add_row("drained after", f"{result.drained:.1f} s (published in {result.published / rate * 60:.1f} s)")
+    table.add_row("messages handled by brokers", f"{result.hops:,}, {result.hops / result.drained:,.0f} a second")
+    table.add_row("notifications", f"{result.delivered:,}, {result.delivered / result.drained:,.0f} a second")
+    table.add_row("processor time of a broker for each message", f"{result.cpu / result.hops * 1e6:.1f} us")
+    table.add_row("brokers' share of the processors", f"{result.cpu / result.drained / (os.cpu_count() or 1):.0%}")
+    return table
+
+
+def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runtime", default="container", choices=("container", "process"))
     parser.add_argument("--publications", type=int, default=50_000)
     parser.add_argument("--rate", type=int, default=100_000, help="publications a minute")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     result = measure(options.runtime, options.publications, options.rate)
     title = (
         f"{result.published:,} publications at {options.rate:,} a minute, {BROKERS} brokers, runtime {options.runtime}"
     )
-    table = Table("what", "measured", title=title)
-    lasted = result.published / options.rate * 60
-    table.add_row("drained after", f"{result.drained:.1f} s (published in {lasted:.1f} s)")
-    table.add_row("messages handled by brokers", f"{result.hops:,}, {result.hops / result.drained:,.0f} a second")
-    table.add_row("notifications", f"{result.delivered:,}, {result.delivered / result.drained:,.0f} a second")
-    table.add_row("processor time of a broker for each", f"{result.cpu / result.hops * 1e6:.1f} us")
-    table.add_row("brokers' share of the processors", f"{result.cpu / result.drained / (os.cpu_count() or 1):.0%}")
-    faults = f"{result.duplicates} duplicates, {result.dropped} drops"
-    table.caption = "delivery complete" if result.complete else f"delivery NOT complete ({faults})"
-    Console().print(table)
-    return 0 if result.complete else 1
+    console().print(_table(result, title, options.rate))
+    missing = result.published * len(FOLLOWERS) - (result.delivered - result.duplicates)
+    return [UNDELIVERED.judge(missing), REPEATED.judge(result.duplicates), DROPPED.judge(result.dropped)]
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(conclude(run(sys.argv[1:])))

@@ -1,31 +1,30 @@
-"""What the relay behind userspace links costs, how exact it is, and how soon an overlay is up.
+"""Cost and precision of the relay behind userspace links, and the time until an overlay of such links is up.
 
-    python -m benchmarks.relay            everything, against the targets (about 30 seconds; as root)
+    python -m benchmarks.relay            about 30 seconds, as root
     python -m benchmarks.relay --quick    shorter, with a small overlay
 
-Costs are CPU time of the relay's process by the frames it delivered, under more load than it can carry. Exit code 1: a
-target missed.
+Costs are CPU time of the relay's process divided by the frames it delivered, under more load than it can carry.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import socket
 import statistics
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
 
 import networkx as nx
-import typer
-from rich.console import Console
 from rich.table import Table
 
+from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
 from emulation.network.probe_messages import OVERHEAD, SMALL_PAYLOAD, ProbedDirection, ProbeTask
@@ -33,30 +32,45 @@ from emulation.network.prober import carry_out
 from topology.model import Broker, Link, LinkProperties, Overlay
 
 FRAME_PAYLOAD = 300
-"""Bytes: a frame of a batch of a few publications."""
+"""Bytes of a frame that carries a few publications."""
 OFFERED = 150_000
-"""Frames per second offered to a relay that is to be saturated."""
+"""Frames a second offered to the relay, more than it can carry."""
 REPETITIONS = 5
 NODES, LINKS = 56, 136
 SEED = 1
 
-TARGET_COST = 6.0
-"""Microseconds a frame, median of the repetitions."""
-TARGET_ERROR = 0.3e3
-"""Microseconds that the median delay may be off."""
+ERROR = Target("error of the median one-way delay over a userspace link", Bound.AT_MOST, 300, "us")
+OUTSIDE = Target("directions of links outside the fidelity check's tolerance", Bound.AT_MOST, 0)
 
 PLAIN = LinkProperties(delay=0.005)
 SHAPED = LinkProperties(delay=0.005, jitter=0.0005, loss=0.001, rate=1e9)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One line of the table."""
+class Conditions:
+    """Conditions of a link, and the target for the CPU time of a frame over it, a median of repetitions."""
 
-    what: str
-    value: str
-    target: str = ""
-    kept: bool = True
+    name: str
+    properties: LinkProperties
+    cost: Target
+
+    @classmethod
+    def named(cls, name: str, properties: LinkProperties) -> Conditions:
+        return cls(name, properties, Target(f"CPU time of the relay for a frame, {name}", Bound.AT_MOST, 6, "us"))
+
+
+CONDITIONS = (
+    Conditions.named("delay alone", PLAIN),
+    Conditions.named("delay, jitter, loss and rate", SHAPED),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Lines of the table, each a name and a value, and judgements of what was measured."""
+
+    lines: list[tuple[str, str]]
+    judgements: list[Judgement]
 
 
 def pair(properties: LinkProperties) -> EmulatedNetwork:
@@ -80,7 +94,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def saturate(properties: LinkProperties, seconds: float) -> tuple[float, float]:
-    """Frames per second carried, and the relay's CPU time for one in microseconds."""
+    """Frames carried a second, and the relay's CPU time for a frame in microseconds."""
     with pair(properties) as network, sockets(network, socket.SOCK_DGRAM) as (sender, receiver):
         sender.connect(receiver.getsockname())
         before = network.relay_statistics()
@@ -100,17 +114,20 @@ def saturate(properties: LinkProperties, seconds: float) -> tuple[float, float]:
         return frames / elapsed, (cpu_seconds(after.pid) - cpu) / frames * 1e6
 
 
-def cost(name: str, properties: LinkProperties, seconds: float, repetitions: int) -> list[Result]:
-    runs = [saturate(properties, seconds) for _ in range(repetitions)]
+def cost(conditions: Conditions, seconds: float, repetitions: int) -> Measured:
+    runs = [saturate(conditions.properties, seconds) for _ in range(repetitions)]
     frames, microseconds = statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
-    shown = f"{microseconds:.1f} us ({min(run[1] for run in runs):.1f}-{max(run[1] for run in runs):.1f})"
-    return [
-        Result(f"CPU a frame, {name}", shown, f"{TARGET_COST:g} us", microseconds <= TARGET_COST),
-        Result(f"frames/s carried, {name}", f"{frames:,.0f} of {OFFERED:,} offered"),
-    ]
+    spread = f"{microseconds:.1f} us ({min(run[1] for run in runs):.1f}-{max(run[1] for run in runs):.1f})"
+    return Measured(
+        [
+            (f"CPU time of a frame, {conditions.name}", spread),
+            (f"frames/s carried, {conditions.name}", f"{frames:,.0f} of {OFFERED:,} offered"),
+        ],
+        [conditions.cost.judge(microseconds)],
+    )
 
 
-def stream(seconds: float) -> Result:
+def stream(seconds: float) -> Measured:
     """A TCP stream over an unlimited link."""
     with pair(LinkProperties()) as network, sockets(network, socket.SOCK_STREAM) as (sender, listener):
         listener.listen()
@@ -131,11 +148,12 @@ def stream(seconds: float) -> Result:
             sender.sendall(chunk)
         sender.shutdown(socket.SHUT_WR)
         thread.join()
-        return Result("TCP over an unlimited link", f"{received * 8 / (time.monotonic() - start) / 1e9:.2f} Gbit/s")
+        rate = received * 8 / (time.monotonic() - start) / 1e9
+        return Measured([("TCP over an unlimited link", f"{rate:.2f} Gbit/s")], [])
 
 
-def delay_error(packets: int) -> list[Result]:
-    """How far one-way delays are from what was asked, a packet every 2 ms in each direction."""
+def delay_error(packets: int) -> Measured:
+    """Difference of one-way delays from the delay asked for, with a packet every 2 ms in each direction."""
     with pair(PLAIN) as network:
         a = network.ends("A")[0]
         there = ProbedDirection(
@@ -146,10 +164,8 @@ def delay_error(packets: int) -> list[Result]:
     errors = sorted((delay - PLAIN.delay) * 1e6 for samples in found for delay in samples.delays)
     text = ", ".join(f"p{share} {errors[share * (len(errors) - 1) // 100]:+.0f}" for share in (50, 95, 99))
     median = statistics.median(errors)
-    what = f"one-way delay error, frames of {SMALL_PAYLOAD + OVERHEAD} bytes"
-    return [
-        Result(what, f"{text}, greatest {errors[-1]:+.0f} us", f"p50 {TARGET_ERROR:g} us", abs(median) <= TARGET_ERROR)
-    ]
+    name = f"one-way delay error, frames of {SMALL_PAYLOAD + OVERHEAD} bytes"
+    return Measured([(name, f"{text}, greatest {errors[-1]:+.0f} us")], [ERROR.judge(abs(median))])
 
 
 def random_overlay(nodes: int, links: int) -> Overlay:
@@ -166,8 +182,8 @@ def random_overlay(nodes: int, links: int) -> Overlay:
     return Overlay(name="bench", brokers=tuple(Broker(f"B{node}") for node in graph), links=edges)
 
 
-def start_up(nodes: int, links: int) -> list[Result]:
-    """An overlay of Mininet hosts: from nothing to verified links, measured, and gone."""
+def start_up(nodes: int, links: int) -> Measured:
+    """Times to start, probe and remove an overlay of Mininet hosts."""
     network = EmulatedNetwork(random_overlay(nodes, links), "bench-overlay", LinkDriver.USERSPACE, seed=SEED)
     times = [time.monotonic()]
     try:
@@ -179,41 +195,40 @@ def start_up(nodes: int, links: int) -> list[Result]:
         network.stop()
     times.append(time.monotonic())
     started, probed, stopped = (after - before for before, after in pairwise(times))
-    good = sum(probe.ok for probe in probes)
-    what = f"{nodes} nodes, {links} links"
-    return [
-        Result(f"{what}: up and verified", f"{started:.1f} s"),
-        Result(f"{what}: delay, rate and loss probed", f"{probed:.1f} s"),
-        Result(f"{what}: directions within tolerance", f"{good} of {len(probes)}", "all", good == len(probes)),
-        Result(f"{what}: removed", f"{stopped:.1f} s"),
-    ]
+    outside = sum(not probe.ok for probe in probes)
+    size = f"{nodes} nodes, {links} links"
+    return Measured(
+        [
+            (f"{size}: up and verified", f"{started:.1f} s"),
+            (f"{size}: delay, rate and loss probed", f"{probed:.1f} s"),
+            (f"{size}: removed", f"{stopped:.1f} s"),
+        ],
+        [OUTSIDE.judge(outside)],
+    )
 
 
-def main(
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs and a small overlay.")] = False,
-) -> None:
-    """Measure the relay behind userspace links."""
+def run(arguments: Sequence[str]) -> list[Judgement]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="shorter runs and a small overlay")
+    quick = parser.parse_args(arguments).quick
     seconds, repetitions = (0.3, 3) if quick else (1.0, REPETITIONS)
-    console = Console()
-    table = Table("measured", "value", "target", "", title="relay")
-    missed = False
+    table = Table("measurement", "value", title="relay")
+    judgements: list[Judgement] = []
     try:
-        for results in (
-            cost("delay alone", PLAIN, seconds, repetitions),
-            cost("delay, jitter, loss and rate", SHAPED, seconds, repetitions),
-            [stream(seconds)],
+        for measured in (
+            *(cost(conditions, seconds, repetitions) for conditions in CONDITIONS),
+            stream(seconds),
             delay_error(200 if quick else 2_000),
             start_up(*((8, 12) if quick else (NODES, LINKS))),
         ):
-            for result in results:
-                table.add_row(result.what, result.value, result.target, "" if result.kept else "missed")
-                missed |= not result.kept
+            for line in measured.lines:
+                table.add_row(*line)
+            judgements += measured.judgements
     except NetworkError as error:
-        console.print(f"cannot measure the relay: {error}", style="red", highlight=False)
-        raise typer.Exit(4) from error
-    console.print(table)
-    raise typer.Exit(1 if missed else 0)
+        raise SystemExit(f"cannot measure the relay: {error}") from error
+    console().print(table)
+    return judgements
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    sys.exit(conclude(run(sys.argv[1:])))

@@ -1,15 +1,15 @@
-"""How fast the simulator is, and how much memory a large overlay takes: `python -m benchmarks.simulation`.
+"""Speed and memory of the simulator: `python -m benchmarks.simulation [--quick] [TRIAL ...]`.
 
 Trials, each in a process of its own, logs included and with the shipped calibration:
 
-* *quickstart*: the scenario as it is: virtual time against real time.
-* *relay*: publications that pass through a line of ten brokers, nearly all of whose work is to pass messages on.
-* *busy*: the quickstart's overlay with ten times its publications and five times its subscriptions' selectivity, where
-  making, matching and delivering publications takes its share.
-* *large*: 1,000 brokers and 100,000 publications: the greatest resident memory.
+* *quickstart*: the scenario as it is, virtual time against real time.
+* *relay*: publications that pass through a line of ten brokers, which do little but pass messages on.
+* *busy*: the quickstart's overlay with ten times its publications and five times its subscriptions' selectivity, in
+  which making, matching and delivering publications takes its share.
+* *large*: 1,000 brokers and 100,000 publications, for the greatest resident memory.
 
-An event is something that happened to a message at a broker, as its log tells: received, matched, sent or delivered.
-Rates are for CPU seconds of the one process, so that what else the machine does counts for less.
+An event is a record of a message in a broker's log: received, matched, sent or delivered. Rates count CPU seconds of
+the one process, so that other work on the machine disturbs them less. `--quick` runs the first two trials.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import resource
+import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.support.simulated_run import BUSY, QUICKSTART
+from benchmarks.targets import Bound, Judgement, Target, conclude
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
 from record.files import LOGS
 from record.log import Event
 
-QUICKSTART = Path(__file__).resolve().parents[1] / "scenarios" / "quickstart.yaml"
-TARGET_SPEED = 20.0
-"""Virtual seconds in a real one."""
-TARGET_EVENTS = 100_000
-"""In a second."""
-TARGET_MEMORY = 4096
-"""MB."""
+SPEED = Target("virtual time of the quickstart in a second", Bound.AT_LEAST, 20, "s")
+RELAY_RATE = Target("events of ten relaying brokers", Bound.AT_LEAST, 100_000, "events/CPU s")
+BUSY_RATE = Target("events of thirty busy brokers", Bound.AT_LEAST, 100_000, "events/CPU s")
+MEMORY = Target("memory of 1,000 simulated brokers with 100,000 publications", Bound.AT_MOST, 4096, "MB")
 
 EVENTS = (Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED)
-BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}
 RELAY = """
 name: relay
 topology: {kind: line, brokers: 10, link: {delay: 2ms}}
@@ -77,7 +76,7 @@ class Trial:
     """Events of advertisements, subscriptions and their withdrawals among them."""
     records: int
     memory: float
-    """MB, the greatest."""
+    """Greatest resident memory, MB."""
 
 
 def run_trial(scenario: Path, overrides: Mapping[str, str]) -> Trial:
@@ -114,30 +113,28 @@ def _count(logs: Path) -> Counter[str]:
     return found
 
 
-def quickstart(_directory: Path) -> None:
+def quickstart(_directory: Path) -> Judgement:
     trial = run_trial(QUICKSTART, {})
-    speed = trial.virtual / trial.wall
     print(f"quickstart: {trial.virtual:.0f} s of virtual time in {trial.wall:.2f} s, {trial.records:,} log records")
-    _judged("  times as fast as real time", speed, TARGET_SPEED, speed >= TARGET_SPEED)
+    return SPEED.judge(trial.virtual / trial.wall)
 
 
-def relay(directory: Path) -> None:
+def relay(directory: Path) -> Judgement:
     scenario = directory / "relay.yaml"
     scenario.write_text(RELAY)
-    _event_rate("relay", run_trial(scenario, {}))
+    return RELAY_RATE.judge(_event_rate("relay", run_trial(scenario, {})))
 
 
-def busy(_directory: Path) -> None:
-    _event_rate("busy", run_trial(QUICKSTART, BUSY))
+def busy(_directory: Path) -> Judgement:
+    return BUSY_RATE.judge(_event_rate("busy", run_trial(QUICKSTART, BUSY)))
 
 
-def _event_rate(name: str, trial: Trial) -> None:
-    rate = trial.events / trial.cpu
+def _event_rate(name: str, trial: Trial) -> float:
     print(f"{name}: {trial.published:,} publications, {trial.events:,} events in {trial.cpu:.2f} CPU s")
-    _judged("  events a CPU second", rate, TARGET_EVENTS, rate >= TARGET_EVENTS)
+    return trial.events / trial.cpu
 
 
-def large(directory: Path) -> None:
+def large(directory: Path) -> Judgement:
     scenario = directory / "large.yaml"
     scenario.write_text(LARGE)
     trial = run_trial(scenario, {})
@@ -146,28 +143,34 @@ def large(directory: Path) -> None:
         f"{trial.wall:.0f} s ({trial.cpu:.0f} CPU s), {trial.events:,} events ({trial.events / trial.cpu:,.0f} a CPU "
         f"second), {trial.state:,} of them of advertisements and subscriptions"
     )
-    _judged("  MB at most", trial.memory, TARGET_MEMORY, trial.memory <= TARGET_MEMORY)
+    return MEMORY.judge(trial.memory)
 
 
-def _judged(what: str, value: float, target: float, met: bool) -> None:
-    print(f"{what}: {value:,.0f} (target: {target:,.0f}){'' if met else '  MISSED'}", flush=True)
+TRIALS: Mapping[str, Callable[[Path], Judgement]] = {
+    "quickstart": quickstart,
+    "relay": relay,
+    "busy": busy,
+    "large": large,
+}
+QUICK_TRIALS = ("quickstart", "relay")
 
 
-TRIALS: Mapping[str, Callable[[Path], None]] = {"quickstart": quickstart, "relay": relay, "busy": busy, "large": large}
-
-
-def main() -> None:
+def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"of {', '.join(TRIALS)}; all by default")
-    options = parser.parse_args()
+    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"any of {', '.join(TRIALS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help=f"{' and '.join(QUICK_TRIALS)} only")
+    options = parser.parse_args(arguments)
     if unknown := set(options.trials) - set(TRIALS):
         parser.error(f"there is no trial {', '.join(sorted(unknown))}; choose from {', '.join(TRIALS)}")
     processes = multiprocessing.get_context("spawn")
+    judgements = []
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
-        for name in options.trials or TRIALS:
+        for name in options.trials or (QUICK_TRIALS if options.quick else TRIALS):
             with processes.Pool(1) as pool:
-                pool.apply(TRIALS[name], (Path(temporary),))
+                judgements.append(pool.apply(TRIALS[name], (Path(temporary),)))
+                print(f"  {judgements[-1]}", flush=True)
+    return judgements
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(conclude(run(sys.argv[1:])))

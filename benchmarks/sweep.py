@@ -1,11 +1,11 @@
-"""What a second core is worth to a campaign on Spark: `python -m benchmarks.sweep [--cells 200]`.
+"""Speed-up of a campaign on Spark by a second core: `python -m benchmarks.sweep [--cells 200]`.
 
-Cells of the quickstart, one a seed, run on `local[1]` and on `local[2]`, in pairs whose order alternates, so that what
-else the host does meanwhile counts for both alike. Two times are told: that of the sweep as a whole, with the start of
-Spark, and that of the cells, from when Spark is up. Every cell must have the same bytes of result in every run.
+Cells of the quickstart, one a seed, run on `local[1]` and on `local[2]`, in pairs whose order alternates, so that other
+work on the host disturbs both alike. Two times are reported: that of the whole sweep, the start of Spark included, and
+that of the cells, from the moment Spark is up. Every cell must have the same bytes of result in every run.
 
-The target, for 200 cells, is on the whole; fewer cells (the default, for `make bench`) are judged on the cells' time,
-as the start of Spark would count for much of theirs. `--cluster` measures one against `local[1]` instead.
+For 200 cells or more the target is on the whole sweep. Fewer cells (the default) are judged by the cells' time, because
+the start of Spark would be a large part of theirs. `--cluster MASTER` compares another cluster with `local[1]`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.targets import Bound, Judgement, Target, conclude
 from studies.campaign import Campaign, Cell, cells
 from studies.campaign.attempt import Keep
 from studies.campaign.directory import CampaignDirectory
@@ -26,9 +28,10 @@ from studies.campaign.result import encode
 from studies.campaign.spark import spark_cells
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET_SPEED_UP = 1.8
+SPEED_UP = Target("speed-up of a campaign by a second core", Bound.AT_LEAST, 1.8, "times")
+DIFFERING = Target("cells whose results differ between runs", Bound.AT_MOST, 0)
 WHOLE_SWEEP = 200
-"""Cells from which on the start of Spark counts."""
+"""Number of cells from which on the start of Spark counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +40,20 @@ class Sweep:
 
     master: str
     seconds: float
-    """With the start and the end of Spark."""
+    """Duration of the sweep, the start and the end of Spark included."""
     seconds_of_cells: float
-    """From when Spark is up, which is about when the first cell begins, to the last result."""
+    """Duration from the begin of the first cell, when Spark is up, to the last result."""
     results: dict[str, bytes]
 
 
 def quickstart_cells(count: int) -> tuple[Cell, ...]:
-    """The quickstart with so many seeds."""
+    """The quickstart with this number of seeds."""
     fields = {"name": "sweep", "scenario": "scenarios/quickstart.yaml", "runtime": "simulated", "seeds": f"1..{count}"}
     return cells(Campaign.model_validate(fields, context={"directory": ROOT}), Path("the benchmark"))
 
 
 def sweep(master: str, planned: tuple[Cell, ...]) -> Sweep:
-    """Runs the cells, telling how far it is."""
+    """Runs the cells, with progress on a terminal."""
     begin = time.monotonic()
     results: dict[str, bytes] = {}
     started = None
@@ -69,36 +72,34 @@ def sweep(master: str, planned: tuple[Cell, ...]) -> Sweep:
     return Sweep(master, time.monotonic() - begin, finished - started, results)
 
 
-def main() -> int:
+def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", type=int, default=16, metavar="N")
     parser.add_argument("--pairs", type=int, default=1, metavar="N", help="runs on one core, and as many on two")
-    parser.add_argument("--cluster", default="local[2]", metavar="MASTER", help="what is measured against local[1]")
-    arguments = parser.parse_args()
-    planned = quickstart_cells(arguments.cells)
+    parser.add_argument("--cluster", default="local[2]", metavar="MASTER", help="cluster to compare with local[1]")
+    options = parser.parse_args(arguments)
+    planned = quickstart_cells(options.cells)
     wholes, of_cells, differing = [], [], 0
-    for pair in range(arguments.pairs):
-        masters = ["local[1]", arguments.cluster]
+    for pair in range(options.pairs):
+        masters = ["local[1]", options.cluster]
         by_master = {master: sweep(master, planned) for master in (masters if pair % 2 == 0 else reversed(masters))}
         one, more = (by_master[master] for master in masters)
         wholes.append(one.seconds / more.seconds)
         of_cells.append(one.seconds_of_cells / more.seconds_of_cells)
         differing += sum(one.results[key] != more.results[key] for key in one.results)
-        for run in (one, more):
-            rate = 3600 * len(planned) / run.seconds_of_cells
+        for result in (one, more):
+            rate = 3600 * len(planned) / result.seconds_of_cells
             print(
-                f"{run.master}: {len(planned)} cells in {run.seconds:.1f} s, {run.seconds_of_cells:.1f} s of them for "
-                f"the cells: {rate:,.0f} an hour; load average {os.getloadavg()[0]:.1f}",
+                f"{result.master}: {len(planned)} cells in {result.seconds:.1f} s, "
+                f"{result.seconds_of_cells:.1f} s of them for the cells: {rate:,.0f} an hour; "
+                f"load average {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
     judged = wholes if len(planned) >= WHOLE_SWEEP else of_cells
     whole, cells_alone, speed_up = (statistics.median(ratios) for ratios in (wholes, of_cells, judged))
-    met = speed_up >= TARGET_SPEED_UP
     print(f"speed-up of the whole sweep {whole:.2f}, of the cells {cells_alone:.2f}")
-    print(f"speed-up that counts: {speed_up:.2f} (target: {TARGET_SPEED_UP}){'' if met else '  MISSED'}")
-    print(f"cells whose results differ: {differing} (target: 0){'' if not differing else '  MISSED'}")
-    return 0 if met and not differing else 1
+    return [SPEED_UP.judge(speed_up), DIFFERING.judge(differing)]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(conclude(run(sys.argv[1:])))

@@ -1,9 +1,9 @@
-"""A run directory of about so many log records, by the simulator: what the analysis is measured on.
+"""Simulated run directories with a given number of log records, on which the analysis is measured.
 
-The quickstart's overlay and its two variants, with ten times the publications and five times the selectivity. A longer
-run has more of the same: every publication has its own name, and the verdict on it is the oracle's to find.
+The scenario is the quickstart with ten times its publications and five times its selectivity. A run with more records
+is a longer one: it has more publications, each with an id of its own and a verdict of the oracle.
 
-`python -m benchmarks._simulated_run DIRECTORY --records 50000000` leaves the run directory there (8 GB of logs).
+`python -m benchmarks.support.simulated_run DIRECTORY --records 50000000` keeps the run directory (8 GB of logs).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from emulation.scenario import load
 from emulation.simulation.run import simulate
 from record.files import LOGS
 
-QUICKSTART = Path(__file__).resolve().parents[1] / "scenarios" / "quickstart.yaml"
+QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"
 BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}
 RECORDS_A_SECOND = 17_000
-"""Of virtual time, both variants together: 800 publications and what follows from each."""
+"""Records of a second of virtual time, of both variants: 800 publications and all that follows from them."""
 
 
 def simulated_run(records: int, parent: Path, name: str = "") -> Path:
-    """Simulates a run of about so many log records, and returns its directory, a new one in `parent`."""
+    """Simulates a run of about `records` log records and returns its directory, a new one in `parent`."""
     seconds = max(1, round(records / RECORDS_A_SECOND))
     plan = make_plan(load(QUICKSTART, {**BUSY, "timeline.run": f"{seconds}s"}))
     if name:
@@ -34,13 +34,13 @@ def simulated_run(records: int, parent: Path, name: str = "") -> Path:
 
 
 def log_size(run: Path) -> int:
-    """Bytes."""
+    """Size of a run's logs in bytes."""
     return sum(file.stat().st_size for file in (run / LOGS).iterdir())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Simulates a run with about so many log records.")
-    parser.add_argument("directory", type=Path, help="the run directory to be made")
+    parser = argparse.ArgumentParser(description="Simulates a run with a given number of log records, about.")
+    parser.add_argument("directory", type=Path, help="run directory to create")
     parser.add_argument("--records", type=int, default=1_000_000)
     options = parser.parse_args()
     begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Real quotes for benchmarks: those of 100 symbols beside the tree where they are, else those of 5 from a package."""
+"""Real quotes for benchmarks: of 100 symbols from an archive beside the tree, or of 5 symbols from a package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from emulation.workload.bootstrap import extended
 from emulation.workload.quotes import PRICES, VOLUME, Column, QuoteSeries, real_quotes, stock_series
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "stockquotes.tar.gz"
+ARCHIVE = Path(__file__).parents[3] / "shared" / "data" / "stockquotes.tar.gz"
 _FIELD = re.compile(r"\[(\w+),'?([^'\]]*)'?\]")
 
 
 def quotes_of_symbols(count: int, seed: int) -> tuple[tuple[QuoteSeries, ...], str]:
-    """Return quotes of `count` symbols, bootstrapped beyond the real ones, and in words where they are from."""
+    """Quotes of `count` symbols, bootstrapped beyond the real ones, and a sentence on their origin."""
     if ARCHIVE.is_file():
         real, origin = _archive(), f"{ARCHIVE.name} beside the tree"
     else:
@@ -26,7 +26,7 @@ def quotes_of_symbols(count: int, seed: int) -> tuple[tuple[QuoteSeries, ...], s
 
 
 def _archive() -> tuple[QuoteSeries, ...]:
-    """Read the archive's regular lines without the parser, which takes a minute for 245,190 of them."""
+    """The archive's quotes, read without the parser of the product, which takes a minute for 245,190 lines."""
     series = []
     with tarfile.open(ARCHIVE) as archive:
         for member in sorted(archive.getmembers(), key=lambda member: member.name):

@@ -1,0 +1,46 @@
+"""Targets are kept or missed by measured values, and missed ones are named and end a benchmark with exit code 1."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.targets import Bound, Target, conclude
+
+SPEED = Target("speed of the hall", Bound.AT_LEAST, 20, "m/s")
+MEMORY = Target("memory of the attic", Bound.AT_MOST, 4096, "MB")
+ERRORS = Target("errors in the cellar", Bound.AT_MOST, 0)
+
+
+@pytest.mark.parametrize(
+    ("target", "measured", "kept"),
+    [
+        (SPEED, 19.99, False),
+        (SPEED, 20, True),
+        (SPEED, 21, True),
+        (MEMORY, 4095, True),
+        (MEMORY, 4096, True),
+        (MEMORY, 4096.5, False),
+        (ERRORS, 0, True),
+        (ERRORS, 1, False),
+    ],
+)
+def test_a_value_keeps_its_target_or_not(target: Target, measured: float, kept: bool) -> None:
+    assert target.judge(measured).kept is kept
+
+
+def test_kept_targets_end_well(capsys: pytest.CaptureFixture[str]) -> None:
+    assert conclude([SPEED.judge(25), MEMORY.judge(1000)]) == 0
+    shown = capsys.readouterr()
+    assert "speed of the hall" in shown.out
+    assert "MISSED" not in shown.out + shown.err
+
+
+def test_a_missed_target_is_named_with_its_value_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert conclude([SPEED.judge(25), MEMORY.judge(5000)]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == ["MISSED memory of the attic: 5,000 MB, target at most 4,096 MB"]
+    assert shown.out.count("MISSED") == 1
+
+
+def test_a_benchmark_without_judgements_ends_well() -> None:
+    assert conclude([]) == 0
