@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from broker_service.grpc_shell.service import Service
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.trace import Recorder
@@ -36,10 +36,22 @@ class LoopLag:
         return worst
 
 
+class MeasuredService(Protocol):
+    """The queue in front of a broker, as far as it is measured."""
+
+    @property
+    def waiting(self) -> int:
+        """Messages that wait for service."""
+
+    @property
+    def longest_wait(self) -> int:
+        """The longest wait since this was read last, in nanoseconds."""
+
+
 class QueueGauges:
     """The queue lengths of one broker."""
 
-    def __init__(self, links: Mapping[BrokerId, OverlayLink], service: Service, recorder: Recorder) -> None:
+    def __init__(self, links: Mapping[BrokerId, OverlayLink], service: MeasuredService, recorder: Recorder) -> None:
         self._links = links
         self._service = service
         self._recorder = recorder

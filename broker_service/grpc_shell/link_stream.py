@@ -26,6 +26,7 @@ class LinkStream(Duplex):
         self._number = number
         self._service = service
         self._largest = limits.message_bytes
+        self._window = limits.window
         self._handler = partial(self._handle, number)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
@@ -39,6 +40,11 @@ class LinkStream(Duplex):
             self._service.submit(self._handler, messages)
         if self.idle and session.link.sendable:
             self.wake()
+
+    async def ready(self) -> None:
+        """Makes a neighbour that floods the link wait for its own messages; one that keeps to the window goes on."""
+        while self._session.unhandled > self._window:
+            await self._service.progress()
 
     def next_frames(self) -> Sequence[bytes]:
         frames: list[bytes] = []

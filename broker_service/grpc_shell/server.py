@@ -35,7 +35,7 @@ from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.gauges import Gauges, QueueGauges
 from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
 from broker_service.grpc_shell.listening import CannotListenError, listen
-from broker_service.grpc_shell.service import make_service
+from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
 from broker_service.service_time import ServiceTime
@@ -245,7 +245,7 @@ class BrokerServer:
         return self.malformed + sum(port.malformed for port in self._ports.values())
 
     def _set_pace(self, service_time: ServiceTime) -> None:
-        self._service.change(self.config.service_times(service_time) if service_time else None)
+        self._service.change(paced_work(self.config, service_time))
 
 
 async def serve_until_told(config: BrokerConfig) -> None:

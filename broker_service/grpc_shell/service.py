@@ -1,151 +1,116 @@
-"""How fast a broker works: as fast as it can, or at the pace of slower hardware that is emulated on purpose."""
+"""The work of a broker process: as fast as the machine allows, or at the pace of slower hardware that is emulated."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from broker_service.config import BrokerConfig
+from broker_service.service import Handler, ServiceQueue, SingleMessages, Work
+from broker_service.service_time import ServiceTime
 from broker_service.timers.precise_timer import PreciseTimer
+from broker_service.turns import Turns
 
-Handler = Callable[[Sequence[Any]], None]
 
+class Service:
+    """Has messages handled: by turns of their senders (`turns`), or when their service time is over (`service`)."""
 
-class Service(Protocol):
-    """Has messages handled, in the order they came in."""
+    def __init__(self, queue: ServiceQueue, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._queue = queue
+        self._turns = Turns(clock)
+        self._clock = clock
+        self._progress = asyncio.Event()
+        """Set when messages were handled that had waited."""
+        self._timer = PreciseTimer(self._finish)
+        self._loop = asyncio.get_running_loop()
+        self._turn: asyncio.Handle | None = None
 
     @property
     def waiting(self) -> int:
         """Messages that came in and are not handled yet."""
+        return self._queue.waiting + self._turns.waiting
 
     @property
     def longest_wait(self) -> int:
         """The longest wait for service since this was read last, in nanoseconds."""
-
-    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
-        """Has `handler` called with the messages, at once or one by one as their service ends."""
-
-    def close(self) -> None: ...
-
-
-class ImmediateService:
-    """No pace but the machine's."""
-
-    waiting = 0
-    longest_wait = 0
-
-    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
-        handler(messages)
-
-    def close(self) -> None:
-        """Has nothing to close."""
-
-
-_WAITING_OVERHEAD = 256
-"""Bytes that a waiting message takes besides those of its frame, about."""
-
-
-class PacedService:
-    """One server with a queue in front: each message occupies it for a time, and is handled when that is over.
-
-    The time passes without work, so many brokers emulated on one machine do not slow each other down. Without service
-    times everything is handled at once.
-
-    Nothing that was submitted is dropped. Whoever brings what somebody else may send without end waits for `room`
-    first; what a neighbour sends is bounded by its window.
-    """
-
-    def __init__(
-        self,
-        service_times: Callable[[], int] | None,
-        clock: Callable[[], int] = time.monotonic_ns,
-        most_bytes: int = sys.maxsize,
-    ) -> None:
-        """`service_times` draws the time of each message, in nanoseconds; `most_bytes` is what may wait for service."""
-        self._service_times = service_times
-        self._clock = clock
-        self._queue: deque[tuple[int, float, Handler, Any]] = deque()
-        """When it is to be handled, its size, by whom, and the message."""
-        self._most_bytes = most_bytes
-        self._bytes = 0.0
-        self._room = asyncio.Event()
-        self._room.set()
-        self._busy_until = 0
-        self._longest = 0
-        self._timer = PreciseTimer(self._finish)
-
-    @property
-    def waiting(self) -> int:
-        return len(self._queue)
-
-    @property
-    def longest_wait(self) -> int:
-        longest, self._longest = self._longest, 0
-        return longest
+        return self._queue.longest_wait
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that nothing further should be brought."""
-        return not self._room.is_set()
+        """Whether so much waits that a sender which nothing else bounds should bring nothing further."""
+        return self._queue.full
 
-    async def room(self) -> None:
-        """Returns once there is room."""
-        await self._room.wait()
+    def waits(self, handler: Handler) -> bool:
+        """Whether messages of this sender wait for its turn."""
+        return self._turns.waits(handler)
 
-    def change(self, service_times: Callable[[], int] | None) -> None:
-        """What comes in from now on takes other times; what waits keeps its own, and its place."""
-        self._service_times = service_times
+    async def progress(self) -> None:
+        """Returns once messages were handled that had waited."""
+        self._progress.clear()
+        await self._progress.wait()
+
+    def change(self, work: Work | None) -> None:
+        """Messages that come in from now on take other times; those that wait keep theirs, and their place."""
+        self._queue.change(work)
+        if work is not None:
+            for handler, messages in self._turns.take_all():
+                self.submit(handler, messages)
 
     def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
-        """As `Service.submit`; `size` is the bytes of all these messages together."""
-        draw = self._service_times
-        rests = not self._queue
-        if draw is None:
-            if rests:
-                handler(messages)
-                return
-            draw = _no_time
-        now = self._clock()
-        share = size / max(1, len(messages)) + _WAITING_OVERHEAD
-        for message in messages:
-            begin = max(now, self._busy_until)
-            self._longest = max(self._longest, begin - now)
-            self._busy_until = begin + draw()
-            self._queue.append((self._busy_until, share, handler, message))
-            self._bytes += share
-        if self._bytes >= self._most_bytes:
-            self._room.clear()
-        if rests and self._queue:
-            self._timer.set(self._queue[0][0])
+        """Has messages of a sender handled, which came in together in `size` bytes; each sender has one `handler`."""
+        queue = self._queue
+        if queue.immediate:
+            self._turns.submit(handler, messages)
+            self._schedule_turn()
+            return
+        rests = queue.next_done is None
+        queue.submit(self._clock(), handler, messages, size)
+        if rests:
+            self._set_timer()
 
     def close(self) -> None:
         self._queue.clear()
+        self._turns.take_all()
         self._timer.close()
+        if self._turn is not None:
+            self._turn.cancel()
+
+    def _schedule_turn(self) -> None:
+        if self._turns.waiting and self._turn is None:
+            self._turn = self._loop.call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._turn = None
+        try:
+            self._turns.take()
+        finally:
+            self._schedule_turn()
+            self._progress.set()
 
     def _finish(self) -> None:
         now = self._clock()
         try:
-            while self._queue and self._queue[0][0] <= now:
-                _, share, handler, message = self._queue.popleft()
-                self._bytes -= share
-                handler((message,))
-        finally:  # a handler that fails is the event loop's to report; whoever waits behind it is served all the same
-            if self._queue:
-                self._timer.set(self._queue[0][0])
-            else:
-                self._bytes = 0.0  # sums of shares are not exact
-            if self._bytes < self._most_bytes:
-                self._room.set()
+            while self._queue.finish(now):
+                pass
+        finally:  # a handler that fails is the event loop's to report; the pieces behind it are served all the same
+            self._set_timer()
+            self._progress.set()
+
+    def _set_timer(self) -> None:
+        if (done := self._queue.next_done) is not None:
+            self._timer.set(done)
 
 
-def make_service(config: BrokerConfig) -> PacedService:
+def make_service(config: BrokerConfig) -> Service:
     """The pace that `BrokerConfig.service_time` asks for."""
-    return PacedService(config.service_times() if config.service_time else None, most_bytes=config.limits.queue_bytes)
+    return Service(ServiceQueue(paced_work(config, config.service_time), config.limits.queue_bytes))
 
 
-def _no_time() -> int:
-    return 0
+def paced_work(config: BrokerConfig, service_time: ServiceTime) -> Work | None:
+    """Work that takes a service time for each message, drawn from the broker's own stream; None for no time."""
+    if not service_time:
+        return None
+    draw = config.service_times(service_time)
+    return SingleMessages(lambda _: draw())

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from broker_service.broker import Broker
 from broker_service.config import Limits
-from broker_service.grpc_shell.service import PacedService
+from broker_service.grpc_shell.service import Service
 from broker_service.messages import ClientRequest
+from broker_service.service import Handler
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.rpc import Stream
 from broker_service.transport.wire import decode_client_frame, encode_broker_frames
@@ -19,22 +20,23 @@ FRAMES_AT_ONCE = 16
 class SessionStream(Duplex):
     """One session, for as long as its stream lasts."""
 
-    def __init__(self, stream: Stream, broker: Broker, service: PacedService, limits: Limits) -> None:
+    def __init__(self, stream: Stream, broker: Broker, service: Service, limits: Limits) -> None:
         super().__init__(stream)
         self._broker = broker
         self._service = service
         self._batch = limits.batch
         self._largest = limits.message_bytes
         self._ended = False
+        self._handler: Handler = self._handle
         self.session = broker.open_session()
         self.session.on_waiting = self.wake
 
     def on_frame(self, data: bytes) -> None:
-        self._service.submit(self._handle, decode_client_frame(data), len(data))
+        self._service.submit(self._handler, decode_client_frame(data), len(data))
 
     async def ready(self) -> None:
-        if self._service.full:
-            await self._service.room()
+        while self._service.full or self._service.waits(self._handler):
+            await self._service.progress()
 
     def next_frames(self) -> Sequence[bytes]:
         frames: list[bytes] = []

@@ -47,7 +47,7 @@ class RefusedError(Exception):
     """The other end is not the neighbour that this link leads to, or cannot have got what it claims."""
 
 
-class LinkViolationError(ValueError):
+class LinkViolationError(Exception):
     """The neighbour sent a frame that the rules of a link do not allow at this point."""
 
 

@@ -10,12 +10,9 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-import msgspec
-
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
 from broker_service.grpc_shell.gauges import QueueGauges
-from broker_service.grpc_shell.service import Service
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId
@@ -25,7 +22,7 @@ from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import Agenda
 from emulation.simulation.link_end import LinkEnd
 from emulation.simulation.links import NANOSECONDS
-from emulation.simulation.server import FrameServer, make_server, make_successor
+from emulation.simulation.server import SimulatedServer, work_of
 from record.log import Event
 
 GAUGE_INTERVAL = NANOSECONDS
@@ -52,15 +49,12 @@ class SimulatedBroker:
         self.held: list[Callable[[], None]] | None = None
         """What a frozen broker has still to do; None when it is not frozen."""
         self._calibration = calibration
-        self._servers: list[Service] = []
-        """Those it had before its service time changed."""
-        self._frozen_at = 0
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._timers: dict[str, int] = {}
         self._recorder = Recorder(trace, agenda.clock)
         self.core = Broker(config, agenda.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
-        self.server = make_server(agenda, config, calibration)
+        self.server = SimulatedServer(agenda, work_of(config, calibration, config.service_time))
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: self._link_end(link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
         self._recorder.note(Event.STARTED, count=config.incarnation)
@@ -69,14 +63,12 @@ class SimulatedBroker:
     @property
     def busy(self) -> bool:
         """Whether a message waits here, is served, or is on its way to a neighbour."""
-        return any(server.waiting for server in (*self._servers, self.server)) or any(
-            link.queue_length or link.in_flight for link in self.core.links.values()
-        )
+        return self.server.waiting > 0 or any(link.queue_length or link.in_flight for link in self.core.links.values())
 
     @property
     def flushed(self) -> bool:
         """Whether nothing waits here, or is in flight on a link that works."""
-        return not any(server.waiting for server in (*self._servers, self.server)) and not any(
+        return not self.server.waiting and not any(
             link.up and (link.queue_length or link.in_flight) for link in self.core.links.values()
         )
 
@@ -84,8 +76,7 @@ class SimulatedBroker:
         """Ends at once, as a crash does: nothing is said to anybody."""
         self.alive = False
         self.held = None
-        for server in (*self._servers, self.server):
-            server.close()
+        self.server.close()
         for end in self.ends.values():
             end.close()
 
@@ -100,27 +91,20 @@ class SimulatedBroker:
         """Does nothing from now on until `thaw`; what comes in waits in the sockets."""
         if self.held is None:
             self.held = []
-            self._frozen_at = self.agenda.now
-            for server in (*self._servers, self.server):
-                if isinstance(server, FrameServer):
-                    server.pause()
+            self.server.pause()
 
     def thaw(self) -> None:
         """Goes on where it was, with what has come in and with the timers that are overdue."""
         if self.held is None:
             return
         held, self.held = self.held, None
-        for server in (*self._servers, self.server):
-            if isinstance(server, FrameServer):
-                server.resume(self.agenda.now - self._frozen_at)
+        self.server.resume()
         for call in held:
             self.agenda.soon(call)
 
     def work_at(self, service_time: ServiceTime) -> None:
         """Another service time holds for what comes in from now on."""
-        self._servers = [server for server in (*self._servers, self.server) if server.waiting]
-        config = msgspec.structs.replace(self.config, service_time=service_time)
-        self.server = make_successor(self.server, self.agenda, config, self._calibration)
+        self.server.change(work_of(self.config, self._calibration, service_time))
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
 
     def _link_end(self, neighbour: BrokerId) -> LinkEnd:

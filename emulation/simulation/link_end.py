@@ -11,7 +11,6 @@ from functools import partial
 from typing import Protocol
 
 from broker_service.config import BrokerConfig
-from broker_service.grpc_shell.service import Service
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, LinkUser
@@ -19,6 +18,7 @@ from broker_service.links.states import State
 from broker_service.messages import Message
 from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import Direction
+from emulation.simulation.server import SimulatedServer
 
 FRAME_BYTES = 16
 """Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
@@ -34,7 +34,7 @@ class BrokerProcess(Protocol):
     """Calls that a frozen broker makes once it continues; None when it is not frozen."""
     latency: Callable[[], int]
     """Draws what a frame takes besides its link, in nanoseconds."""
-    server: Service
+    server: SimulatedServer
 
 
 class LinkEnd:

@@ -34,8 +34,8 @@ ROOMS: Mapping[str, Floors] = {
         "errors fidelity manifest",
     ),
     "broker_service": _floors(
-        "language messages service_time timers",
-        "config errors matching sessions trace trace_writer",
+        "language messages service service_time timers",
+        "config errors matching sessions trace trace_writer turns",
         "links",
         "routing transport",
         "broker",

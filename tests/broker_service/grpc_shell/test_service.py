@@ -1,14 +1,16 @@
-"""The pace of emulated hardware, by a clock that the tests turn."""
+"""The work of a broker process, by a clock that the tests turn."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from broker_service.config import BrokerConfig
-from broker_service.grpc_shell.service import PacedService, make_service
+from broker_service.grpc_shell.service import Service, make_service
+from broker_service.service import ServiceQueue, SingleMessages
 from broker_service.service_time import ServiceTime
 from broker_service.timers.precise_timer import PreciseTimer
+from broker_service.turns import SLICE_MESSAGES
 from tests.broker_service.loopback import WITHIN
 
 MILLISECOND = 1_000_000
@@ -24,6 +26,10 @@ class Clock:
         return self.now
 
 
+def paced(service_times: Callable[[], int], clock: Clock) -> Service:
+    return Service(ServiceQueue(SingleMessages(lambda _: service_times())), clock)
+
+
 async def served(queue: asyncio.Queue[object]) -> object:
     return await asyncio.wait_for(queue.get(), WITHIN)
 
@@ -31,7 +37,7 @@ async def served(queue: asyncio.Queue[object]) -> object:
 async def test_messages_are_served_one_after_another() -> None:
     clock = Clock()
     done: asyncio.Queue[object] = asyncio.Queue()
-    service = PacedService(iter((MILLISECOND, MILLISECOND, 2 * MILLISECOND, MILLISECOND)).__next__, clock)
+    service = paced(iter((MILLISECOND, MILLISECOND, 2 * MILLISECOND, MILLISECOND)).__next__, clock)
 
     def handle(messages: Sequence[object]) -> None:
         for message in messages:
@@ -76,7 +82,7 @@ async def test_without_service_time_messages_are_handled_at_once_and_together() 
 async def test_a_change_of_pace_holds_for_what_comes_and_nothing_overtakes() -> None:
     clock = Clock()
     done: asyncio.Queue[object] = asyncio.Queue()
-    service = PacedService(None, clock)
+    service = Service(ServiceQueue(None), clock)
 
     def handle(messages: Sequence[object]) -> None:
         for message in messages:
@@ -85,7 +91,7 @@ async def test_a_change_of_pace_holds_for_what_comes_and_nothing_overtakes() -> 
     try:
         service.submit(handle, ["at once"])
         assert done.get_nowait() == ("at once", 0)
-        service.change(lambda: 2 * MILLISECOND)
+        service.change(SingleMessages(lambda _: 2 * MILLISECOND))
         service.submit(handle, ["slow", "slow too"])
         service.change(None)
         service.submit(handle, ["after those"])
@@ -104,7 +110,7 @@ async def test_a_handler_that_fails_keeps_nobody_waiting() -> None:
     done: asyncio.Queue[object] = asyncio.Queue()
     reported: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context.get("exception")))
-    service = PacedService(lambda: MILLISECOND, clock)
+    service = paced(lambda: MILLISECOND, clock)
 
     def handle(messages: Sequence[object]) -> None:
         if "bad" in messages:
@@ -136,3 +142,47 @@ async def test_a_timer_fires_once_for_the_latest_wish() -> None:
         assert fired.empty()
     finally:
         timer.close()
+
+
+async def test_a_flood_leaves_the_loop_to_others_between_its_slices() -> None:
+    service = Service(ServiceQueue(None))
+    order: list[str] = []
+    done = asyncio.Event()
+
+    def handle(messages: Sequence[object]) -> None:
+        order.extend("flood" for _ in messages)
+        if len(order) > 10_000:
+            done.set()
+
+    def interrupt() -> None:
+        order.append("other")
+        if not done.is_set():
+            asyncio.get_running_loop().call_soon(interrupt)
+
+    try:
+        asyncio.get_running_loop().call_soon(interrupt)
+        service.submit(handle, range(10_000))
+        assert service.waits(handle)
+        await asyncio.wait_for(done.wait(), WITHIN)
+        slices = "".join("o" if each == "other" else "f" for each in order).split("o")
+        assert max(map(len, slices)) <= SLICE_MESSAGES
+        assert (service.waiting, service.waits(handle)) == (0, False)
+    finally:
+        service.close()
+
+
+async def test_a_pace_that_is_set_during_a_flood_keeps_its_order() -> None:
+    clock = Clock()
+    service = Service(ServiceQueue(None), clock)
+    handled: list[object] = []
+    try:
+        service.submit(handled.extend, range(200))
+        service.change(SingleMessages(lambda _: 1))
+        service.submit(handled.extend, range(200, 210))
+        clock.now = 1000
+        async with asyncio.timeout(WITHIN):
+            while service.waiting:
+                await service.progress()
+        assert handled == list(range(210))
+    finally:
+        service.close()

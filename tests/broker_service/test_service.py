@@ -1,0 +1,116 @@
+"""The queue of work in front of a broker, by a clock that the tests turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.service import ServiceQueue, SingleMessages, WholeFrames
+
+FRAMES = st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 20), max_size=5)), max_size=30)
+"""Time since the frame before, and what each message takes."""
+
+
+@given(FRAMES)
+def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]]]) -> None:
+    """Against adding up by hand: each begins when it has come and the one before it is done."""
+    queue = ServiceQueue(SingleMessages(lambda message: message[1]))
+    expected: list[tuple[int, int]] = []
+    handled: list[tuple[int, int]] = []
+    now = free_at = number = longest = 0
+    clock = [0]
+
+    def handle(messages: Sequence[Any]) -> None:
+        handled.extend((message[0], clock[0]) for message in messages)
+
+    times: list[int] = []
+    for pause, costs in frames:
+        now += pause
+        for done in sorted(time for time in times if time <= now):
+            clock[0] = done
+            queue.finish(done)
+        times = [time for time in times if time > now]
+        messages = []
+        for cost in costs:
+            longest = max(longest, free_at - now)
+            free_at = max(now, free_at) + cost
+            expected.append((number, free_at))
+            messages.append((number, cost))
+            number += 1
+        times += queue.submit(now, handle, messages)
+    for done in times:
+        clock[0] = done
+        assert queue.finish(done)
+    assert handled == expected
+    assert (queue.waiting, queue.next_done, queue.longest_wait, queue.longest_wait) == (0, None, longest, 0)
+
+
+def test_a_frame_is_one_piece_where_frames_are_served_whole() -> None:
+    queue = ServiceQueue(WholeFrames(lambda messages: 10 * len(messages)))
+    handled: list[Sequence[Any]] = []
+    assert list(queue.submit(5, handled.append, "ab")) == [25]
+    assert (queue.waiting, queue.finish(24), queue.finish(25)) == (2, False, True)
+    assert handled == ["ab"]
+
+
+def test_a_change_of_times_holds_for_what_comes_and_nothing_overtakes() -> None:
+    queue = ServiceQueue(None)
+    handled: list[Sequence[Any]] = []
+    assert queue.immediate
+    queue.change(SingleMessages(lambda _: 2))
+    assert not queue.immediate
+    assert list(queue.submit(0, handled.append, ["slow", "slow too"])) == [2, 4]
+    queue.change(None)
+    assert not queue.immediate, "something waits still"
+    assert list(queue.submit(0, handled.append, ["after those"])) == [4]
+    while (done := queue.next_done) is not None:
+        queue.finish(done)
+    assert handled == [("slow",), ("slow too",), ["after those"]]
+    assert queue.immediate
+
+
+def test_a_pause_postpones_what_waits() -> None:
+    queue = ServiceQueue(SingleMessages(lambda _: 10))
+    queue.submit(0, print, "ab")
+    assert list(queue.postpone(100)) == [110, 120]
+    assert list(queue.submit(105, print, "c")) == [130]
+
+
+def test_it_is_full_at_so_many_bytes_and_empty_again_when_all_is_served() -> None:
+    queue = ServiceQueue(SingleMessages(lambda _: 1), most_bytes=3000)
+    queue.submit(0, lambda _: None, "abc", size=1000)
+    assert not queue.full
+    queue.submit(0, lambda _: None, "d", size=1000)
+    assert queue.full
+    queue.finish(1)
+    queue.finish(2)
+    assert not queue.full
+    queue.finish(3)
+    queue.finish(4)
+    queue.submit(5, lambda _: None, "e", size=3000 - 257)
+    assert not queue.full
+
+
+def test_a_handler_that_fails_keeps_nobody_waiting() -> None:
+    queue = ServiceQueue(SingleMessages(lambda _: 1))
+    handled: list[Sequence[Any]] = []
+
+    def fail(_messages: Sequence[Any]) -> None:
+        raise LookupError("bad")
+
+    queue.submit(0, fail, "a")
+    queue.submit(0, handled.append, "b")
+    with pytest.raises(LookupError):
+        queue.finish(1)
+    assert (queue.waiting, queue.finish(2), handled) == (1, True, [("b",)])
+
+
+def test_what_waited_when_it_was_cleared_is_never_handled() -> None:
+    queue = ServiceQueue(SingleMessages(lambda _: 1))
+    queue.submit(0, print, "a")
+    queue.clear()
+    assert (queue.waiting, queue.finish(1)) == (0, False)
