@@ -13,6 +13,8 @@ from broker_service.errors import BrokerDefectError
 from record.errors import UserError
 from record.exit_codes import ExitCode
 
+_LONGEST_LINE = 1000
+"""Characters of a line: what the user gave is repeated in messages, and may have any length."""
 _REFUSALS = {
     errno.ENOSPC: "no space is left on the disk; make room, or choose another place",
     errno.EDQUOT: "the disk quota is used up; make room, or choose another place",
@@ -37,6 +39,7 @@ def ending(error: BaseException) -> int:
     if isinstance(error, SystemExit) and not _interrupted(error):
         return error.code if isinstance(error.code, int) else ExitCode.CORRECT
     message, code = _in_words(error)
+    message = "\n".join(map(_clipped, message.splitlines()))
     typer.secho(f"brokerlab: {message}", err=True, fg=typer.colors.RED if sys.stderr.isatty() else None)
     return code
 
@@ -50,6 +53,10 @@ def write_out(code: int) -> int:
         error.filename = "standard output"
         return ending(error)
     return code
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
 
 
 def _nobody_reads(error: BaseException) -> bool:

@@ -6,6 +6,7 @@ A case *failed* when what was tested is wrong, and has an *error* when it could 
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,8 +56,15 @@ def require_writable(path: Path | None) -> None:
         raise BadInputError(f"--junit {path}: there is no directory {path.parent}")
     if path.is_dir():
         raise BadInputError(f"--junit {path}: is a directory; name a file, such as {path / 'verdicts.xml'}")
-    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        raise BadInputError(f"--junit {path}: cannot be written; name another file")
+    existed = path.exists()
+    try:
+        with path.open("ab") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                file.write(b"\n")  # a device may refuse what it is given, and not before
+    except OSError as error:
+        raise BadInputError(f"--junit {path}: cannot be written: {error.strerror}; name another file") from error
+    if not existed:
+        path.unlink()
 
 
 def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:

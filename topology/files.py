@@ -14,7 +14,7 @@ import msgspec
 import networkx as nx
 
 from topology.links import LinkTemplates
-from topology.model import AttributeValue, Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError
+from topology.model import AttributeValue, Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError, check_size
 
 SCHEMA = 1
 """Version of the JSON format; a file of another version is refused."""
@@ -80,6 +80,7 @@ def from_json(content: bytes) -> Overlay:
         raise OverlayError(f"not an overlay file: {error}") from error
     except RecursionError:
         raise OverlayError("not an overlay file: nested too deeply") from None
+    check_size(len(record.brokers), len(record.links))
     for link in written["links"]:
         name = f"link {link['a']} - {link['b']}"
         _check_fields(name, link, _LINK_FIELDS)
@@ -115,6 +116,7 @@ def from_graphml(content: bytes, name: str, templates: LinkTemplates, seed: int)
         raise
     except (nx.NetworkXError, ParseError, expat.ExpatError, LookupError, ValueError) as error:
         raise OverlayError(f"not valid GraphML: {error}") from error
+    check_size(graph.number_of_nodes(), graph.number_of_edges())
     brokers = tuple(Broker(node, {k: _tuple_if_text(v) for k, v in data.items()}) for node, data in graph.nodes.items())
     edges = sorted(graph.edges(data=True), key=lambda edge: _order(edge[2]))
     links = tuple(_graphml_link(a, b, data, templates, seed) for a, b, data in edges)

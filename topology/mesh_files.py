@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from topology.mesh import Mesh
-from topology.model import Broker, OverlayError
+from topology.model import Broker, OverlayError, check_size
 
-LARGEST_MATRIX = 256 << 20
-"""Bytes."""
+LARGEST_MATRIX = 64 << 20
+"""Bytes: about 2,400 brokers with the digits that `to_csv` writes."""
 _UNKNOWN = frozenset(("", "-", "na", "nan"))
 
 
@@ -77,6 +77,7 @@ def from_csv(text: str, name: str, unit: Unit | None = None) -> Mesh:
         rows = [(line, [broker, *row]) for broker, (line, row) in zip(names, rows, strict=True)]
     else:
         (_, [said, *names]), *rows = rows
+    check_size(len(names))
     unit = _unit(said.strip().lower(), unit)
     brokers = tuple(Broker(name.strip()) for name in names)
     _check_names([broker.id for broker in brokers], rows)

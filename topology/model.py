@@ -24,6 +24,12 @@ LONGEST_DELAY = 86_400.0
 """Seconds: a day. Beyond, a delay is a mistake, and nanoseconds overflow before long."""
 
 
+MOST_BROKERS = 10_000
+"""Enough for a simulation; far more than a host has room for."""
+MOST_LINKS = 500_000
+"""The links of a full mesh of 1,000 brokers."""
+
+
 class OverlayError(ValueError):
     """An overlay that cannot be: the message names the broker or link and what is wrong with it."""
 
@@ -140,6 +146,14 @@ class Overlay:
         for link in self.links:
             graph.add_edge(link.a, link.b, link=link)
         return graph
+
+
+def check_size(brokers: int, links: int = 0) -> None:
+    """Raises `OverlayError` for an overlay that is too large, before anything is made of it."""
+    if brokers > MOST_BROKERS:
+        raise OverlayError(f"{brokers:,} brokers; {MOST_BROKERS:,} is the most")
+    if links > MOST_LINKS:
+        raise OverlayError(f"{links:,} links; {MOST_LINKS:,} is the most")
 
 
 def check_broker(broker: Broker) -> None:

@@ -25,7 +25,7 @@ from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wai
 from emulation.faults.targets import Targets
 from emulation.faults.times import Count, Counter, Moment, Phase, When
 from emulation.scenario.section import Count as Number
-from emulation.scenario.section import Section
+from emulation.scenario.section import CpuQuota, Section
 from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.units import BIT_RATE, DURATION, Duration, Share
 from record.faults import FaultKind
@@ -206,7 +206,7 @@ class FaultItem(Section):
     heal: Literal["all"] | None = None
     """`all`: ends everything that lasts."""
 
-    cpu: Annotated[float, Field(gt=0)] | None = None
+    cpu: CpuQuota | None = None
     """For `slow`: cores that the broker may use, as a quota."""
     service_time: ServiceTimeField | None = None
     """For `slow`: work added to each message, instead of `brokers.service_time`."""

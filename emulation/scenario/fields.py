@@ -6,6 +6,9 @@ from typing import Any
 
 FieldPath = tuple[str | int, ...]
 
+MOST_PARTS = 32
+"""Names in a dotted path."""
+
 
 def dotted(path: FieldPath) -> str:
     """`("workload", "operations", 0, "at")` as people write it: `workload.operations[0].at`."""
@@ -21,6 +24,8 @@ def set_field(data: Any, path: str, value: Any) -> None:
     parts = path.split(".")
     if parts[0] == "vary" and len(parts) > 2:
         parts[1:] = [".".join(parts[1:])]  # the fields of `vary` are dotted paths themselves
+    if len(parts) > MOST_PARTS:
+        raise ValueError(f"a field's path has {MOST_PARTS} parts at most, not {len(parts):,}")
     if not all(parts):
         raise ValueError(f"{path!r} is not a dotted path such as routing.publications")
     container = data

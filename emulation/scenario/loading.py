@@ -35,7 +35,10 @@ def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
 
 
 def load_text(text: str, name: str) -> Scenario:
-    """As `load`, of a scenario that is in no file; `name` is what errors call it. Paths in it count from here."""
+    """As `load`, for a scenario that is in no file; `name` is its name in errors.
+
+    Relative paths in it start at the working directory.
+    """
     return _checked(parse(text, name), Path.cwd(), {})
 
 

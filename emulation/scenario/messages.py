@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,8 @@ class Problem:
 def describe(error: ValidationError, data: Any) -> tuple[Problem, ...]:
     """Each mistake in `data` once, in the order of the fields."""
     details = [(_path(detail, data), detail) for detail in error.errors(include_url=False)]
-    kept = [(path, detail) for path, detail in details if not _beside_the_point(path, detail, details)]
+    counts = _counts_below(details)
+    kept = [(path, detail) for path, detail in details if not _beside_the_point(path, detail, counts)]
     return tuple(dict.fromkeys(Problem(path, _message(detail)) for path, detail in kept))
 
 
@@ -44,17 +46,30 @@ def _path(detail: ErrorDetails, data: Any) -> FieldPath:
     return path
 
 
-def _beside_the_point(path: FieldPath, detail: ErrorDetails, details: list[tuple[FieldPath, ErrorDetails]]) -> bool:
-    """Whether this comes from a member of a union that was not meant: a word where a list is given, or the reverse."""
-    others = [other for place, other in details if other is not detail and place[: len(path)] == path]
+@dataclass(slots=True)
+class _Counts:
+    """Mistakes at a field and below it."""
+
+    literals: int = 0
+    others: int = 0
+
+
+def _counts_below(details: Iterable[tuple[FieldPath, ErrorDetails]]) -> Mapping[FieldPath, _Counts]:
+    counts: dict[FieldPath, _Counts] = defaultdict(_Counts)
+    for path, detail in details:
+        literal = detail["type"] == "literal_error"
+        for length in range(len(path) + 1):
+            counts[path[:length]].literals += literal
+            counts[path[:length]].others += not literal
+    return counts
+
+
+def _beside_the_point(path: FieldPath, detail: ErrorDetails, counts: Mapping[FieldPath, _Counts]) -> bool:
+    """True for a mistake that a member of a union reports which was not meant: a word for a list, or the reverse."""
     container = isinstance(detail["input"], Mapping | list | tuple)
     if detail["type"] == "literal_error":
-        return container and any(other["type"] != "literal_error" for other in others)
-    return (
-        detail["type"] in _CONTAINER_EXPECTED
-        and not container
-        and any(other["type"] == "literal_error" for other in others)
-    )
+        return container and counts[path].others > 0
+    return detail["type"] in _CONTAINER_EXPECTED and not container and counts[path].literals > 0
 
 
 def _message(detail: ErrorDetails) -> str:

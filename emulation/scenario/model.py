@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
@@ -18,20 +19,22 @@ from broker_service.service_time import ServiceTime
 from emulation.scenario.faults import FaultItem
 from emulation.scenario.fields import dotted, set_field
 from emulation.scenario.messages import Problem, describe
-from emulation.scenario.section import Count, Name, Section
+from emulation.scenario.section import Count, CpuQuota, Name, Section
 from emulation.scenario.service_time import ServiceTimeField, service_time
 from emulation.scenario.topology import TopologySection
 from emulation.scenario.units import DURATION, Duration, Size
 from emulation.scenario.workload import WorkloadSection
 from topology import Overlay, Range
 
+MOST_VARIANTS = 256
+"""A comparison of more was hardly meant: each of them is a run."""
 _DEFAULTS = Limits()
 
 
 class Routing(Section):
     """The routing protocol. Every further field is an option of that protocol."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True, allow_inf_nan=False)
 
     protocol: Name
     """The routing protocol's name."""
@@ -133,7 +136,7 @@ class BrokerLimits(Section):
 class Brokers(Section):
     """What each broker may use of the host."""
 
-    cpu: Annotated[float, Field(gt=0)] | None = None
+    cpu: CpuQuota | None = None
     """CPU quota in cores (`0.5` is half a core); no quota by default."""
     memory: Size | None = None
     """Memory limit; the runtime's own by default."""
@@ -204,6 +207,8 @@ class Scenario(Section):
         base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         if not self.vary:
             return (Variant("base", {}, self),)
+        if (count := prod(map(len, self.vary.values()))) > MOST_VARIANTS:
+            raise VariantError([Problem(("vary",), f"makes {count:,} variants; {MOST_VARIANTS} is the most")])
         made: dict[str, Variant] = {}
         for chosen in product(*map(_named, self.vary.values())):
             settings = {path: value for path, (_, value) in zip(self.vary, chosen, strict=True)}

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from topology.model import MOST_BROKERS
+
 UNKNOWN_FIELD = "unknown_field"
 
 
@@ -25,6 +27,7 @@ class Section(BaseModel):
         use_attribute_docstrings=True,
         validate_default=False,
         serialize_by_alias=True,
+        allow_inf_nan=False,
     )
 
     @model_validator(mode="before")
@@ -51,8 +54,11 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 """A whole number from 1."""
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
 """Letters, digits and `_.+-`: it becomes part of file names."""
-BrokerCount = Annotated[int, Field(strict=True, ge=1, le=10_000)]
-"""Enough for a simulation; far more than a host has room for."""
+BrokerCount = Annotated[int, Field(strict=True, ge=1, le=MOST_BROKERS)]
+CpuQuota = Annotated[float, Field(ge=0.01, le=1000)]
+"""Cores."""
+Degree = Annotated[float, Field(gt=0, le=MOST_BROKERS)]
+"""Mean number of links of a broker: no more than there can be brokers."""
 BrokerName = Annotated[str, Field(strict=True, min_length=1, max_length=32)]
 
 

@@ -32,6 +32,8 @@ class Quantity:
     units: Mapping[str, Fraction]
     """Each unit's name and what it is worth; the name "" allows a bare number."""
     most: float | None = None
+    least: float = 0.0
+    """The least amount other than 0: numbers that are next to nothing overflow where something is divided by them."""
 
     def parse(self, value: object) -> float:
         """Raises `ValueError` saying which units there are."""
@@ -56,6 +58,8 @@ class Quantity:
             raise ValueError(f"{_shown(value)} is too large") from None
         if self.most is not None and amount > self.most:
             raise ValueError(f"{self.name} is at most {self.format(self.most)}, got {_shown(value)}")
+        if number and amount < self.least:
+            raise ValueError(f"{self.name} is 0, or at least {self.format(self.least)}, got {_shown(value)}")
         return amount
 
     def format(self, value: float) -> str:
@@ -112,14 +116,19 @@ DURATION = Quantity(
     },
     most=8760 * 3600.0,
 )
-BIT_RATE = Quantity("a bandwidth", "10mbit", _thousands("bit kbit mbit gbit"))
+BIT_RATE = Quantity("a bandwidth", "10mbit", _thousands("bit kbit mbit gbit"), most=1e15, least=1.0)
 MESSAGE_RATE = Quantity(
-    "a message rate", "60/min", {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)}
+    "a message rate",
+    "60/min",
+    {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)},
+    most=1e9,
+    least=1e-9,
 )
 SIZE = Quantity(
     "a size",
     "256KiB",
     {**{f"{p}iB": Fraction(1024**n) for n, p in enumerate("KMG", start=1)}, **_thousands("B kB MB GB")},
+    most=1e15,
 )
 SHARE = Quantity("a share", "2%", {"": Fraction(1), "%": Fraction(1, 100)}, most=1.0)
 

@@ -14,6 +14,8 @@ from emulation.scenario.units import Duration, MessageRateRange, ShareRange
 from topology import Range
 
 MOST_PUBLISHERS = 100_000
+MOST_SYMBOLS = 100_000
+MOST_ADVERTISEMENTS = 1_000_000
 MOST_SUBSCRIPTIONS = 1_000_000
 MOST_PUBLICATIONS = 100_000_000
 """Bounds on a whole workload. What is beyond them was hardly meant, and would fill the memory or the disk."""
@@ -83,7 +85,7 @@ class Publications(Section):
     """`stocks` (real daily quotes that come with brokerlab), or `{file: quotes.csv, format: csv}`."""
     publishers: Annotated[int, Field(strict=True, ge=1, le=MOST_PUBLISHERS)]
     """How many publishers: P1, P2, ..."""
-    symbols: Count | None = None
+    symbols: Annotated[int, Field(strict=True, ge=1, le=MOST_SYMBOLS)] | None = None
     """Different symbols; as many as publishers by default. Beyond the source's own they are bootstrapped from them."""
     publishers_per_symbol: Count = 1
     """Publishers that advertise and publish each symbol; more than 1 gives overlapping advertisements."""
@@ -102,6 +104,8 @@ class Publications(Section):
             raise ValueError(
                 f"publishers_per_symbol is {self.publishers_per_symbol}, but there are {self.publishers} publishers"
             )
+        if (made := self.symbol_count * self.publishers_per_symbol) > MOST_ADVERTISEMENTS:
+            raise ValueError(f"makes {made:,} advertisements; there may be {MOST_ADVERTISEMENTS:,}")
         if self.rate.low <= 0:
             raise ValueError("rate must be more than 0")
         names = {f"P{number}" for number in range(1, self.publishers + 1)}
@@ -117,7 +121,7 @@ class Publications(Section):
 class Followers(Section):
     """Subscribers who want all that one publisher publishes."""
 
-    of: Annotated[str, Field(strict=True, pattern=r"^P[1-9][0-9]*$")]
+    of: Annotated[str, Field(strict=True, pattern=r"^P[1-9][0-9]{0,5}$")]
     """The publisher: `P7`."""
     subscribers: Count
     """How many of the subscribers; followers are the last ones, in the order written."""

@@ -36,6 +36,7 @@ DEEPEST = 32
 LONGEST_FIELD = 256
 """Characters of a field's name."""
 
+_ESCAPES = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 _PREFIX = "tag:yaml.org,2002:"
 _COLLECTIONS = frozenset({None, "!", f"{_PREFIX}map", f"{_PREFIX}seq"})
 _TEXT = frozenset({"!", f"{_PREFIX}str"})
@@ -105,6 +106,11 @@ def parse_setting(name: str, text: str) -> Any:
         raise ScenarioError(f"{name}={shortened(text)}: {problem}") from error
 
 
+def as_yaml(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> str:
+    """Plain data as YAML, in the form of JSON. Only escapes differ, as YAML takes no pairs of surrogates."""
+    return _ESCAPES.sub(_without_surrogates, json.dumps(value, indent=indent, sort_keys=sort_keys))
+
+
 def parse_json(text: str, file: str) -> Any:
     """Parses a JSON document within the bounds of YAML; `file` is its name in errors. Raises `ScenarioError`."""
     try:
@@ -134,6 +140,12 @@ def parse_json(text: str, file: str) -> Any:
             raise ScenarioError(f"{file}: nested more than {DEEPEST} levels deep")
         level = [inner for value in level for inner in _members(value)]
     return data
+
+
+def _without_surrogates(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return escape[0]
+    return f"\\U{0x10000 + (int(escape[1], 16) - 0xD800 << 10) + int(escape[2], 16) - 0xDC00:08x}"
 
 
 def _members(value: Any) -> Iterable[Any]:

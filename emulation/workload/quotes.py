@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,9 @@ Column = NDArray[np.float64] | NDArray[np.int64]
 
 PRICES = ("open", "high", "low", "close")
 VOLUME = "volume"
+
+LARGEST_NUMBER = 1e15
+"""Larger numbers are no quotes; all smaller integers are exact in a double."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,8 +86,8 @@ def ohlcv_series(rows: Iterable[Mapping[str, str]], symbol: str = "") -> tuple[Q
         prices = tuple(_number(fields, name, number) for name in PRICES)
         volume = int(_number(fields, VOLUME, number))
         name = fields.get("symbol") or fields.get("ticker") or symbol
-        if "date" not in fields:
-            raise ValueError(f"line {number}: there is no column 'date'")
+        if not fields.get("date"):
+            raise ValueError(f"line {number}: there is no 'date'")
         if min(prices) > 0:
             grouped.setdefault(name, []).append((fields["date"], prices, volume))
     return tuple(_ohlcv(name, quotes) for name, quotes in grouped.items())
@@ -105,6 +107,6 @@ def _number(fields: Mapping[str, str], name: str, line: int) -> float:
         value = float(fields[name])
     except (TypeError, ValueError):
         raise ValueError(f"line {line}: {name} is not a number: {fields[name]!r}") from None
-    if not math.isfinite(value):
-        raise ValueError(f"line {line}: {name} is not a finite number: {fields[name]!r}")
+    if not abs(value) <= LARGEST_NUMBER:
+        raise ValueError(f"line {line}: {name} is not a number up to {LARGEST_NUMBER:g}: {fields[name]!r}")
     return value

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import tarfile
+import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -20,6 +23,9 @@ from emulation.workload.quotes import Column, QuoteSeries, ohlcv_series
 
 LARGEST_FILE = 256 << 20
 """Bytes of one file, unpacked."""
+LARGEST_ARCHIVE = 1 << 30
+"""Bytes of a .tar.gz, unpacked."""
+_CHUNK = 1 << 20
 
 
 def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
@@ -33,7 +39,7 @@ def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
     name = path.name
     try:
         for name, content in _files(path):
-            for one in read(Path(name).stem, content.decode("utf-8")):
+            for one in read(Path(name).stem, _text(content)):
                 if one.symbol in series:
                     raise ValueError(f"quotes of {one.symbol} are in another file already")
                 series[one.symbol] = one
@@ -57,13 +63,31 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
             if file.is_file():
                 yield file.name, _bounded(file.open("rb"))
     elif path.name.endswith((".tar.gz", ".tgz")):
-        with tarfile.open(path, "r:gz") as archive:
-            for member in sorted(archive.getmembers(), key=lambda member: member.name):
+        with _unpacked(path) as unpacked, tarfile.open(fileobj=unpacked, mode="r:") as archive:
+            members = sorted(archive.getmembers(), key=lambda member: member.name)
+            if odd := [member.name for member in members if not (member.isfile() or member.isdir())]:
+                raise ValueError(f"{odd[0]} is neither a file nor a directory; pack the files themselves")
+            for member in members:
                 content = archive.extractfile(member)
                 if content is not None:
                     yield member.name, _bounded(closing(content))
     else:
         yield path.name, _bounded(path.open("rb"))
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """A temporary file with the archive's bytes: a compressed archive would be read anew for each member."""
+    with gzip.open(path) as packed, tempfile.TemporaryFile() as unpacked:
+        try:
+            while chunk := packed.read(_CHUNK):
+                unpacked.write(chunk)
+                if unpacked.tell() > LARGEST_ARCHIVE:
+                    raise ValueError(f"larger than {LARGEST_ARCHIVE >> 20} MiB when unpacked")
+        except (EOFError, zlib.error) as error:
+            raise ValueError(f"the archive is damaged or not whole: {error}") from error
+        unpacked.seek(0)
+        yield unpacked
 
 
 def _bounded(opened: AbstractContextManager[IO[bytes]]) -> bytes:
@@ -72,6 +96,14 @@ def _bounded(opened: AbstractContextManager[IO[bytes]]) -> bytes:
     if len(content) > LARGEST_FILE:
         raise ValueError(f"larger than {LARGEST_FILE >> 20} MiB")
     return content
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"line {line}: not UTF-8 text; save it as UTF-8") from error
 
 
 def _csv(name: str, text: str) -> tuple[QuoteSeries, ...]:

@@ -14,6 +14,7 @@ from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import Outcome
 from emulation.runtimes.ladder import SIMULATED
 from emulation.scenario import load_text
+from emulation.scenario.yaml_source import as_yaml, parse
 from emulation.simulation.run import simulate
 from record.files import replace_file
 from studies.campaign.result import CellResult, variant_result
@@ -31,7 +32,7 @@ class Cell:
     """The name of its fault schedule."""
     seed: int
     scenario: str
-    """The whole scenario, resolved, as JSON (which is YAML): seed and faults included."""
+    """The whole resolved scenario, with seed and faults, as YAML in the form of JSON."""
 
     @property
     def fingerprint(self) -> str:
@@ -51,7 +52,7 @@ class Cell:
         """Makes `directory/scenario.yaml`, which `brokerlab emulate` runs too."""
         directory.mkdir(parents=True, exist_ok=True)
         file = directory / "scenario.yaml"
-        replace_file(file, json.dumps(json.loads(self.scenario), indent=2).encode() + b"\n")
+        replace_file(file, as_yaml(parse(self.scenario, self.key).data, indent=2).encode() + b"\n")
         return file
 
 

@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from emulation.scenario import ScenarioError, load
 from emulation.scenario.faults import FaultItem
 from emulation.scenario.model import value_name
+from emulation.scenario.yaml_source import as_yaml
 from record.errors import BadInputError
 from studies.campaign.cell import Cell
 from studies.campaign.model import AS_WRITTEN, Campaign
@@ -26,12 +28,11 @@ def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
 
     Raises `BadInputError` for values that the scenario does not take, and for more cells than anybody can mean.
     """
-    combinations = list(product(*campaign.factors.values()))
-    count = len(combinations) * len(_schedules(campaign)) * len(campaign.seeds)
+    count = prod(map(len, campaign.factors.values())) * len(_schedules(campaign)) * len(campaign.seeds)
     if count > MOST_CELLS:
         raise BadInputError(f"{file}: {count:,} cells; a campaign has at most {MOST_CELLS:,}")
     made: dict[str, Cell] = {}
-    for values in combinations:
+    for values in product(*campaign.factors.values()):
         settings = dict(zip(campaign.factors, values, strict=True))
         for cell in _with_settings(campaign, settings, file):
             if cell.key in made:
@@ -50,9 +51,9 @@ def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) 
     """The cells with the same factors."""
     prefix = key_prefix(settings)
     for schedule, faults in _schedules(campaign).items():
-        overrides = {path: json.dumps(value) for path, value in (campaign.set | dict(settings)).items()}
+        overrides = {path: as_yaml(value) for path, value in (campaign.set | dict(settings)).items()}
         if faults is not None:
-            overrides["faults"] = json.dumps([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
+            overrides["faults"] = as_yaml([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
         for seed in campaign.seeds:
             key = f"{prefix}{schedule}-{seed}"
             yield Cell(
@@ -75,7 +76,7 @@ def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key:
         scenario = load(Path(campaign.scenario), overrides)
     except ScenarioError as error:
         raise BadInputError(f"{file}: cell {key}: {str(error).replace('--set ', '')}") from error
-    return json.dumps(scenario.resolved(), sort_keys=True)
+    return as_yaml(scenario.resolved(), sort_keys=True)
 
 
 def key_prefix(settings: Mapping[str, Any]) -> str:

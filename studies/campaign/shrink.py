@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -23,6 +22,7 @@ from emulation.faults.targets import REST
 from emulation.planning.plan import VariantPlan
 from emulation.scenario import Scenario
 from emulation.scenario.faults import FaultItem, OneWay, Partition
+from emulation.scenario.yaml_source import as_yaml
 from record.errors import BadInputError
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult
@@ -131,7 +131,7 @@ def _failing_variant(cell: Cell, failed: CellResult) -> VariantPlan:
 
 def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> Cell | None:
     """The cell with this scenario and these faults; None where the faults cannot be without others."""
-    content = json.dumps(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
+    content = as_yaml(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
     key = f"{len(faults)}-faults-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
     made = replace(cell, key=key, scenario=content)
     try:

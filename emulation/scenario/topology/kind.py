@@ -5,11 +5,7 @@ from __future__ import annotations
 from emulation.scenario.section import Section
 from emulation.scenario.topology.links import LinkSection
 from topology import Mesh, Overlay, mesh_of
-
-MOST_BROKERS = 10_000
-"""As many as `BrokerCount` allows, for kinds whose size is a product."""
-MOST_LINKS = 500_000
-"""Those of a full mesh of 1,000 brokers."""
+from topology.model import MOST_BROKERS
 
 
 def check_total(brokers: int, most: int = MOST_BROKERS, what: str = "brokers") -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import networkx as nx
 from pydantic import Field, model_validator
 
-from emulation.scenario.section import BrokerCount, Count, FilePath
+from emulation.scenario.section import BrokerCount, Count, Degree, FilePath
 from emulation.scenario.topology.kind import TopologyKind, check_total
 from emulation.scenario.topology.links import LinkDirection, LinkSection
 from emulation.scenario.units import Duration, DurationRange, Share
@@ -38,7 +38,7 @@ class MeshTopology(TopologyKind):
     """Which pairs are linked: all, the minimum spanning tree of CBF, each broker's `nearest`, or random ones."""
     nearest: Count = 3
     """For `overlay: nearest`, how many brokers one is linked to; the minimum spanning tree is always part of it."""
-    degree: Annotated[float, Field(gt=0)] = 4.0
+    degree: Degree = 4.0
     """For `overlay: cyclic`, the mean number of links of a broker."""
 
     @model_validator(mode="after")
@@ -68,7 +68,7 @@ class PlanetLabTopology(MeshTopology):
     kind: Literal["planetlab"]
     brokers: Annotated[int, Field(strict=True, ge=1, le=56)] = 56
     """How many sites have a broker; which, the seed decides."""
-    inflation: Annotated[float, Field(ge=1)] = _WIDE_AREA.inflation
+    inflation: Annotated[float, Field(ge=1, le=100)] = _WIDE_AREA.inflation
     """Mean ratio of a path's length to the great circle's."""
     noise: Annotated[float, Field(ge=0, le=2)] = _WIDE_AREA.noise
     """Standard deviation of the logarithm of each pair's own factor."""
@@ -93,7 +93,7 @@ class TransitStubTopology(MeshTopology):
     """Mean number of stub domains at a transit router."""
     stub_routers: Count = _TRANSIT_STUB.stub_routers
     """Mean number of routers in a stub domain."""
-    domain_degree: Annotated[float, Field(gt=0)] = _TRANSIT_STUB.domain_degree
+    domain_degree: Degree = _TRANSIT_STUB.domain_degree
     """Mean number of transit domains that one is linked to."""
     density: Share = _TRANSIT_STUB.density
     """Share of the pairs of routers of one domain that are linked, beside a spanning tree."""

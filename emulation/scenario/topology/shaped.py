@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 import networkx as nx
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from emulation.scenario.section import BrokerCount, Count
-from emulation.scenario.topology.kind import MOST_LINKS, TopologyKind, check_total
+from emulation.scenario.section import BrokerCount, Count, Degree
+from emulation.scenario.topology.kind import TopologyKind, check_total
 from topology import BrokerId, LinkTemplates, Overlay, build, shapes
+from topology.model import MOST_LINKS
 
 
 class Shaped(TopologyKind):
@@ -36,7 +37,7 @@ class CyclicTopology(Shaped):
     kind: Literal["cyclic"]
     brokers: BrokerCount
     """How many brokers: B1, B2, ..."""
-    degree: Annotated[float, Field(gt=0)] = 4.0
+    degree: Degree = 4.0
     """Mean number of links of a broker."""
 
     @model_validator(mode="after")

@@ -9,9 +9,10 @@ import networkx as nx
 from pydantic import model_validator
 
 from emulation.scenario.section import BrokerName, Count
-from emulation.scenario.topology.kind import MOST_LINKS, check_total
+from emulation.scenario.topology.kind import check_total
 from emulation.scenario.topology.shaped import Shaped
 from topology import BrokerId, shapes
+from topology.model import MOST_LINKS
 
 TreeKind = Literal["line", "star", "tree", "random-tree"]
 TreeLinks = tuple[tuple[BrokerName, BrokerName], ...]
