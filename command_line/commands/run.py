@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -97,7 +98,8 @@ def _way_on_hosts(inventory: Path, request: Request, console: Console) -> Callab
 
     if request.runtime == SIMULATED or request.calibration is not None:
         raise BadInputError("--hosts: simulated brokers are of no host; leave --hosts out")
-    hosts = read_hosts(inventory, request.out / ".ansible")
+    with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
+        hosts = read_hosts(inventory, Path(private))
 
     def run(plan: Plan) -> Outcome:
         console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)

@@ -123,7 +123,7 @@ def _section(title: str, data: dict[str, Any], settings: Mapping[str, str]) -> T
         try:
             set_field(data, field, parse_setting(field, text))
         except ValueError as error:
-            raise BadInputError(f"{field}={shortened(text)}: {error}") from error
+            raise BadInputError(f"{shortened(field)}={shortened(text)}: {error}") from error
     adapter: TypeAdapter[TopologyKind] = TypeAdapter(TopologySection)
     try:
         return adapter.validate_python(data, context={"directory": Path()})

@@ -79,7 +79,7 @@ def _override(data: dict[str, Any], key: str, text: str) -> None:
     try:
         set_field(data, key, parse_setting(f"--set {key}", text))
     except ValueError as error:
-        raise ScenarioError(f"--set {key}={shortened(text)}: {error}") from error
+        raise ScenarioError(f"--set {shortened(key)}={shortened(text)}: {error}") from error
     vary = data.get("vary")
     if isinstance(vary, dict):
         for varied in [varied for varied in vary if _covers(key, str(varied))]:

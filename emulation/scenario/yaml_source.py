@@ -131,7 +131,7 @@ def parse_json(text: str, file: str) -> Any:
     except RecursionError as error:
         raise ScenarioError(f"{file}: nested too deeply") from error
     level = [data]
-    values = depth = 0
+    values, depth = 0, -1
     while level:
         values, depth = values + len(level), depth + 1
         if values > MOST_VALUES:

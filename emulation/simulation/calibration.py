@@ -22,6 +22,8 @@ from record.errors import BadInputError
 
 DEFAULT_FILE = "default-calibration.json"
 """In this package: what was measured on the host that its `origin` names."""
+LARGEST_FILE = 1 << 20
+"""Bytes of a calibration."""
 
 _BITS = 7
 GROUPS = 1 << _BITS
@@ -151,9 +153,12 @@ def load_calibration(path: Path | None = None) -> Calibration:
     Raises `BadInputError` naming the file, the field and what is wrong with it.
     """
     try:
-        content = (files(__package__) / DEFAULT_FILE).read_bytes() if path is None else path.read_bytes()
+        with (files(__package__) / DEFAULT_FILE if path is None else path).open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror}; `brokerlab calibrate --out {path}` makes one") from error
+    if len(content) > LARGEST_FILE:
+        raise BadInputError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that a calibration may have")
     try:
         return msgspec.json.decode(content, type=Calibration)
     except msgspec.DecodeError as error:

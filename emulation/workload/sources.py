@@ -19,7 +19,7 @@ import numpy as np
 from broker_service.language import ContentError, Value
 from broker_service.language.notation import parse_publication
 from emulation.scenario import QuoteFile, ScenarioError
-from emulation.workload.quotes import Column, QuoteSeries, ohlcv_series
+from emulation.workload.quotes import LARGEST_NUMBER, Column, QuoteSeries, ohlcv_series
 
 LARGEST_FILE = 256 << 20
 """Bytes of one file, unpacked."""
@@ -84,7 +84,7 @@ def _unpacked(path: Path) -> Iterator[IO[bytes]]:
                 unpacked.write(chunk)
                 if unpacked.tell() > LARGEST_ARCHIVE:
                     raise ValueError(f"larger than {LARGEST_ARCHIVE >> 20} MiB when unpacked")
-        except (EOFError, zlib.error) as error:
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"the archive is damaged or not whole: {error}") from error
         unpacked.seek(0)
         yield unpacked
@@ -126,6 +126,10 @@ def _padres(_name: str, text: str) -> tuple[QuoteSeries, ...]:
         symbol = quote.get("symbol")
         if not isinstance(symbol, str):
             raise ValueError(f"line {number}: a quote needs a string attribute 'symbol'")
+        if large := [
+            name for name, value in quote.items() if isinstance(value, int | float) and abs(value) > LARGEST_NUMBER
+        ]:
+            raise ValueError(f"line {number}: {large[0]} is not a number up to {LARGEST_NUMBER:g}")
         quotes = grouped.setdefault(symbol, [])
         if quotes and _types(quotes[0]) != _types(quote):
             raise ValueError(f"line {number}: other attributes than the first quote of {symbol} has")

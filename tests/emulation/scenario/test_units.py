@@ -83,7 +83,7 @@ def test_formatting_is_short(quantity: Quantity, value: float, text: str) -> Non
     value=st.floats(1e-12, 1e15) | st.integers(0, 10**12).map(float),
 )
 def test_formatting_loses_nothing(quantity: Quantity, value: float) -> None:
-    value = min(value, quantity.most or value)
+    value = max(min(value, quantity.most or value), quantity.least if value else 0.0)
     assert quantity.parse(quantity.format(value)) == value
 
 

@@ -150,8 +150,8 @@ def test_directory_and_archive(tmp_path: Path) -> None:
         ),
         ("q", "csv", "a,b\n1,2\n", "line 2: there is no column 'open'"),
         ("q", "csv", CSV.replace("0.5", "low"), "line 2: low is not a number: 'low'"),
-        ("q", "csv", CSV.replace("0.5", "nan"), "line 2: low is not a finite number: 'nan'"),
-        ("q.tar.gz", "csv", "not an archive", "not a gzip file"),
+        ("q", "csv", CSV.replace("0.5", "nan"), "line 2: low is not a number up to 1e+15: 'nan'"),
+        ("q.tar.gz", "csv", "not an archive", "the archive is damaged or not whole: Not a gzipped file"),
     ],
 )
 def test_bad_quotes(tmp_path: Path, name: str, format: str, text: str, message: str) -> None:
