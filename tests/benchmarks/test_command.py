@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import runpy
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from benchmarks import __main__ as program
-from benchmarks.__main__ import BENCHMARKS, Benchmark, main, run_all
+from benchmarks import command
+from benchmarks.command import BENCHMARKS, Benchmark, main, run_all
 from benchmarks.targets import Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +28,7 @@ class Trivial(Benchmark):
 
 def test_every_benchmark_is_run() -> None:
     modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    assert {benchmark.name for benchmark in BENCHMARKS} == modules - {"__main__", "__init__", "targets"}
+    assert {benchmark.name for benchmark in BENCHMARKS} == modules - {"__main__", "command", "targets"}
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
@@ -60,11 +63,24 @@ def test_words_choose_benchmarks(
         run.append(([benchmark.name for benchmark in benchmarks], list(given), seconds))
         return 7
 
-    monkeypatch.setattr(program, "run_all", note)
+    monkeypatch.setattr(command, "run_all", note)
     assert main(words) == 7
     ((chosen, given, seconds),) = run
     assert (chosen, given) == (names, arguments)
     assert seconds > 0
+
+
+def test_the_program_defines_nothing_that_a_process_would_have_to_import() -> None:
+    program = ast.parse((ROOT / "benchmarks" / "__main__.py").read_text())
+    assert not any(isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign) for node in program.body)
+
+
+def test_the_program_passes_its_words_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "slow"])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_module("benchmarks", run_name="__main__")
+    assert stopped.value.code == 2
+    assert "there is no benchmark slow" in capsys.readouterr().err
 
 
 def test_an_unknown_word_is_refused_with_the_names(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,126 @@
+"""All benchmarks against their targets, one after another: `make bench`, or `python -m benchmarks [quick] [NAME ...]`.
+
+Exit code 0: every target was kept. 1: a target was missed or a benchmark failed; the last lines name them.
+
+Each benchmark runs in a process of its own, which imports this module by its name; so the program itself is the module
+`__main__` beside it, which processes do not import.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from benchmarks.targets import Judgement, conclude
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A module of this package with a function `run(arguments)`."""
+
+    name: str
+    seconds: int
+    """Duration on two idle cores, about."""
+    quick_seconds: int | None = None
+    """Duration with `--quick`, about; None if the benchmark has no quick form and is left out of a quick run."""
+
+    @property
+    def module(self) -> str:
+        return f"benchmarks.{self.name}"
+
+
+BENCHMARKS = (
+    Benchmark("matching", seconds=120, quick_seconds=30),
+    Benchmark("throughput", seconds=180, quick_seconds=30),
+    Benchmark("relay", seconds=30, quick_seconds=10),
+    Benchmark("startup", seconds=50, quick_seconds=50),
+    Benchmark("simulation", seconds=90, quick_seconds=15),
+    Benchmark("analysis", seconds=210, quick_seconds=40),
+    Benchmark("routing", seconds=45),
+    Benchmark("burst", seconds=60),
+    Benchmark("sweep", seconds=55),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Result of one benchmark's process."""
+
+    benchmark: Benchmark
+    judgements: tuple[Judgement, ...] | None
+    """None if the benchmark failed before it had judged anything."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
+    names = [benchmark.name for benchmark in BENCHMARKS]
+    parser.add_argument("words", nargs="*", metavar="quick | NAME", help=f"quick, and any of {', '.join(names)}")
+    words = parser.parse_args(arguments).words
+    if unknown := [word for word in words if word not in ("quick", *names)]:
+        parser.error(f"there is no benchmark {unknown[0]}; choose from {', '.join(names)}")
+    chosen = [benchmark for benchmark in BENCHMARKS if benchmark.name in words or not set(words) - {"quick"}]
+    if "quick" not in words:
+        return run_all(chosen, [], sum(benchmark.seconds for benchmark in chosen))
+    brief = [benchmark for benchmark in chosen if benchmark.quick_seconds is not None]
+    return run_all(brief, ["--quick"], sum(benchmark.quick_seconds or 0 for benchmark in brief))
+
+
+def run_all(benchmarks: Sequence[Benchmark], arguments: Sequence[str], seconds: int) -> int:
+    """Runs benchmarks, each in a process of its own, with a heading that tells how far the whole has come."""
+    names = ", ".join(benchmark.name for benchmark in benchmarks)
+    print(f"{len(benchmarks)} benchmarks, about {_minutes(seconds)} in all on two idle cores: {names}", flush=True)
+    _warn_of_load()
+    begin = time.monotonic()
+    outcomes = []
+    for number, benchmark in enumerate(benchmarks, 1):
+        elapsed = time.monotonic() - begin
+        heading = f"[{number} of {len(benchmarks)}] {benchmark.name}"
+        print(f"\n== {heading}, after {_minutes(elapsed)} of about {_minutes(seconds)}", flush=True)
+        outcomes.append(_run(benchmark, arguments))
+    print(f"\n== done after {_minutes(time.monotonic() - begin)}", flush=True)
+    return _conclude_all(outcomes)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} min"
+
+
+def _warn_of_load() -> None:
+    load, processors = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    if load > processors / 2:
+        print(f"The load average is {load:.1f} on {processors} processors, so times will come out worse than they are.")
+
+
+def _run(benchmark: Benchmark, arguments: Sequence[str]) -> Outcome:
+    processes = multiprocessing.get_context("spawn")
+    receiver, sender = processes.Pipe(duplex=False)
+    process = processes.Process(target=_send_judgements, args=(benchmark.module, arguments, sender))
+    process.start()
+    sender.close()
+    try:
+        return Outcome(benchmark, tuple(receiver.recv()))
+    except EOFError:  # the process ended without a result, and has said why
+        return Outcome(benchmark, None)
+    finally:
+        process.join()
+
+
+def _send_judgements(module: str, arguments: Sequence[str], sender: Connection) -> None:
+    sender.send(importlib.import_module(module).run(arguments))
+    sender.close()
+
+
+def _conclude_all(outcomes: Sequence[Outcome]) -> int:
+    judgements = [judgement for outcome in outcomes for judgement in outcome.judgements or ()]
+    failed = [outcome.benchmark.name for outcome in outcomes if outcome.judgements is None]
+    code = conclude(judgements)
+    for name in failed:
+        print(f"FAILED {name}", file=sys.stderr)
+    return 1 if failed else code
