@@ -24,8 +24,8 @@ from benchmarks.targets import Bound, Judgement, Target, conclude
 from studies.campaign import Campaign, Cell, cells
 from studies.campaign.attempt import Keep
 from studies.campaign.directory import CampaignDirectory
+from studies.campaign.executors.spark import spark_executor
 from studies.campaign.result import encode
-from studies.campaign.spark import spark_cells
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEED_UP = Target("speed-up of a campaign by a second core", Bound.AT_LEAST, 1.8, "times")
@@ -58,7 +58,7 @@ def sweep(master: str, planned: tuple[Cell, ...]) -> Sweep:
     results: dict[str, bytes] = {}
     started = None
     nothing_kept = CampaignDirectory(Path("unused"))
-    with closing(spark_cells(master, nothing_kept, Keep.NONE, print)(planned)) as tries:
+    with closing(spark_executor(master, nothing_kept, Keep.NONE, print)(planned)) as tries:
         for number, attempted in enumerate(tries, 1):
             now = time.monotonic()
             started = started or now - attempted.attempt.seconds

@@ -14,7 +14,6 @@ import typer
 from command_line.exits import ending, write_out
 from command_line.help import HELP_OPTIONS, exit_codes
 from command_line.options import host, hosts, runs, studies, topology
-from emulation.host.scratch import scratch_directory
 from emulation.host.signals import like_ctrl_c
 from record.exit_codes import ExitCode
 
@@ -56,13 +55,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Options that need no command."""
-    context.with_resource(scratch_directory())
 
 
 def _have_standard_streams() -> None:

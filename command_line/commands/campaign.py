@@ -21,12 +21,12 @@ from record.exit_codes import ExitCode
 from studies.campaign import Campaign, Cell, cells, fingerprint, load_campaign
 from studies.campaign.attempt import Keep
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors import Crew
+from studies.campaign.executors.interface import ExecutorOptions
 from studies.campaign.junit import suites_of
 from studies.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
-from studies.campaign.progress import CampaignBoard, Expectation
+from studies.campaign.progress import ConsoleBoard, Expectation
 from studies.campaign.report import build_report
-from studies.campaign.scheduler import undone
+from studies.campaign.scheduler import run_cells, unfinished_cells
 from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
 from studies.junit import require_writable, write_junit
 
@@ -66,13 +66,13 @@ def run_campaign(request: Request) -> ExitCode:
     require_writable(request.junit)
     campaign, planned = plan_campaign(request)
     chosen = _chosen(planned, request.chosen, request.file)
-    crew = _crew(request, campaign)
+    options = _executor_options(request, campaign)
     directory = CampaignDirectory(request.out or Path("runs") / "campaigns" / campaign.name)
     with directory.held():
         if request.fresh:
             directory.start_afresh()
         directory.open(campaign, planned, request.file)
-        whole = _work_off(console, crew, directory, campaign.name, chosen)
+        whole = _run_unfinished(console, options, directory, campaign.name, chosen)
         summary = summarise_campaign(campaign, planned, directory)
         page = build_report(summary, directory.path)
         _show(summary, directory, page)
@@ -81,8 +81,8 @@ def run_campaign(request: Request) -> ExitCode:
         if not whole:
             console.print("interrupted; what is done is kept: the same command goes on with the rest", soft_wrap=True)
         elif request.shrink:
-            runtime = request.shrink_on or crew.runtime
-            alone = replace(crew, runtime=runtime, keep=Keep.NONE, master=None, jobs=None)
+            runtime = request.shrink_on or options.runtime
+            alone = replace(options, runtime=runtime, keep=Keep.NONE, master=None, jobs=None)
             whole = shrink_failures(console, alone, directory, chosen)
     code = exit_code(summary)
     return ExitCode.INTERRUPTED if not whole and code is ExitCode.CORRECT else code
@@ -134,8 +134,8 @@ def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Ce
     return [cell for cell in planned if not keys or cell.key in keys]
 
 
-def _crew(request: Request, campaign: Campaign) -> Crew:
-    return Crew(
+def _executor_options(request: Request, campaign: Campaign) -> ExecutorOptions:
+    return ExecutorOptions(
         inventory=None if request.inventory is None else _inventory(request.inventory),
         runtime=campaign.runtime,
         retries=campaign.retries,
@@ -150,27 +150,29 @@ def _inventory(file: Path) -> Inventory:
         return read_inventory(file, Path(private) / "ansible")
 
 
-def _work_off(console: Console, crew: Crew, directory: CampaignDirectory, name: str, chosen: Sequence[Cell]) -> bool:
+def _run_unfinished(
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, name: str, chosen: Sequence[Cell]
+) -> bool:
     """Runs the cells that are not done. Whether it went on to the end."""
-    needed = undone(directory, chosen)
+    needed = unfinished_cells(directory, chosen)
     done = len(chosen) - len(needed)
     before = f", {done} of them done before" if done else ""
     for what, text in (
         ("campaign", f"{name}: {len(chosen)} cell{'' if len(chosen) == 1 else 's'}{before}"),
-        ("runtime", f"{crew.runtime} on {crew.places}"),
+        ("runtime", f"{options.runtime} on {options.location}"),
         ("results", str(directory.path)),
     ):
         console.print(f"{what:<9} {text}", markup=False, soft_wrap=True)
     if not needed:
         return True
-    with CampaignBoard(console, len(chosen), done, _expectation(crew, directory, chosen)) as board:
-        return crew.work_off(directory, needed, board)
+    with ConsoleBoard(console, len(chosen), done, _expectation(options, directory, chosen)) as board:
+        return run_cells(options, directory, needed, board)
 
 
-def _expectation(crew: Crew, directory: CampaignDirectory, chosen: Sequence[Cell]) -> Expectation:
+def _expectation(options: ExecutorOptions, directory: CampaignDirectory, chosen: Sequence[Cell]) -> Expectation:
     """By the cells that are done; by how long the first one's phases are, where none is and they take real time."""
-    first = 0.0 if crew.runtime == SIMULATED else sum(each.lasts + _AROUND for each in chosen[0].plan().variants)
-    expectation = Expectation(first, crew.side_by_side)
+    first = 0.0 if options.runtime == SIMULATED else sum(each.lasts + _AROUND for each in chosen[0].plan().variants)
+    expectation = Expectation(first, options.in_parallel)
     for cell in chosen:
         for attempt in directory.attempts(cell):
             expectation.note(attempt.seconds)

@@ -11,14 +11,17 @@ from analysis.tables.summary import CORRECT
 from emulation.scenario.faults import FaultItem
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors import Crew
-from studies.campaign.progress import CampaignBoard, Expectation
+from studies.campaign.executors.interface import ExecutorOptions
+from studies.campaign.progress import ConsoleBoard, Expectation
 from studies.campaign.result import CellResult
+from studies.campaign.scheduler import run_cells
 from studies.campaign.sentences import repeat_command
 from studies.campaign.shrink import NotReproducedError, shrink
 
 
-def shrink_failures(console: Console, crew: Crew, directory: CampaignDirectory, cells: Sequence[Cell]) -> bool:
+def shrink_failures(
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, cells: Sequence[Cell]
+) -> bool:
     """Shrinks the schedule of every cell in which delivery was violated. Whether it went on to the end.
 
     What was tried is in `cells/<key>/shrink/`, so that it is not tried again; the smallest in `cells/<key>/shrunk/`.
@@ -28,7 +31,7 @@ def shrink_failures(console: Console, crew: Crew, directory: CampaignDirectory, 
         console.print("no cell's delivery was violated, so there is nothing to shrink")
     try:
         for cell, result in failed:
-            _shrink(console, crew, directory, cell, result)
+            _shrink(console, options, directory, cell, result)
     except KeyboardInterrupt:
         console.print("interrupted; the same command goes on with what was tried so far", soft_wrap=True)
         return False
@@ -41,20 +44,22 @@ def fault_line(fault: FaultItem) -> str:
     return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=1000).strip()
 
 
-def _shrink(console: Console, crew: Crew, directory: CampaignDirectory, cell: Cell, failed: CellResult) -> None:
+def _shrink(
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, cell: Cell, failed: CellResult
+) -> None:
     scratch = CampaignDirectory(directory.cell(cell.key) / "shrink")
 
     def run(candidate: Cell) -> CellResult:
         if (known := scratch.result(candidate)) is not None:
             return known
-        with CampaignBoard(console, 1, 0, Expectation(0.0, 1)) as board:
-            if not crew.work_off(scratch, [candidate], board):
+        with ConsoleBoard(console, 1, 0, Expectation(0.0, 1)) as board:
+            if not run_cells(options, scratch, [candidate], board):
                 raise KeyboardInterrupt
         result = scratch.result(candidate)
         assert result is not None
         return result
 
-    console.print(f"\n{cell.key}: looking for the faults it takes, on runtime {crew.runtime}", markup=False)
+    console.print(f"\n{cell.key}: looking for the faults it takes, on runtime {options.runtime}", markup=False)
     try:
         found = shrink(cell, failed, run)
     except NotReproducedError as error:

@@ -1,8 +1,10 @@
-"""Processes as the kernel knows them: a pid alone may be reused, a pid with its start time is one process for good."""
+"""Processes as the kernel knows them: a pid may be reused, but a pid with its start time names one process for good."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
 import time
 from collections.abc import Iterator
@@ -36,20 +38,31 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
             except ProcessLookupError:
                 return
 
+    def open(self) -> int | None:
+        """A descriptor that becomes readable when this process ends (pidfd_open(2)); None if it has ended."""
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return None
+        if self.alive:
+            return descriptor
+        os.close(descriptor)
+        return None
+
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks after boot; None when it has ended or is a zombie."""
+    """The time at which a process started, in clock ticks after boot; None if it has ended or is a zombie."""
     fields = _fields(pid)
     return None if not fields or fields[0] in {"Z", "X"} else int(fields[_START_TIME_FIELD])
 
 
 def _state(pid: int) -> str:
-    """The letter that stands for what a process does (proc(5)); empty when it has ended."""
+    """The letter of a process's state (proc(5)); empty if it has ended."""
     return next(iter(_fields(pid)), "")
 
 
 def _fields(pid: int) -> list[str]:
-    """What /proc/<pid>/stat says after the command, the state first; nothing when the process has ended."""
+    """The fields of /proc/<pid>/stat after the command, the state first; none if the process has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -58,13 +71,20 @@ def _fields(pid: int) -> list[str]:
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """The process that has this pid now."""
+    """The process that has this pid now; None if there is none."""
     started = start_time(pid)
     return None if started is None else ProcessIdentity(pid, started)
 
 
+def this_process() -> ProcessIdentity:
+    """The calling process."""
+    identity = identify(os.getpid())
+    assert identity is not None
+    return identity
+
+
 def boot_id() -> str:
-    """Identifies this boot: identities of another boot name nothing."""
+    """Identifies this boot of the machine: identities of another boot name no process."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
@@ -76,23 +96,31 @@ def processes_of_run(run_id: str) -> Iterator[ProcessIdentity]:
             continue
         try:
             environment = (entry / "environ").read_bytes()
-        except OSError:  # it ended meanwhile, or belongs to another user
+        except OSError:  # it has ended meanwhile, or belongs to another user
             continue
         if mark in environment.split(b"\0") and (identity := identify(int(entry.name))) is not None:
             yield identity
 
 
 def await_stop(identity: ProcessIdentity) -> None:
-    """Waits until a process that was sent SIGSTOP does nothing any more, or has ended."""
+    """Waits until a process that was sent SIGSTOP has stopped, or has ended."""
     while identity.alive and _state(identity.pid) not in {"T", "t"}:
         time.sleep(0.001)
 
 
 def await_end(identities: list[ProcessIdentity], within: float) -> list[ProcessIdentity]:
-    """Waits until the processes have ended. Returns those that have not, after `within` seconds."""
+    """Waits until the processes have ended. Returns those that still run after `within` seconds."""
     deadline = time.monotonic() + within
-    remaining = [identity for identity in identities if identity.alive]
-    while remaining and time.monotonic() < deadline:
-        time.sleep(0.02)
-        remaining = [identity for identity in remaining if identity.alive]
-    return remaining
+    with contextlib.ExitStack() as stack:
+        running: dict[int, ProcessIdentity] = {}
+        ended = select.poll()
+        for identity in identities:
+            if (descriptor := identity.open()) is not None:
+                stack.callback(os.close, descriptor)
+                running[descriptor] = identity
+                ended.register(descriptor, select.POLLIN)
+        while running and (left := deadline - time.monotonic()) > 0:
+            for descriptor, _ in ended.poll(left * 1000):
+                ended.unregister(descriptor)
+                del running[descriptor]
+        return list(running.values())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from emulation.host.processes import ProcessIdentity, boot_id, identify
+from emulation.host.processes import ProcessIdentity, boot_id, this_process
 from record.errors import HostError
 
 ROOT = Path("/run/brokerlab")
@@ -35,9 +34,7 @@ def register(run_id: str, journal: Path, root: Path = ROOT) -> Path:
 
     Raises `HostError` when it cannot be made.
     """
-    process = identify(os.getpid())
-    assert process is not None
-    owner = Owner(run_id, process, boot_id(), str(journal.absolute()))
+    owner = Owner(run_id, this_process(), boot_id(), str(journal.absolute()))
     directory, preparation = root / run_id, root / f".new-{run_id}"
     try:
         root.mkdir(parents=True, exist_ok=True)

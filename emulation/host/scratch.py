@@ -10,42 +10,31 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 PREFIX = "brokerlab-"
 LOCK = ".brokerlab-scratch"
 
 
-@contextmanager
-def scratch_directory() -> Iterator[None]:
-    """Gives the calling process, and its children, a temporary directory that is removed in the end.
+def use_scratch_directory() -> None:
+    """Gives the calling process, and its children, a temporary directory that is removed when the process exits.
 
-    On a full or read-only file system there is none; a command that needs temporary files then fails by itself, and
-    all others go on.
+    To be called by the main function of a program, before it loads `multiprocessing`: exit handlers run in the reverse
+    order, and that one removes files of its own. On a full or read-only file system there is no scratch directory; a
+    program that needs temporary files then fails by itself, and all others go on.
     """
     try:
         directory, lock = _make(Path(tempfile.gettempdir()))
     except OSError:
-        yield
         return
-    former = os.environ.get("TMPDIR"), tempfile.tempdir
     os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
-    try:
-        yield
-    finally:
-        variable, tempfile.tempdir = former
-        os.environ.pop("TMPDIR", None)
-        if variable is not None:
-            os.environ["TMPDIR"] = variable
-        shutil.rmtree(directory, ignore_errors=True)
-        os.close(lock)
+    atexit.register(_remove, directory, lock, os.getpid())
 
 
 def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
@@ -68,6 +57,12 @@ def _below(parent: Path) -> list[Path]:
     """Directories that may be scratch directories of this user, by their names; no links."""
     found = sorted(parent.glob(f"{PREFIX}*"))
     return [path for path in found if not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.geteuid()]
+
+
+def _remove(directory: Path, lock: int, owner: int) -> None:
+    if os.getpid() == owner:  # and not a child that was forked
+        shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
 
 
 def _make(parent: Path) -> tuple[Path, int]:

@@ -16,7 +16,6 @@ It does what `brokerlab emulate` does with a whole scenario, and meets the other
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -28,7 +27,8 @@ from pathlib import Path
 from rich.console import Console
 
 from emulation.host.journal import Resource
-from emulation.host.processes import identify
+from emulation.host.processes import this_process
+from emulation.host.scratch import use_scratch_directory
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.model import Part, read_part
 from emulation.multi_host.placement import Placement, place
@@ -183,10 +183,9 @@ class Meeting:
 def main(file: Path) -> int:
     """The process. Returns its exit code."""
     directory = file.absolute().parent
+    use_scratch_directory()
     signals = Signals(directory / "signals")
-    me = identify(os.getpid())
-    assert me is not None
-    signals.begin(me)
+    signals.begin(this_process())
     try:
         Agent(read_part(file), directory, signals).run()
     except UserError as error:

@@ -8,6 +8,7 @@ of a run that lives, is not touched.
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,9 +21,12 @@ from emulation.host.journal import Remains, Resource, remains
 from emulation.host.processes import ProcessIdentity, await_end, boot_id, processes_of_run
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
 from emulation.host.scratch import remove_stale_scratch
+from record.errors import HostError
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+_SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 RUN_LABEL = "brokerlab.run"
 _PATIENCE = 5.0
@@ -96,6 +100,18 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
     return cleaned
 
 
+def start_cleaning_after(process: ProcessIdentity) -> None:
+    """Starts a process of its own that cleans this host as soon as `process` has ended."""
+    subprocess.Popen(
+        [sys.executable, "-m", __name__, str(process.pid), str(process.started)],
+        cwd=_SOURCE_ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
 def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> set[str]:
     """Removes labelled containers of runs that are not alive; returns those runs."""
     api: Any = client.api
@@ -163,3 +179,19 @@ def _delete_interface(run_id: str, name: str) -> bool:
     if not name.startswith(interface_prefix(run_id)) or not Path("/sys/class/net", name).exists():
         return False
     return subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False).returncode == 0
+
+
+def main(pid: str, started: str) -> None:
+    """The process that `start_cleaning_after` starts."""
+    from emulation.host.docker_host import docker_client  # noqa: PLC0415 - only this process needs it
+
+    await_end([ProcessIdentity(int(pid), int(started))], _PATIENCE)
+    try:
+        client = docker_client()
+    except HostError:
+        client = None
+    clean(client)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

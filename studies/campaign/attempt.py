@@ -1,10 +1,8 @@
-"""One try at a cell on some host: what it needs, what it says, and whether it is worth another try."""
+"""One attempt at a cell on some host: the request, the outcome, and whether another attempt is worthwhile."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -27,11 +25,12 @@ _OF_A_BUSY_HOST = frozenset(
         thresholds.MEMORY_PRESSURE,
     )
 )
-"""Checks that a neighbour can fail, and that may come out well another time. A quota is no such thing: it stays."""
+"""Checks that fail on a busy host and may pass in another attempt. The check of CPU quotas is not one: a quota
+stays."""
 
 
 def host_was_busy(fidelity: Fidelity) -> bool:
-    """Whether a run is not VALID and something of it waited for the host."""
+    """Whether a run is not VALID and a check failed that fails on a busy host."""
     return any(
         check.name in _OF_A_BUSY_HOST and check.verdict is not Verdict.VALID
         for variant in fidelity.variants
@@ -40,11 +39,11 @@ def host_was_busy(fidelity: Fidelity) -> bool:
 
 
 class Keep(enum.StrEnum):
-    """Whose run directories stay, logs and all."""
+    """The cells whose run directories stay, with their logs."""
 
     NONE = "none"
     FAILED = "failed"
-    """Those of cells that are not both correct and VALID or DEGRADED."""
+    """Cells whose delivery is not correct, or whose fidelity is INVALID."""
     ALL = "all"
 
     def keeps(self, result: CellResult) -> bool:
@@ -52,13 +51,13 @@ class Keep(enum.StrEnum):
         return self is Keep.ALL or (self is Keep.FAILED and failed)
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What a host is told to run."""
+class CellRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The request to run a cell, as a host gets it."""
 
     campaign: str
-    """Which campaign this is of; the same for one that was resumed."""
+    """Identifies the campaign; the same after it was resumed."""
     command: str
-    """Which of its commands ordered it; another one for one that was resumed."""
+    """Identifies the command that made the request; a resumed campaign has another one."""
     cell: Cell
     runtime: str
     keep: Keep
@@ -67,22 +66,22 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     @classmethod
-    def decode(cls, content: bytes) -> Order:
+    def decode(cls, content: bytes) -> CellRequest:
         """Raises `msgspec.DecodeError`."""
         return msgspec.json.decode(content, type=cls)
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """How one try went."""
+    """The outcome of one attempt at a cell."""
 
     host: str
     began: str
     """ISO 8601, UTC."""
     seconds: float
-    """Wall-clock, from the start of the brokers' host to the verdicts."""
+    """Wall-clock time from planning to the verdicts."""
     result: CellResult
     busy: bool = False
-    """Not VALID, and something waited for the host."""
+    """Whether the run is not VALID because its host was busy."""
     run: str | None = None
     """The run's id, if its directory was kept."""
     versions: dict[str, str] = {}
@@ -90,15 +89,15 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str = ""
 
     def is_final(self, tried: int, retries: int) -> bool:
-        """Whether the cell is done with this as its attempt number `tried`, from 1.
+        """Whether the cell is done after this attempt, which is number `tried`, from 1.
 
-        A violated delivery is a finding, also on a busy host: it is never tried away.
+        A violated delivery is a finding, also on a busy host: no further attempt may hide it.
         """
         return not (self.busy and self.result.correct) or tried > retries
 
 
 class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """`cells/<key>/manifest.json`: what was run, and every attempt at it."""
+    """`cells/<key>/manifest.json`: the cell that was run, and every attempt at it."""
 
     key: str
     factors: dict[str, Any]
@@ -109,21 +108,9 @@ class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> Attempt:
-        """The attempt that the cell's result is of: a violated delivery, for a finding is a finding; else the one whose
-        emulation held best, of equal ones the last."""
+        """The attempt that gives the cell its result: the last one if its delivery is violated, because that is a
+        finding; else the one with the best fidelity, of equal ones the last."""
         last = self.attempts[-1]
         if not last.result.correct:
             return last
         return min(reversed(self.attempts), key=lambda attempt: Verdict(attempt.result.fidelity).severity)
-
-
-@dataclass(frozen=True, slots=True)
-class Attempted:
-    """A cell and how the last try at it went."""
-
-    cell: Cell
-    attempt: Attempt
-
-
-RunCells = Callable[[Sequence[Cell]], Generator[Attempted, None, None]]
-"""Runs cells and yields every try at each of them, as they come."""

@@ -1,4 +1,4 @@
-"""What the user sees while a campaign runs: a bar with the time left and what each host does, or a line a cell."""
+"""The display of a running campaign: a bar with the time left and the cell of each host, or one line for each cell."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.run.progress import duration
-from studies.campaign.attempt import Attempted
 from studies.campaign.cell import Cell
+from studies.campaign.executors.interface import AttemptedCell
 from studies.campaign.sentences import attempt_line, why_not_valid
 
 
 @dataclass(slots=True)
 class Expectation:
-    """How long a cell takes: what was expected at first, then what those that were run took."""
+    """The time that a cell takes: an estimate at first, then the mean of the cells that were run."""
 
     seconds: float
-    """Of one cell; 0 while nobody knows."""
-    side_by_side: int
-    """Cells at the same time."""
+    """Of one cell; 0 while it is unknown."""
+    in_parallel: int
+    """Cells that run at the same time."""
     measured: int = 0
 
     def note(self, seconds: float) -> None:
@@ -37,14 +37,14 @@ class Expectation:
         self.seconds = total / self.measured
 
     def left(self, cells: int) -> str:
-        """The time that so many cells take, in words; empty while nobody knows."""
+        """The time that `cells` cells take, for the user; empty while it is unknown."""
         if not self.seconds or not cells:
             return ""
-        return f"about {duration(cells * self.seconds / min(self.side_by_side, cells))} left"
+        return f"about {duration(cells * self.seconds / min(self.in_parallel, cells))} left"
 
 
-class CampaignBoard:
-    """Shows a campaign. Hosts tell it from their own threads."""
+class ConsoleBoard:
+    """The progress board of a campaign on a terminal, or in a file. May be called from several threads."""
 
     def __init__(
         self,
@@ -60,7 +60,8 @@ class CampaignBoard:
         self._done = done
         self._expectation = expectation
         self._now: dict[tuple[str, str], float] = {}
-        """Since when which host tries which cell; a host may begin one before the end of its last one is told."""
+        """The start of each running attempt, by host and cell. A host may begin one before the end of its last is
+        shown."""
         self._lock = threading.Lock()
         self._live = Live(console=console, refresh_per_second=2, transient=True, get_renderable=self._render)
 
@@ -78,18 +79,18 @@ class CampaignBoard:
         with self._lock:
             self._now[host, cell.key] = self._clock()
 
-    def end(self, attempted: Attempted, *, final: bool) -> None:
+    def end(self, attempted: AttemptedCell, *, final: bool) -> None:
         attempt = attempted.attempt
         with self._lock:
             now = self._clock()
             since = self._now.pop((attempt.host, attempted.cell.key), now - attempt.seconds)
-            # With the way there and back, which the attempt does not know; when the host tries the same cell again
-            # already, without.
+            # The time on this clock includes the way to the host and back. A host that has begun another attempt at the
+            # same cell has overwritten its start; then the attempt's own time counts.
             seconds = max(now - since, attempt.seconds)
             self._expectation.note(seconds)
             self._done += final
             left = self._expectation.left(self._planned - self._done)
-        again = "" if final else "; it is tried again"
+        again = "" if final else "; it is run again"
         timing = ", ".join(part for part in (duration(seconds), left) if part)
         line = f"[{self._done}/{self._planned}] {attempted.cell.key} on {attempt.host}: {attempt_line(attempt)}{again}"
         self.say(f"{line} ({timing})")
@@ -97,7 +98,7 @@ class CampaignBoard:
             self.say(f"    {reason}")
 
     def say(self, line: str) -> None:
-        """Something that is to stay readable."""
+        """Prints a line that stays readable."""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _render(self) -> RenderableType:

@@ -59,7 +59,10 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
         ("ModuleNotFoundError: No module named 'msgspec'\n", "has no Python package msgspec"),
         ("/usr/bin/python3: No module named pyspark\n", "has no Python package pyspark"),
         ('java.io.IOException: Cannot run program "python3": error=2', "has no python3"),
-        ("studies.campaign.spark.WrongExecutorError: has numpy 1 where the driver has 2\n", "has numpy 1 where"),
+        (
+            "studies.campaign.executors.spark.WrongExecutorError: has numpy 1 where the driver has 2\n",
+            "has numpy 1 where",
+        ),
         ("PermissionError: [Errno 13] Permission denied: '/runs/r/logs/B1.jsonl'", "cannot use /runs/r/logs/B1.jsonl"),
         (
             "ExecutorLostFailure (executor 3 exited caused by a running task) Reason: Command exited with 137\n",

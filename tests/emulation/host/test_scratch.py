@@ -11,42 +11,42 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host.scratch import LOCK, PREFIX, remove_stale_scratch, scratch_directory
+from emulation.host import scratch
+from emulation.host.scratch import LOCK, PREFIX, remove_stale_scratch, use_scratch_directory
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = """
 import sys, tempfile
-from emulation.host.scratch import scratch_directory
-with scratch_directory():
-    tempfile.mkdtemp()
-    print(tempfile.gettempdir(), flush=True)
-    sys.stdin.read()
+from emulation.host.scratch import use_scratch_directory
+use_scratch_directory()
+tempfile.mkdtemp()
+print(tempfile.gettempdir(), flush=True)
+exec(sys.stdin.read())
 """
 
 
 @pytest.fixture
-def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that stands for the system's temporary directory."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    return tmp_path
+def system(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory that stands for the system's temporary directory. Its path is short, because sockets are below it."""
+    with tempfile.TemporaryDirectory() as directory:
+        monkeypatch.setenv("TMPDIR", directory)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(directory)
 
 
 class Command:
-    """A process that has a scratch directory, with a file in it, until it is killed or its input is closed."""
+    """A process with a scratch directory, and a file in it, that runs the code it gets and then exits."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", COMMAND],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         assert self.process.stdout is not None
         self.directory = Path(self.process.stdout.readline().strip())
 
-    def end(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+    def run(self, code: str = "") -> str:
+        return self.process.communicate(code)[0]
 
     def kill(self) -> None:
         self.process.kill()
@@ -62,20 +62,22 @@ def command(system: Path) -> Iterator[Command]:
         started.kill()
 
 
-def test_temporary_files_of_a_command_and_its_children_are_in_one_directory_that_goes_with_it(system: Path) -> None:
-    with scratch_directory():
-        [directory] = system.iterdir()
-        child = [sys.executable, "-c", "import tempfile; print(tempfile.mkdtemp())"]
-        made = Path(subprocess.run(child, capture_output=True, text=True, check=True).stdout.strip())
-        assert made.parent == directory == Path(tempfile.mkdtemp()).parent
-    assert list(system.iterdir()) == []
-    assert os.environ["TMPDIR"] == str(system)
-    assert Path(tempfile.gettempdir()) == system
+def test_temporary_files_of_a_command_and_its_children_are_in_one_directory(command: Command) -> None:
+    child = "import tempfile; print(tempfile.mkdtemp())"
+    printed = command.run(f"import subprocess; subprocess.run([sys.executable, '-c', {child!r}])")
+    assert Path(printed.strip()).parent == command.directory
 
 
 def test_a_command_that_ends_by_itself_leaves_nothing(system: Path, command: Command) -> None:
     assert command.directory.parent == system
-    command.end()
+    assert command.run() == ""
+    assert list(system.iterdir()) == []
+
+
+def test_worker_processes_end_before_the_directory_of_their_command(system: Path, command: Command) -> None:
+    """The directory with the sockets of `multiprocessing` is in it, and is removed by an exit handler of its own."""
+    code = "import multiprocessing as m; p = m.get_context('forkserver').Process(target=print); p.start(); p.join()"
+    assert "Traceback" not in command.run(code)
     assert list(system.iterdir()) == []
 
 
@@ -91,9 +93,13 @@ def test_the_directory_of_a_killed_command_is_removed_and_that_of_a_running_one_
 
 def test_a_command_removes_what_others_left_from_within_its_own_directory(system: Path, command: Command) -> None:
     command.kill()
-    with scratch_directory():
-        assert remove_stale_scratch() == [command.directory]
-        assert Path(tempfile.gettempdir()).is_dir()
+    other = Command()
+    printed = other.run(
+        "from emulation.host.scratch import *; print(*remove_stale_scratch()); print(tempfile.mkdtemp())"
+    )
+    removed, made = printed.split()
+    assert removed == str(command.directory)
+    assert Path(made).parent == other.directory
 
 
 def test_a_directory_stays_while_a_command_started_by_the_killed_one_still_runs(
@@ -155,11 +161,12 @@ def test_a_clean_up_at_the_wrong_instant_costs_no_more_than_another_directory(
         return made[-1]
 
     monkeypatch.setattr(tempfile, "mkdtemp", interfered)
-    with scratch_directory():
-        assert [str(path) for path in system.iterdir()] == made[1:]
+    directory, lock = scratch._make(system)
+    os.close(lock)
+    assert [str(path) for path in system.iterdir()] == made[1:] == [str(directory)]
 
 
 def test_without_room_a_command_goes_on_without_a_directory(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(system / "missing"))
-    with scratch_directory():
-        assert tempfile.gettempdir() == str(system / "missing")
+    use_scratch_directory()
+    assert tempfile.gettempdir() == str(system / "missing")

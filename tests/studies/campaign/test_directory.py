@@ -12,7 +12,7 @@ from studies.campaign import Campaign, cells, load_campaign
 from studies.campaign.attempt import CellManifest
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.scheduler import undone
+from studies.campaign.scheduler import unfinished_cells
 from tests.studies.campaign.made_up import CAMPAIGN, attempt, cell, write_campaign
 
 
@@ -40,7 +40,7 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
         directory.record(planned[1], attempt(planned[1], fidelity="INVALID", busy=True), final=False)
     with directory.held():
         opened(directory, file)
-        assert undone(directory, planned) == list(planned[1:])
+        assert unfinished_cells(directory, planned) == list(planned[1:])
         assert len(directory.attempts(planned[1])) == 1
 
 

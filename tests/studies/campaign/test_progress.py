@@ -6,31 +6,31 @@ import io
 
 from rich.console import Console
 
-from studies.campaign.attempt import Attempted
-from studies.campaign.progress import CampaignBoard, Expectation
+from studies.campaign.executors.interface import AttemptedCell
+from studies.campaign.progress import ConsoleBoard, Expectation
 from tests.studies.campaign.made_up import attempt, cell
 
 
 def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> None:
     now, said = [0.0], io.StringIO()
-    board = CampaignBoard(
+    board = ConsoleBoard(
         Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
     )
     board.begin(cell(1), "here")
     now[0] = 40.0
     board.begin(cell(2), "here")
     now[0] = 41.0
-    board.end(Attempted(cell(1), attempt(cell(1))), final=True)
+    board.end(AttemptedCell(cell(1), attempt(cell(1))), final=True)
     assert "(41 s, about 1 min 22 s left)" in said.getvalue()
 
 
 def test_so_may_the_next_try_at_the_same_cell() -> None:
     now, said = [0.0], io.StringIO()
-    board = CampaignBoard(
+    board = ConsoleBoard(
         Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
     )
     board.begin(cell(1), "here")
     now[0] = 41.0
     board.begin(cell(1), "here")
-    board.end(Attempted(cell(1), attempt(cell(1), fidelity="INVALID", busy=True)), final=False)
-    assert "it is tried again (40 s, about 2 min 00 s left)" in said.getvalue()
+    board.end(AttemptedCell(cell(1), attempt(cell(1), fidelity="INVALID", busy=True)), final=False)
+    assert "it is run again (40 s, about 2 min 00 s left)" in said.getvalue()

@@ -8,20 +8,27 @@ from pathlib import Path
 import pytest
 
 from emulation.fidelity import Check, Fidelity, VariantFidelity, Verdict, thresholds, worst
-from studies.campaign.attempt import Attempt, Attempted, host_was_busy
+from studies.campaign.attempt import Attempt, host_was_busy
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.scheduler import conduct, undone
+from studies.campaign.executors.interface import AttemptedCell
+from studies.campaign.scheduler import record_attempts, unfinished_cells
 from tests.studies.campaign.made_up import attempt, cell
 
 
-class Heard:
-    """An audience."""
+class RecordingBoard:
+    """A progress board that notes whether each attempt was final."""
 
     def __init__(self) -> None:
         self.finals: list[bool] = []
 
-    def end(self, attempted: Attempted, *, final: bool) -> None:
+    def begin(self, cell: Cell, host: str) -> None:
+        """Notes nothing."""
+
+    def say(self, line: str) -> None:
+        """Notes nothing."""
+
+    def end(self, attempted: AttemptedCell, *, final: bool) -> None:
         self.finals.append(final)
 
 
@@ -37,18 +44,18 @@ class Heard:
     ],
 )
 def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int, finals: list[bool]) -> None:
-    directory, mine, heard = CampaignDirectory(tmp_path), cell(), Heard()
+    directory, mine, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
     attempts = [attempt(mine, delivery, fidelity, busy=busy) for delivery, fidelity, busy in tries]
 
-    def run(cells: Sequence[Cell]) -> Generator[Attempted, None, None]:
+    def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
         assert list(cells) == [mine]
-        yield from (Attempted(mine, each) for each in attempts)
+        yield from (AttemptedCell(mine, each) for each in attempts)
 
-    conduct(directory, [mine], retries, run, heard)
-    assert heard.finals == finals
+    record_attempts(directory, [mine], retries, run, board)
+    assert board.finals == finals
     assert directory.attempts(mine) == attempts
     assert directory.result(mine) == attempts[-1].result
-    assert undone(directory, [mine]) == []
+    assert unfinished_cells(directory, [mine]) == []
 
 
 @pytest.mark.parametrize(
@@ -68,15 +75,15 @@ def test_the_try_that_held_best_counts(tmp_path: Path, tries: list[tuple[str, st
 
 
 def test_tries_before_a_kill_count(tmp_path: Path) -> None:
-    directory, mine, heard = CampaignDirectory(tmp_path), cell(), Heard()
+    directory, mine, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
     busy: Attempt = attempt(mine, fidelity="INVALID", busy=True)
     directory.record(mine, busy, final=False)
 
-    def run(cells: Sequence[Cell]) -> Generator[Attempted, None, None]:
-        yield Attempted(mine, busy)
+    def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
+        yield AttemptedCell(mine, busy)
 
-    conduct(directory, [mine], 1, run, heard)
-    assert heard.finals == [True]
+    record_attempts(directory, [mine], 1, run, board)
+    assert board.finals == [True]
     assert len(directory.attempts(mine)) == 2
 
 

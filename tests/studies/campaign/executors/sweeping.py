@@ -14,8 +14,8 @@ from pyspark import SparkContext
 from studies.campaign import Cell
 from studies.campaign.attempt import Keep
 from studies.campaign.directory import CampaignDirectory
+from studies.campaign.executors.spark import spark_executor
 from studies.campaign.result import encode
-from studies.campaign.spark import spark_cells
 
 
 def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignDirectory) -> dict[str, bytes]:
@@ -24,7 +24,7 @@ def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignD
     All run directories are brought to the campaign's.
     """
     found: dict[str, bytes] = {}
-    with closing(spark_cells("local[2]", directory, Keep.ALL, print)(planned)) as tries:
+    with closing(spark_executor("local[2]", directory, Keep.ALL, print)(planned)) as tries:
         for attempted in tries:
             if not found:
                 assert _kill_python_workers() > 0

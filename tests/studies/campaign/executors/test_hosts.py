@@ -16,27 +16,27 @@ import pytest
 
 from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, TaskFailure, TaskResult
 from record.errors import HostError
-from studies.campaign.attempt import Attempt, Attempted, Keep, Order
+from studies.campaign.attempt import Attempt, CellRequest, Keep
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.hosts import HostCells, Terms
+from studies.campaign.executors.hosts import HostExecutor
+from studies.campaign.executors.interface import AttemptedCell, ExecutorOptions
 from tests.studies.campaign.made_up import attempt, cell
 
-TERMS = Terms(runtime="process", keep=Keep.FAILED, retries=1)
-Answer = Callable[[str, Order, Mapping[str, Any]], Attempt]
+Answer = Callable[[str, CellRequest, Mapping[str, Any]], Attempt]
 
 
-class Silent:
-    """A watch."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
+class SilentBoard:
+    """A progress board that shows nothing."""
 
     def begin(self, cell: Cell, host: str) -> None:
-        """Nobody looks."""
+        """Shows nothing."""
+
+    def end(self, attempted: AttemptedCell, *, final: bool) -> None:
+        """Shows nothing."""
 
     def say(self, line: str) -> None:
-        self.said.append(line)
+        """Shows nothing."""
 
 
 class Ansible:
@@ -56,8 +56,8 @@ class Ansible:
         self.variables.append(variables)
         if playbook != "cell.yml":
             return Played(())
-        order = Order.decode(base64.b64decode(variables["order"]))
-        said = msgspec.json.encode(self.answer(limit, order, variables)).decode()
+        request = CellRequest.decode(base64.b64decode(variables["request"]))
+        said = msgspec.json.encode(self.answer(limit, request, variables)).decode()
         return Played((TaskResult(limit, "run the cell", {"stdout": said}),))
 
     def hosts_of(self) -> Counter[str]:
@@ -73,78 +73,79 @@ def failed(host: str, message: str) -> PlayError:
     return PlayError("cell.yml", (TaskFailure(host, "run the cell", message),))
 
 
-def crew(tmp_path: Path, ansible: Ansible, hosts: Inventory, terms: Terms = TERMS) -> HostCells:
-    return HostCells(hosts, CampaignDirectory(tmp_path), terms, Silent(), ansible)
+def executor(tmp_path: Path, play: Callable[..., Played], hosts: Inventory) -> HostExecutor:
+    options = ExecutorOptions(runtime="process", keep=Keep.FAILED, retries=1, inventory=hosts)
+    return HostExecutor(options, CampaignDirectory(tmp_path), SilentBoard(), play)
 
 
 def test_hosts_share_one_queue(tmp_path: Path) -> None:
     both = threading.Barrier(2, timeout=20)
 
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
-        if order.cell.seed <= 2:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+        if request.cell.seed <= 2:
             both.wait()  # the first two cells are under way at the same time, on different hosts
-        return attempt(order.cell)
+        return attempt(request.cell)
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 8)]
-    done = list(crew(tmp_path, ansible, inventory("a", "b")).run(cells))
+    done = list(executor(tmp_path, ansible, inventory("a", "b")).run(cells))
     assert Counter(each.cell.key for each in done) == Counter(each.key for each in cells)
     assert {each.attempt.host for each in done} == {"a", "b"} == set(ansible.hosts_of())
 
 
 def test_a_busy_host_tries_again_and_no_more_than_it_should(tmp_path: Path) -> None:
-    ansible = Ansible(lambda host, order, _: attempt(order.cell, fidelity="INVALID", busy=True))
-    done = list(crew(tmp_path, ansible, inventory("a")).run([cell()]))
+    ansible = Ansible(lambda host, request, _: attempt(request.cell, fidelity="INVALID", busy=True))
+    done = list(executor(tmp_path, ansible, inventory("a")).run([cell()]))
     assert [each.attempt.busy for each in done] == [True, True]
 
 
 def test_what_a_failing_host_had_is_done_by_another(tmp_path: Path) -> None:
     broken = threading.Event()
 
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         if host == "bad":
             broken.set()
             raise failed(host, "no Docker here")
         assert broken.wait(20)
-        return attempt(order.cell)
+        return attempt(request.cell)
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 5)]
-    done = list(crew(tmp_path, ansible, inventory("bad", "good")).run(cells))
+    done = list(executor(tmp_path, ansible, inventory("bad", "good")).run(cells))
     assert {each.cell.key for each in done} == {each.key for each in cells}
     assert ansible.hosts_of()["bad"] == 1
 
 
 def test_when_no_host_is_left_the_cells_own_words_are_told(tmp_path: Path) -> None:
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         raise failed(host, f"no Docker on {host}")
 
     with pytest.raises(HostError, match="a: no Docker on a"):
-        list(crew(tmp_path, Ansible(answer), inventory("a")).run([cell(1), cell(2)]))
+        list(executor(tmp_path, Ansible(answer), inventory("a")).run([cell(1), cell(2)]))
 
 
 def test_a_fault_of_the_program_itself_is_not_hidden(tmp_path: Path) -> None:
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        list(crew(tmp_path, Ansible(answer), inventory("a")).run([cell()]))
+        list(executor(tmp_path, Ansible(answer), inventory("a")).run([cell()]))
 
 
 def test_a_host_with_another_brokerlab(tmp_path: Path) -> None:
     def play(playbook: str, *arguments: object, limit: str, **options: object) -> Played:
         return Played((TaskResult(limit, "run the cell", {"stdout": "hello"}),))
 
-    cells = HostCells(inventory("a"), CampaignDirectory(tmp_path), TERMS, Silent(), play)
-    with pytest.raises(HostError, match="said something else than how its cell went"):
+    cells = executor(tmp_path, play, inventory("a"))
+    with pytest.raises(HostError, match="did not answer with the outcome of its cell"):
         list(cells.run([cell()]))
 
 
 @contextmanager
 def _stopped_under_way(
-    tmp_path: Path, hosts: Inventory, ended: Callable[[HostCells, Mapping[str, Any]], bool]
-) -> Iterator[tuple[list[Attempted], Ansible]]:
+    tmp_path: Path, hosts: Inventory, ended: Callable[[HostExecutor, Mapping[str, Any]], bool]
+) -> Iterator[tuple[list[AttemptedCell], Ansible]]:
     """A cell that goes on until `ended`, and a user who stops the campaign meanwhile."""
 
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         cells.stop()
         for _ in range(2000):
             if ended(cells, variables):
@@ -153,15 +154,15 @@ def _stopped_under_way(
         raise AssertionError("nobody asked the cell to end")
 
     ansible = Ansible(answer)
-    cells = crew(tmp_path, ansible, hosts)
+    cells = executor(tmp_path, ansible, hosts)
     yield list(cells.run([cell(1), cell(2)])), ansible
 
 
 def test_stopping_asks_a_local_cell_to_end(tmp_path: Path) -> None:
     """By the file `stop`; the cell that had not begun is not begun, and what was interrupted is no attempt."""
 
-    def ended(_: HostCells, variables: Mapping[str, Any]) -> bool:
-        return (Path(variables["place"]) / "stop").exists()
+    def ended(_: HostExecutor, variables: Mapping[str, Any]) -> bool:
+        return (Path(variables["cell_directory"]) / "stop").exists()
 
     with _stopped_under_way(tmp_path, inventory("a"), ended) as (done, ansible):
         assert done == []
@@ -178,13 +179,13 @@ def test_stopping_asks_a_cell_elsewhere_to_end(tmp_path: Path) -> None:
                 asked.set()
             return super().__call__(playbook, *arguments, **options)
 
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         cells.stop()
         assert asked.wait(20)
         raise failed(host, "interrupted")
 
     ansible = Elsewhere(answer)
-    cells = crew(tmp_path, ansible, inventory("far", local=False))
+    cells = executor(tmp_path, ansible, inventory("far", local=False))
     assert list(cells.run([cell()])) == []
     assert ("stop-cell.yml", "far") in ansible.played
 
@@ -196,7 +197,7 @@ def test_abandoning_waits_for_nothing(tmp_path: Path) -> None:
             assert options["cancelled"]()
             raise PlayCancelledError(playbook)
 
-    cells = crew(tmp_path, Cancellable(lambda host, order, _: attempt(order.cell)), inventory("a"))
+    cells = executor(tmp_path, Cancellable(lambda host, request, _: attempt(request.cell)), inventory("a"))
     assert list(cells.run([cell(1), cell(2)])) == []
 
 
@@ -204,17 +205,17 @@ def test_abandoning_waits_for_nothing(tmp_path: Path) -> None:
 def test_a_run_directory_that_stays_comes_here(tmp_path: Path, local: bool) -> None:
     """Moved from beside it, or out of what Ansible fetched."""
 
-    def answer(host: str, order: Order, variables: Mapping[str, Any]) -> Attempt:
-        made = Path(variables["place"] if local else tmp_path / "far") / "runs" / "run-1"
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+        made = Path(variables["cell_directory"] if local else tmp_path / "far") / "runs" / "run-1"
         made.mkdir(parents=True)
         (made / "manifest.json").write_text("{}")
         if not local:
-            with tarfile.open(Path(variables["here"]) / "run.tar.gz", "w:gz") as archive:
+            with tarfile.open(Path(variables["fetch_into"]) / "run.tar.gz", "w:gz") as archive:
                 archive.add(made, "run-1")
-        return msgspec.structs.replace(attempt(order.cell, "lost"), run="run-1")
+        return msgspec.structs.replace(attempt(request.cell, "lost"), run="run-1")
 
     hosts = inventory("a", local=local)
-    (done,) = crew(tmp_path / "out", Ansible(answer), hosts).run([cell()])
+    (done,) = executor(tmp_path / "out", Ansible(answer), hosts).run([cell()])
     assert done.attempt.run == "run-1"
     assert (tmp_path / "out" / "cells" / "kill-1" / "runs" / "run-1" / "manifest.json").exists()
     assert not list(tmp_path.glob("out/cells/*/work-*"))
@@ -222,6 +223,6 @@ def test_a_run_directory_that_stays_comes_here(tmp_path: Path, local: bool) -> N
 
 def test_a_cell_elsewhere_watches_no_process_of_this_host(tmp_path: Path) -> None:
     for local in (True, False):
-        ansible = Ansible(lambda host, order, _: attempt(order.cell))
-        list(crew(tmp_path / str(local), ansible, inventory("a", local=local)).run([cell()]))
+        ansible = Ansible(lambda host, request, _: attempt(request.cell))
+        list(executor(tmp_path / str(local), ansible, inventory("a", local=local)).run([cell()]))
         assert bool(ansible.variables[0]["owner"]) is local

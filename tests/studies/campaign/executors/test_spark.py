@@ -13,20 +13,20 @@ import pytest
 from analysis.engines.spark_session import check_java
 from record.errors import BadInputError, HostError
 from studies.campaign import Cell, cells, load_campaign
-from studies.campaign.attempt import Keep, Order
+from studies.campaign.attempt import CellRequest, Keep
 from studies.campaign.cell import run_simulated
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors import Crew
-from studies.campaign.result import encode
-from studies.campaign.spark import (
+from studies.campaign.executors.interface import ExecutorOptions
+from studies.campaign.executors.spark import (
     DECISIVE_PACKAGES,
     WrongExecutorError,
-    _OneCell,
+    _CellJob,
     _refuse_other,
     _with_retries,
 )
+from studies.campaign.result import encode
+from tests.studies.campaign.executors.sweeping import sweep_that_loses_its_workers
 from tests.studies.campaign.made_up import write_campaign
-from tests.studies.campaign.sweeping import sweep_that_loses_its_workers
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ class NoSpark:
     def setJobDescription(self, _: str) -> None:  # noqa: N802 - Spark's name
         """Shown nowhere."""
 
-    def parallelize(self, orders: list[Order], _: int) -> NoSpark:
-        self.found: list[object] = list(orders)
+    def parallelize(self, requests: list[CellRequest], _: int) -> NoSpark:
+        self.found: list[object] = list(requests)
         return self
 
     def map(self, task: Callable[[object], object]) -> NoSpark:
@@ -79,8 +79,8 @@ class NoSpark:
         return self.found
 
 
-def job(directory: Path, keep: Keep, said: list[str]) -> _OneCell:
-    return _OneCell(NoSpark(), {}, CampaignDirectory(directory), keep, said.append)  # type: ignore[arg-type]
+def job(directory: Path, keep: Keep, said: list[str]) -> _CellJob:
+    return _CellJob(NoSpark(), {}, CampaignDirectory(directory), keep, said.append)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("keep", list(Keep))
@@ -96,7 +96,7 @@ def test_run_directories_that_are_to_stay_are_brought(planned: tuple[Cell, ...],
 def test_a_run_directory_that_is_too_large_to_be_brought_is_told_of(
     planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("studies.campaign.spark.LARGEST_RUN", 1000)
+    monkeypatch.setattr("studies.campaign.executors.spark.LARGEST_RUN", 1000)
     said: list[str] = []
     assert job(tmp_path / "campaign", Keep.ALL, said)(planned[0]).run is None
     assert said[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
@@ -134,4 +134,4 @@ def test_local_masters_repeat_what_failed(master: str, with_retries: str) -> Non
 
 def test_only_simulated_cells_go_to_spark() -> None:
     with pytest.raises(BadInputError, match="--runtime simulated"):
-        Crew(inventory=None, runtime="process", retries=0, keep=Keep.NONE, jobs=1, master="local[2]")
+        ExecutorOptions(runtime="process", retries=0, keep=Keep.NONE, jobs=1, master="local[2]")

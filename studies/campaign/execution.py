@@ -1,4 +1,4 @@
-"""A try at a cell on this very host: run, judged, and what is not to stay removed."""
+"""Runs and judges one cell on this host, and removes what is not to be kept."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from emulation.run import Outcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
-from studies.campaign.attempt import Attempt, Order, host_was_busy
+from studies.campaign.attempt import Attempt, CellRequest, host_was_busy
 from studies.campaign.cell import judge_cell
 
 
-def try_cell(order: Order, directory: Path, console: Console) -> Attempt:
-    """Runs a cell, its run directory below `directory`, where it stays only if it is to be kept.
+def run_cell(request: CellRequest, directory: Path, console: Console) -> Attempt:
+    """Runs a cell with its run directory below `directory`, which is removed unless the run is to be kept.
 
     Raises `UserError`s, `CellInterruptedError`.
     """
     began, clock = datetime.now(UTC), time.monotonic()
-    cell = order.cell
+    cell = request.cell
     try:
-        rungs = choose(order.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
+        rungs = choose(request.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
         outcome = _run(cell.plan(), rungs, directory, console)
         result = judge_cell(cell, outcome, rungs.runtime.name)
-        kept = order.keep.keeps(result)
+        kept = request.keep.keeps(result)
     except BaseException:
         _remove_all(directory)
         raise
@@ -64,4 +64,4 @@ def _remove_all(directory: Path) -> None:
 
 
 def _nothing() -> None:
-    """Nothing is prepared while brokers stop."""
+    """Prepares nothing while brokers stop."""

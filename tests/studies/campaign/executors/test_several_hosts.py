@@ -65,4 +65,4 @@ def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(
     assert "the same command goes on with the rest" in said
     for host in laboratory.hosts:
         assert not list((host.directory / "cells").glob("*"))
-        assert "studies.campaign.on_host" not in host.run("ps", "-eo", "args").stdout
+        assert "studies.campaign.executors.on_host" not in host.run("ps", "-eo", "args").stdout

@@ -12,31 +12,31 @@ import pytest
 
 from emulation.host.processes import identify
 from studies.campaign import cells, load_campaign
-from studies.campaign.attempt import Attempt, Keep, Order
-from studies.campaign.on_host import STOP
+from studies.campaign.attempt import Attempt, CellRequest, Keep
+from studies.campaign.executors.on_host import STOP
 from tests.studies.campaign.made_up import write_campaign
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 _WITHIN = 60
 
 
-def on_host(order: Order, directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def on_host(request: CellRequest, directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "studies.campaign.on_host", str(directory), *arguments],
+        [sys.executable, "-m", "studies.campaign.executors.on_host", str(directory), *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
     )  # fmt: skip
     assert process.stdin is not None
-    process.stdin.write(order.encode())
+    process.stdin.write(request.encode())
     process.stdin.close()
     process.stdin = None
     return process
 
 
-def test_a_simulated_cell_from_order_to_attempt(tmp_path: Path) -> None:
+def test_a_simulated_cell_from_request_to_attempt(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     chosen = cells(load_campaign(file), file)[3]
-    told = Order(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
-    said, errors = on_host(told, tmp_path / "work").communicate(timeout=120)
+    request = CellRequest(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
+    said, errors = on_host(request, tmp_path / "work").communicate(timeout=120)
     attempt = msgspec.json.decode(said, type=Attempt)
     assert attempt.result.fingerprint == chosen.fingerprint
     assert attempt.result.correct, errors
@@ -51,13 +51,13 @@ def test_it_ends_when_it_is_asked_or_its_campaign_is_gone(tmp_path: Path, reason
     scenario = tmp_path / "little.yaml"
     scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
     chosen = cells(load_campaign(file), file)[0]
-    told = Order(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
+    request = CellRequest(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
     work = tmp_path / "work"
     work.mkdir()
     owner = subprocess.Popen(["sleep", "600"])
     identity = identify(owner.pid)
     assert identity is not None
-    process = on_host(told, work, str(identity.pid), str(identity.started))
+    process = on_host(request, work, str(identity.pid), str(identity.started))
     try:
         deadline = time.monotonic() + _WITHIN
         while not list(work.glob("runs/*/logs")) and time.monotonic() < deadline:
@@ -80,8 +80,8 @@ def test_it_ends_when_it_is_asked_or_its_campaign_is_gone(tmp_path: Path, reason
 def test_a_users_mistake_is_a_line_and_an_exit_code(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     chosen = cells(load_campaign(file), file)[0]
-    told = Order(campaign="c", command="1", cell=chosen, runtime="cloud", keep=Keep.NONE)
-    process = on_host(told, tmp_path / "work")
+    request = CellRequest(campaign="c", command="1", cell=chosen, runtime="cloud", keep=Keep.NONE)
+    process = on_host(request, tmp_path / "work")
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
     assert errors.decode().startswith("there is no runtime 'cloud'")

@@ -18,7 +18,7 @@ from studies.campaign import load_campaign
 from studies.campaign.cells import cells
 from studies.campaign.directory import CampaignDirectory
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 CAMPAIGN = f"""\
 name: small
 scenario: {ROOT}/scenarios/line-3.yaml

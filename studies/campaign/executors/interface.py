@@ -1,0 +1,96 @@
+"""The contract between a campaign's scheduler and its executors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from emulation.ansible import Inventory, local_inventory
+from emulation.runtimes.ladder import SIMULATED
+from record.errors import BadInputError
+from studies.campaign.attempt import Attempt, Keep
+from studies.campaign.cell import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptedCell:
+    """A cell and the result of the latest attempt at it."""
+
+    cell: Cell
+    attempt: Attempt
+
+
+Executor = Callable[[Sequence[Cell]], Generator[AttemptedCell, None, None]]
+"""Runs cells and yields every attempt at each of them as it ends, in any order. Closing the generator ends all work."""
+
+
+class ProgressBoard(Protocol):
+    """The display of a running campaign. Its methods may be called from several threads."""
+
+    def begin(self, cell: Cell, host: str) -> None:
+        """A host begins an attempt at a cell. Executors that cannot tell do not call this."""
+
+    def end(self, attempted: AttemptedCell, *, final: bool) -> None:
+        """An attempt has ended and is recorded; the cell is done if this attempt was the final one."""
+
+    def say(self, line: str) -> None:
+        """Prints a line that stays readable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorOptions:
+    """The choice of an executor, and how it runs cells. Raises `BadInputError` for options that contradict each
+    other."""
+
+    runtime: str
+    retries: int
+    """Further attempts at a cell that is not VALID because its host was busy."""
+    keep: Keep
+    inventory: Inventory | None = None
+    """The hosts; None means this host."""
+    jobs: int | None = None
+    """Simulations in parallel on this host; None means one for each CPU."""
+    master: str | None = None
+    """The URL of a Spark master, for simulated cells; None means no Spark."""
+
+    def __post_init__(self) -> None:
+        if self.master is not None and self.runtime != SIMULATED:
+            raise BadInputError(f"--master {self.master}: Spark runs simulated cells; add --runtime {SIMULATED}")
+        if self.master is not None and self.inventory is not None:
+            raise BadInputError(f"--master {self.master} and --inventory contradict each other; leave one out")
+        if self.jobs is not None and not self.in_processes:
+            raise BadInputError(
+                f"--jobs {self.jobs}: is for simulated cells on this host; hosts run one cell at a time, and Spark as "
+                "many as its executors have cores: leave it out"
+            )
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether cells run in processes of this host."""
+        return self.runtime == SIMULATED and self.inventory is None and self.master is None
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that run cells in parallel on this host."""
+        return self.jobs or len(os.sched_getaffinity(0))
+
+    @property
+    def hosts(self) -> Inventory:
+        """The hosts that run cells, where neither processes nor Spark do."""
+        return self.inventory or local_inventory()
+
+    @property
+    def location(self) -> str:
+        """The place where cells run, for the user."""
+        if self.master is not None:
+            return f"Spark at {self.master}"
+        if self.in_processes:
+            return f"this host, {self.processes} at a time"
+        return ", ".join(self.hosts.hosts)
+
+    @property
+    def in_parallel(self) -> int:
+        """The number of cells that run at the same time, as far as it is known."""
+        return self.processes if self.in_processes or self.master is not None else len(self.hosts.hosts)

@@ -1,0 +1,99 @@
+"""Runs one cell on a host: `python -m studies.campaign.executors.on_host DIRECTORY [PID STARTED]`, started by Ansible.
+
+Reads a `CellRequest` as JSON from standard input, runs its cell with DIRECTORY for its files, and writes an `Attempt`
+as JSON to standard output. Its exit codes are those of the command line. It ends before the cell does in two cases:
+
+- DIRECTORY gets a file `stop`: the run ends in order.
+- The process PID, the campaign on this host, has ended: this process is killed at once, because nobody will read the
+  attempt, and another one removes what the run made on the host.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from emulation.host.host_lock import HostLockHolder, hold_host_lock
+from emulation.host.processes import ProcessIdentity, this_process
+from emulation.host.scratch import use_scratch_directory
+from emulation.run.interrupt import QuickStop
+from emulation.runtimes.ladder import SIMULATED
+from emulation.upkeep.clean import start_cleaning_after
+from record.errors import UserError
+from record.exit_codes import ExitCode
+from studies.campaign.attempt import Attempt, CellRequest
+from studies.campaign.cell import CellInterruptedError
+from studies.campaign.directory import RUNS
+from studies.campaign.execution import run_cell
+
+STOP = "stop"
+"""The file that asks a cell to end."""
+_POLL_MILLISECONDS = 300
+"""Between two looks for that file."""
+
+
+def watch(directory: Path, owner: ProcessIdentity | None) -> None:
+    """Starts a thread that ends this process when the file `stop` appears or the owner has ended."""
+    threading.Thread(target=_end_when_due, args=(directory, owner), name="watch", daemon=True).start()
+
+
+def _end_when_due(directory: Path, owner: ProcessIdentity | None) -> None:
+    ended = select.poll()
+    if owner is not None:
+        if (descriptor := owner.open()) is None:
+            _end_at_once()
+            return
+        ended.register(descriptor, select.POLLIN)
+    while not (directory / STOP).exists():
+        if ended.poll(_POLL_MILLISECONDS):
+            _end_at_once()
+            return
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _end_at_once() -> None:
+    start_cleaning_after(this_process())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one cell; see the module."""
+    directory = Path(arguments[0]).absolute()
+    owner = ProcessIdentity(int(arguments[1]), int(arguments[2])) if len(arguments) > 1 else None
+    request = CellRequest.decode(sys.stdin.buffer.read())
+    directory.mkdir(parents=True, exist_ok=True)
+    watch(directory, owner)
+    use_scratch_directory()
+    try:
+        attempt = _run(request, directory)
+    except (CellInterruptedError, QuickStop):
+        sys.stderr.write(f"{request.cell.key}: interrupted\n")
+        return ExitCode.INTERRUPTED
+    except UserError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    sys.stdout.buffer.write(msgspec.json.encode(attempt))
+    return ExitCode.CORRECT
+
+
+def _run(request: CellRequest, directory: Path) -> Attempt:
+    """Runs the cell; one in real time has this host to itself meanwhile."""
+    console = Console(stderr=True, highlight=False)
+    if request.runtime == SIMULATED:
+        return run_cell(request, directory / RUNS, console)
+    holder = HostLockHolder(
+        campaign=request.campaign, command=request.command, cell=request.cell.key, process=this_process()
+    )
+    with hold_host_lock(holder):
+        return run_cell(request, directory / RUNS, console)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
