@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, NamedTuple
+from typing import Generic
 
 from broker_service.config import BrokerConfig
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
@@ -32,8 +32,9 @@ from broker_service.messages import (
     Operation,
     Outcome,
 )
-from broker_service.routing import make_router, status_interval
-from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer
+from broker_service.routing import protocol_named, read_options
+from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer, TimerKey
+from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sessions import Client, Content, Declared, Session
 from broker_service.trace import Recorder, Trace
 from record.log import Event
@@ -48,8 +49,7 @@ OPERATION_KINDS: Mapping[Operation, Kind] = {
 
 
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
-_RECEIVED, _DELIVERED, _MATCHED = Event.RECEIVED, Event.DELIVERED, Event.MATCHED
-_PUBLISH_WORD = Kind.PUBLISH.word
+_RECEIVED, _DELIVERED = Event.RECEIVED, Event.DELIVERED
 _ATTACH, _PUBLISH, _NOTIFIED = Operation.ATTACH, Operation.PUBLISH, Outcome.NOTIFIED
 
 
@@ -66,23 +66,10 @@ class _Declaring(Generic[Content]):
     """The router's part."""
 
 
-class _Comparison(NamedTuple):
-    """What a router tells of content that it compared; see `RouterTrace.matched`."""
-
-    publication: str
-    matches: int
-    duration: int
-    reading: int
-
-
-def _reading(comparisons: Sequence[_Comparison]) -> int:
-    return sum([each.reading for each in comparisons])
-
-
 class Broker:
     """One broker of the overlay.
 
-    `schedule(name, seconds)` asks the shell to call `timer(name)` then, instead of any earlier request of that name.
+    `schedule(key, seconds)` asks the shell to call `timer(key)` then, instead of any earlier request of that key.
     `stopwatch` tells how long the router works, in nanoseconds: the clock, unless that is virtual and the router's work
     on this host is to be known. `decode` reads what comes from neighbours, as `decode_publication`; brokers of one
     process may share one that remembers.
@@ -96,7 +83,7 @@ class Broker:
         config: BrokerConfig,
         clock: Callable[[], int],
         trace: Trace,
-        schedule: Callable[[str, float], None],
+        schedule: Callable[[TimerKey, float], None],
         *,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
@@ -111,12 +98,10 @@ class Broker:
         self.dropped = 0
         """Messages that ended here, in links and sessions not counted."""
         self._clock = clock
-        self._stopwatch = stopwatch = stopwatch or clock
+        self._stopwatch = stopwatch or clock
         self._recorder = Recorder(trace, clock)
-        interval = status_interval(config.protocol, config.options)
         self.links: dict[BrokerId, OverlayLink] = {
-            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder, interval)
-            for link in config.links
+            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder) for link in config.links
         }
         self._clients: dict[ClientId, Client] = {}
         self._declared_bytes = 0
@@ -125,22 +110,19 @@ class Broker:
         self._schedule = schedule
         self._on_defect = on_defect
         self._named = 0
-        self._comparisons: list[_Comparison] = []
-        """Which the router told of and which are yet to be recorded."""
-        self._router = router = make_router(
-            config.protocol,
+        self._comparisons = comparisons = Comparisons(self._stopwatch, decode, self._recorder)
+        self._router = router = protocol_named(config.protocol).router(
             RouterContext(
                 broker=config.id,
                 incarnation=config.incarnation,
-                neighbours={link.neighbour: link.attributes for link in config.links},
                 attributes=config.attributes,
-                clock=stopwatch,
-                random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
+                neighbours={link.neighbour: link.attributes for link in config.links},
                 link_status=self.links,
-                trace=self,
-                decode=decode,
-                options=config.options,
-            ),
+                options=read_options(config.protocol, config.options),
+                random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
+                matcher=lambda: Matcher(comparisons),
+                report_dropped=self._report_dropped,
+            )
         )
         advertising = _Declaring("advertisement", Advertisement, _advertisements, router.advertise, router.unadvertise)
         subscribing = _Declaring("subscription", Subscription, _subscriptions, router.subscribe, router.unsubscribe)
@@ -180,14 +162,14 @@ class Broker:
                     raise MalformedMessageError(f"it travelled {message.hops} links")
                 actions = route(neighbour, message)
                 took = stopwatch() - began
-                if comparisons:
-                    took -= _reading(comparisons)
+                if comparisons.pending:
+                    took -= comparisons.decoding
                 record(_RECEIVED, message, peer=neighbour, time=came, duration=took)
                 perform(actions)
             except MalformedMessageError as error:
-                comparisons.clear()
+                comparisons.discard()
                 record(_RECEIVED, message, peer=neighbour, time=came)
-                self.dropped_message(message, f"malformed: {error}")
+                self._report_dropped(message, f"malformed: {error}")
             except Exception as error:
                 raise self._defect(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
 
@@ -208,9 +190,10 @@ class Broker:
         with self._handling(f"the link to {neighbour} going down"):
             self._perform(self._router.link_down(neighbour))
 
-    def timer(self, name: str) -> None:
-        with self._handling(f"the timer {name!r}"):
-            self._perform(self._router.timer(name))
+    def timer(self, key: TimerKey) -> None:
+        """A timer that the router set has run out."""
+        with self._handling(f"the timer {key!r}"):
+            self._perform(self._router.timer(key))
 
     # Clients
 
@@ -317,7 +300,7 @@ class Broker:
         self.published += 1
         began = self._stopwatch()
         actions = self._router.publish(client.id, message, publication, advertisement)
-        took = self._stopwatch() - began - _reading(self._comparisons)
+        took = self._stopwatch() - began - self._comparisons.decoding
         self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
         self._perform(actions)
 
@@ -371,16 +354,16 @@ class Broker:
     # Actions
 
     def _perform(self, actions: Actions) -> None:
-        """Also records what the router has compared, which it is not to spend its own time on."""
-        if self._comparisons:
-            self._record_comparisons()
+        """Also logs the router's comparisons, which takes none of its own time here."""
+        if self._comparisons.pending:
+            self._comparisons.log()
         for action in actions:
             if isinstance(action, Send):
                 self.links[action.neighbour].put(action.message)
             elif isinstance(action, Deliver):
                 self._deliver(action)
             elif isinstance(action, SetTimer):
-                self._schedule(action.name, action.after)
+                self._schedule(action.key, action.after)
 
     def _deliver(self, action: Deliver) -> None:
         """One event for each session, whatever number of its clients is notified."""
@@ -397,21 +380,11 @@ class Broker:
             self._recorder.notifications(_DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size)
             self._tell(clients[0].session, event)
 
-    # Log; `matched` and `dropped_message` are the router's view of it (RouterTrace)
+    # Log
 
-    def matched(self, publication: str, matches: int, duration: int, reading: int = 0) -> None:
-        self._comparisons.append(_Comparison(publication, matches, duration, reading))
-
-    def dropped_message(self, message: Message, reason: str) -> None:
+    def _report_dropped(self, message: Message, reason: str) -> None:
         self.dropped += 1
         self._recorder.message(Event.DROPPED, message, text=reason, count=1)
-
-    def _record_comparisons(self) -> None:
-        for each in self._comparisons:
-            self._recorder.note(
-                _MATCHED, kind=_PUBLISH_WORD, id=each.publication, count=each.matches, duration=each.duration
-            )
-        self._comparisons.clear()
 
     def _record_link(self, event: Event, neighbour: BrokerId) -> None:
         self._recorder.note(event, peer=neighbour, count=self.links[neighbour].neighbour_incarnation)

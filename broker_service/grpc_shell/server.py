@@ -38,6 +38,7 @@ from broker_service.grpc_shell.listening import CannotListenError, listen
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
+from broker_service.routing.interface import TimerKey
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
@@ -85,7 +86,7 @@ class BrokerServer:
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers: dict[TimerKey, asyncio.TimerHandle] = {}
         self._stopping = False
 
     async def start(self) -> None:
@@ -228,15 +229,15 @@ class BrokerServer:
 
     # Time
 
-    def _schedule(self, name: str, seconds: float) -> None:
-        former = self._timers.get(name)
+    def _schedule(self, key: TimerKey, seconds: float) -> None:
+        former = self._timers.get(key)
         if former is not None:
             former.cancel()
-        self._timers[name] = self._loop.call_later(seconds, self._fire, name)
+        self._timers[key] = self._loop.call_later(seconds, self._fire, key)
 
-    def _fire(self, name: str) -> None:
-        del self._timers[name]
-        self.broker.timer(name)
+    def _fire(self, key: TimerKey) -> None:
+        del self._timers[key]
+        self.broker.timer(key)
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))

@@ -28,8 +28,6 @@ from record.log import Event
 NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
 """The utilisation window slides in steps of one sixteenth."""
-STATUS_INTERVAL = 0.05
-"""Seconds: t_w, where the routing protocol names none (OctopiA, section 10)."""
 
 _SENT, _PUBLISH = Event.SENT, Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
@@ -46,9 +44,7 @@ class OverlayLink:
         limits: Limits,
         clock: Callable[[], int],
         recorder: Recorder,
-        status_interval: float = STATUS_INTERVAL,
     ) -> None:
-        """`status_interval` is t_w of the link status table, in seconds."""
         self.neighbour = neighbour
         self.on_waiting: Callable[[], None] = _nothing
         self.up = False
@@ -80,7 +76,8 @@ class OverlayLink:
         self._samples: deque[tuple[int, int]] = deque()
         """(time, messages sent by then), oldest first; they span the utilisation window."""
         self._sample_interval = int(limits.utilisation_window * NANOSECONDS / STATUS_SAMPLES)
-        self._flow = LinkFlow(round(status_interval * NANOSECONDS), clock())
+        self._flows: dict[float, LinkFlow] = {}
+        """By the length of their intervals, in seconds."""
 
     @property
     def queue_length(self) -> int:
@@ -98,10 +95,17 @@ class OverlayLink:
             return False
         return self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
 
-    @property
-    def flow(self) -> Flow:
-        """What entered the queue and left it in the last complete interval; repeats do neither."""
-        return self._flow.last(self._clock())
+    def flow(self, interval: float) -> Flow:
+        """Messages that entered the queue and left it in the last complete interval of this many seconds.
+
+        Repeats do neither. Intervals of one length follow one another from the first call on; messages before it are
+        not counted.
+        """
+        now = self._clock()
+        flow = self._flows.get(interval)
+        if flow is None:
+            flow = self._flows[interval] = LinkFlow(round(interval * NANOSECONDS), now)
+        return flow.last(now)
 
     @property
     def utilisation(self) -> float:
@@ -135,7 +139,8 @@ class OverlayLink:
             self._others_bytes = occupied
         now = self._clock()
         waiting.append((now, size, message))
-        self._flow.enter(now)
+        for flow in self._flows.values():
+            flow.enter(now)
         self.on_waiting()
 
     def take(self) -> list[Message]:
@@ -222,7 +227,8 @@ class OverlayLink:
         self._others_bytes -= others_bytes
         self._in_flight_bytes = in_flight
         self.sent += taken
-        self._flow.leave(now, taken)
+        for flow in self._flows.values():
+            flow.leave(now, taken)
         self._sample(now)
 
     def _sample(self, now: int) -> None:

@@ -1,5 +1,5 @@
-"""Routing protocols: the interface, and one module a protocol."""
+"""Routing protocols: the interface, what protocols share, and one package a system."""
 
-from broker_service.routing.registry import PROTOCOLS, check_options, make_router, status_interval
+from broker_service.routing.registry import PROTOCOLS, protocol_named, read_options
 
-__all__ = ["PROTOCOLS", "check_options", "make_router", "status_interval"]
+__all__ = ["PROTOCOLS", "protocol_named", "read_options"]

@@ -6,24 +6,29 @@ Three rules hold for every router:
 2. Every call returns the actions it wants done, in order; it performs none itself.
 3. It shares nothing with other routers. What neighbours need to know travels in messages.
 
-A router hears of its own clients' operations through one method each, with the content already decoded and checked by
-the broker, and of its neighbours through `receive`. To add a protocol, write one module with one class that meets
-`Router`, and name it in `routing/registry.py`.
+A broker calls one method for each operation of its own clients, with the content already decoded and checked, and
+`receive` for each message of a neighbour. To add a protocol, write a subclass of `Router` and a struct of its options,
+and name both in `routing/registry.py`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.wire import decode_publication
 from broker_service.links.flow import Flow
 from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.matcher import Matcher
+from broker_service.routing.options import ProtocolOptions
+
+TimerKey = Hashable
+"""Identifies a timer of a router: a value of the router's own, such as a frozen struct that names a neighbour."""
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -41,9 +46,9 @@ class Deliver(msgspec.Struct, frozen=True):
 
 
 class SetTimer(msgspec.Struct, frozen=True):
-    """Call `Router.timer(name)` after so many seconds; a timer of the same name that still runs is replaced."""
+    """Call `Router.timer(key)` after `after` seconds; a timer of the same key that still runs is replaced."""
 
-    name: str
+    key: TimerKey
     after: float
 
 
@@ -61,60 +66,60 @@ class LinkStatus(Protocol):
     def queue_length(self) -> int:
         """Messages waiting in the output queue."""
 
-    @property
-    def flow(self) -> Flow:
-        """What entered and left the output queue in the last complete interval (`Protocol.status_interval`)."""
+    def flow(self, interval: float) -> Flow:
+        """Messages that entered and left the output queue in the last complete interval of this many seconds.
+
+        Intervals of one length follow one another from the first call on; messages before it are not counted.
+        """
 
     @property
     def utilisation(self) -> float:
         """U = rate into the output queue / rate sent, over the window; 1.0 when nothing moved, infinite when down."""
 
 
-class RouterTrace(Protocol):
-    """Where a router reports what only it can see. Durations are of the context's clock, in nanoseconds."""
-
-    def matched(self, publication: str, matches: int, duration: int, reading: int = 0) -> None:
-        """Content was compared with the subscriptions stored here, and before that decoded, if the router had to do
-        that, in the time `reading`. It is logged when the router has done, and so costs it next to nothing."""
-
-    def dropped_message(self, message: Message, reason: str) -> None:
-        """A message ended here without reaching a destination it was meant for."""
+Options = TypeVar("Options", bound=ProtocolOptions)
 
 
 @dataclass(frozen=True, slots=True)
-class RouterContext:
+class RouterContext(Generic[Options]):
     """Everything a router may know of the world."""
 
     broker: BrokerId
     incarnation: int
     """Grows with every start of this broker, so that identifiers made before a crash are never made again."""
-    neighbours: Mapping[BrokerId, Mapping[str, object]]
-    """The overlay neighbours and their attributes: SCOT coordinates, tree level, position."""
     attributes: Mapping[str, object]
     """This broker's own overlay attributes."""
-    clock: Callable[[], int]
-    """Nanoseconds, monotonic, for the durations it reports and nothing else; virtual when simulated, unless asked to be
-    the host's."""
-    random: random.Random
+    neighbours: Mapping[BrokerId, Mapping[str, object]]
+    """The overlay neighbours and their attributes: SCOT coordinates, tree level, position."""
     link_status: Mapping[BrokerId, LinkStatus]
-    trace: RouterTrace
-    decode: Callable[[bytes], Publication] = decode_publication
-    """Reads the content of a publication. Raises `ContentError`."""
-    options: Mapping[str, object] = field(default_factory=dict)
-    """The scenario's `routing` section, less the protocol's name."""
+    options: Options
+    random: random.Random
+    matcher: Callable[[], Matcher[Any]]
+    """Makes an empty index of subscriptions, which logs its own comparisons."""
+    report_dropped: Callable[[Message, str], None]
+    """Reports, with the reason, that a message ended here without reaching a destination it was meant for."""
 
 
-class Router(Protocol):
-    """A content-based routing protocol at one broker."""
+class Router(ABC):
+    """A content-based routing protocol at one broker. Methods that a protocol does not override do nothing."""
 
-    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions: ...
+    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
+        """A client of this broker advertises; `id` names the advertisement in the whole overlay."""
+        return ()
 
-    def unadvertise(self, client: ClientId, id: str) -> Actions: ...
+    def unadvertise(self, client: ClientId, id: str) -> Actions:
+        """A client of this broker withdraws an advertisement."""
+        return ()
 
-    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions: ...
+    @abstractmethod
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        """A client of this broker subscribes; `id` names the subscription in the whole overlay."""
 
-    def unsubscribe(self, client: ClientId, id: str) -> Actions: ...
+    @abstractmethod
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        """A client of this broker withdraws a subscription."""
 
+    @abstractmethod
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         """Route a publication of a client of this broker.
 
@@ -122,6 +127,7 @@ class Router(Protocol):
         of the oldest advertisement of this client that it conforms to.
         """
 
+    @abstractmethod
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         """Handle a message from a neighbour.
 
@@ -131,10 +137,16 @@ class Router(Protocol):
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         """The link works (again); a greater incarnation than before means that the neighbour has lost its state."""
+        return ()
 
-    def link_down(self, neighbour: BrokerId) -> Actions: ...
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        """The link carries nothing any more; what is queued for it waits until it is up again."""
+        return ()
 
-    def timer(self, name: str) -> Actions: ...
+    def timer(self, key: TimerKey) -> Actions:
+        """A timer that this router set has run out."""
+        return ()
 
     def tables(self) -> Mapping[str, object]:
         """The routing tables, JSON-ready, for people and for the conformance checks."""
+        return {}

@@ -12,7 +12,7 @@ What is stretched, because the scenario says how long it takes:
    counted in frames, keep their meaning; so do shares (loss, corruption).
 2. Clients: every operation comes so much later, whether it was generated or written out.
 3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, and those options of the
-   routing protocol that are times (`registry.PROTOCOLS`).
+   routing protocol that are times (`ProtocolOptions.times`).
 4. The timeline, and faults: when, for how long, and the delays, rates and service times they set. A fault at a count
    needs no change.
 
@@ -31,7 +31,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from broker_service.routing.registry import stretched_options
+from broker_service.routing import read_options
 from emulation.faults.times import Moment
 from emulation.planning.plan import VariantPlan
 from emulation.scenario import Scenario
@@ -91,7 +91,10 @@ def _service_time(given: Range | ServiceTimeDistribution, factor: float) -> Rang
 
 
 def _routing(routing: Routing, factor: float) -> Routing:
-    return Routing(protocol=routing.protocol, **stretched_options(routing.protocol, routing.options, factor))
+    """The routing with every time among its options, given or by default, so many times longer."""
+    options = read_options(routing.protocol, routing.options)
+    stretched = {name: getattr(options, name) * factor for name in options.times}
+    return Routing(protocol=routing.protocol, **{**routing.options, **stretched})
 
 
 def _fault(fault: FaultItem, factor: float) -> FaultItem:

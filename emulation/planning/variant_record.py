@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_service.links.session import MISSED_HEARTBEATS
-from broker_service.routing.registry import keeps_order, reconciles_within
+from broker_service.routing import read_options
 from emulation.scenario import Scenario
 from record.manifest import VariantRecord
 
 
 def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> VariantRecord:
     """The record of a variant that begins."""
-    routing, limits = scenario.routing, scenario.brokers.limits
+    limits = scenario.brokers.limits
+    routing = read_options(scenario.routing.protocol, scenario.routing.options)
     detected = MISSED_HEARTBEATS * limits.heartbeat
     return VariantRecord(
         name=name,
         settings=dict(settings),
         time_dilation=scenario.time_dilation,
-        keeps_order=keeps_order(routing.protocol, routing.options),
-        recovery=detected + limits.reconnect_last + reconciles_within(routing.protocol, routing.options),
+        keeps_order=routing.keeps_order,
+        recovery=detected + limits.reconnect_last + routing.reconciles_within,
     )

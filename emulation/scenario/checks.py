@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from broker_service.language import ContentError
-from broker_service.routing import PROTOCOLS, check_options
+from broker_service.routing import PROTOCOLS, read_options
 from emulation.faults import FaultError, plan
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
@@ -53,12 +53,12 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     if protocol is None:
         yield Problem(("routing", "protocol"), f"unknown routing protocol {name!r}{suggestion(name, PROTOCOLS)}")
         return
-    yield from _structure(name, protocol.attributes, overlay)
+    yield from _structure(name, protocol.options.attributes, overlay)
     problems = list(_each_option(name, protocol.options, options))
     yield from problems
     if not problems:
         try:
-            check_options(name, options)
+            read_options(name, options)
         except ValueError as error:
             yield Problem(("routing",), str(error))
 

@@ -46,7 +46,7 @@ class Routing(Section):
         protocol = PROTOCOLS.get(str(data.get("protocol"))) if isinstance(data, dict) else None
         if protocol is None:
             return data
-        times = {name: data[name] for name in protocol.times if isinstance(data.get(name), str)}
+        times = {name: data[name] for name in protocol.options.times if isinstance(data.get(name), str)}
         return data | {name: _seconds(name, text) for name, text in times.items()}
 
     @property

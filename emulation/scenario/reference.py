@@ -91,11 +91,12 @@ def _section(place: str, model: type[Section]) -> str:
 def _protocols() -> Iterator[str]:
     for name, protocol in PROTOCOLS.items():
         rows = ["| field | takes | default |", "|---|---|---|"]
+        times = protocol.options.times
         schema = msgspec.json.schema_components([protocol.options])[1][protocol.options.__name__]
         for option in msgspec.structs.fields(protocol.options):
             default = "required" if option.default is msgspec.NODEFAULT else f"`{json.dumps(option.default)}`"
             word = option.encode_name
-            takes = "duration: `50ms`; or seconds" if word in protocol.times else _takes(schema["properties"][word])
+            takes = "duration: `50ms`; or seconds" if word in times else _takes(schema["properties"][word])
             rows.append(f"| `{word}` | {takes} | {default} |")
         meaning = "Options of this protocol; what they mean: [routing-protocols.md](routing-protocols.md)."
         yield f"### routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)

@@ -16,6 +16,7 @@ from broker_service.grpc_shell.gauges import QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId
+from broker_service.routing.interface import TimerKey
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
@@ -51,7 +52,7 @@ class SimulatedBroker:
         self._calibration = calibration
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
-        self._timers: dict[str, int] = {}
+        self._timers: dict[TimerKey, int] = {}
         self._recorder = Recorder(trace, agenda.clock)
         self.core = Broker(config, agenda.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
         self.server = SimulatedServer(agenda, work_of(config, calibration, config.service_time))
@@ -110,16 +111,16 @@ class SimulatedBroker:
     def _link_end(self, neighbour: BrokerId) -> LinkEnd:
         return LinkEnd(self, self.core, self.core.links[neighbour], self.config, self.agenda)
 
-    def _schedule(self, name: str, seconds: float) -> None:
-        number = self._timers.get(name, 0) + 1
-        self._timers[name] = number
-        self.agenda.background(self.agenda.now + round(seconds * NANOSECONDS), partial(self._fire, name, number))
+    def _schedule(self, key: TimerKey, seconds: float) -> None:
+        number = self._timers.get(key, 0) + 1
+        self._timers[key] = number
+        self.agenda.background(self.agenda.now + round(seconds * NANOSECONDS), partial(self._fire, key, number))
 
-    def _fire(self, name: str, number: int) -> None:
+    def _fire(self, key: TimerKey, number: int) -> None:
         if self.held is not None:
-            self.held.append(partial(self._fire, name, number))
-        elif self.alive and self._timers[name] == number:
-            self.core.timer(name)
+            self.held.append(partial(self._fire, key, number))
+        elif self.alive and self._timers[key] == number:
+            self.core.timer(key)
 
     def _gauge(self) -> None:
         if self.held is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from broker_service.routing.registry import attributes_needed, reconciles_within
+from broker_service.routing import read_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class ConformanceProtocol:
     @property
     def reconciles_within(self) -> float:
         """Seconds after the return of a broker until its own timers have put all tables right again."""
-        return reconciles_within(self.protocol, self.options)
+        return read_options(self.protocol, self.options).reconciles_within
 
     @property
     def attributes_needed(self) -> tuple[str, ...]:
         """What the overlay must say of every broker."""
-        return attributes_needed(self.protocol)
+        return read_options(self.protocol, self.options).attributes
 
 
 _RECONCILE_AFTER = 1.0

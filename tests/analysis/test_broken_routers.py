@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,7 +160,7 @@ def judged(
     deeds: list[str] = []
     good = registry.PROTOCOLS["tid"]
 
-    def router(context: RouterContext) -> Router:
+    def router(context: RouterContext[Any]) -> Router:
         return spoiled(good.router(context), deeds)
 
     broken = replace(good, router=router)

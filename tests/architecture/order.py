@@ -79,6 +79,7 @@ ROOMS: Mapping[str, Floors] = {
         "__main__",
     ),
     "broker_service.routing": _floors(
+        "matcher options",
         "interface",
         "common",
         "octopia tid",

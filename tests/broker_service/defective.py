@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 from collections.abc import Iterator
 from typing import cast
 from unittest import mock
-
-import msgspec
 
 from broker_service.grpc_shell.server import main
 from broker_service.routing.interface import RouterContext
@@ -31,11 +28,10 @@ class DefectiveOptions(TidOptions, frozen=True, kw_only=True, forbid_unknown_fie
 class DefectiveRouter(TidRouter):
     """TID routing, but for one method."""
 
-    def __init__(self, context: RouterContext) -> None:
-        options = msgspec.convert(dict(context.options), DefectiveOptions)
-        super().__init__(dataclasses.replace(context, options={}))
-        if hasattr(TidRouter, options.fails_in):
-            setattr(self, options.fails_in, _fail)
+    def __init__(self, context: RouterContext[DefectiveOptions]) -> None:
+        super().__init__(cast(RouterContext[TidOptions], context))
+        if hasattr(TidRouter, context.options.fails_in):
+            setattr(self, context.options.fails_in, _fail)
 
 
 def _fail(*_arguments: object) -> int:
@@ -46,7 +42,7 @@ def _fail(*_arguments: object) -> int:
 @contextlib.contextmanager
 def registered() -> Iterator[None]:
     """Makes the protocol known."""
-    protocol = dataclasses.replace(PROTOCOLS["tid"], router=DefectiveRouter, options=DefectiveOptions)
+    protocol = Protocol(DefectiveRouter, DefectiveOptions)
     with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), {DEFECTIVE: protocol}):
         yield
 

@@ -13,6 +13,7 @@ from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Predicate, Publication, Value
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation, Outcome
+from broker_service.routing.interface import TimerKey
 from broker_service.sessions import Session
 from record.log import Event, TraceRecord
 
@@ -60,7 +61,7 @@ class CoreOverlay:
         self.incarnations = dict.fromkeys(self.names, 0)
         self.brokers: dict[str, Broker] = {}
         self.sessions: dict[str, tuple[str, Session]] = {}
-        self.timers: dict[tuple[str, str], float] = {}
+        self.timers: dict[tuple[str, TimerKey], float] = {}
         self.notified: dict[str, list[str]] = defaultdict(list)
         self.rejected: list[str] = []
         self.cuts: list[set[str]] = []
@@ -125,10 +126,10 @@ class CoreOverlay:
 
     def fire_timers(self) -> None:
         """Lets all timers that are set run out."""
-        for broker, name in sorted(self.timers):
-            del self.timers[broker, name]
+        for broker, key in sorted(self.timers, key=repr):
+            del self.timers[broker, key]
             if broker in self.brokers:
-                self.brokers[broker].timer(name)
+                self.brokers[broker].timer(key)
 
     def kill(self, name: str) -> None:
         del self.brokers[name]
@@ -192,8 +193,14 @@ class CoreOverlay:
         )
 
     def _connect(self, a: str, b: str) -> None:
+        handled = {(one, other): self._handled(one, other) for one, other in ((a, b), (b, a))}
         for one, other in ((a, b), (b, a)):
-            self.brokers[one].link_up(other, self.incarnations[other], 0)
+            self.brokers[one].link_up(other, self.incarnations[other], handled[one, other])
+
+    def _handled(self, one: str, other: str) -> int:
+        """Messages of the present incarnation of one broker that the other has handled."""
+        link = self.brokers[other].links[one]
+        return link.received if link.neighbour_incarnation == self.incarnations[one] else 0
 
     def _neighbours(self, name: str) -> list[str]:
         return [b if a == name else a for a, b in self.links if name in (a, b)]

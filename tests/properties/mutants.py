@@ -12,7 +12,7 @@ from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.interface import Actions, Deliver, RouterContext, Send
 from broker_service.routing.registry import PROTOCOLS, Protocol
-from broker_service.routing.tid import TidRouter
+from broker_service.routing.tid import TidOptions, TidRouter
 from broker_service.routing.tid.messages import decode_publish
 
 
@@ -114,7 +114,7 @@ class LosesWhatChangesTrees(TidRouter):
 
 
 @contextmanager
-def in_place_of_tid(router: Callable[[RouterContext], TidRouter]) -> Iterator[None]:
+def in_place_of_tid(router: Callable[[RouterContext[TidOptions]], TidRouter]) -> Iterator[None]:
     """All brokers run this router."""
     mutated = {"tid": dataclasses.replace(PROTOCOLS["tid"], router=router)}
     with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):

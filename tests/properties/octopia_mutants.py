@@ -235,7 +235,7 @@ def in_place_of_octopia(broken: type[OctopiaRouter] | type[Mutant]) -> Iterator[
         return
     mutated = {
         "octopia": dataclasses.replace(
-            PROTOCOLS["octopia"], router=cast(Callable[[RouterContext], OctopiaRouter], broken)
+            PROTOCOLS["octopia"], router=cast(Callable[[RouterContext[OctopiaOptions]], OctopiaRouter], broken)
         )
     }
     with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
@@ -248,6 +248,6 @@ def _maker(
     def make(
         options: OctopiaOptions, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]
     ) -> Forwarding:
-        return broken(neighbourhood, Congestion(link_status, options.congestion_threshold))
+        return broken(neighbourhood, Congestion(link_status, options.congestion_threshold, options.status_interval))
 
     return make

@@ -38,10 +38,13 @@ class Congestion:
     Nothing more: a link that is down is overloaded as soon as enough waits for it, as the paper has it.
     """
 
-    def __init__(self, link_status: Mapping[BrokerId, LinkStatus], threshold: float) -> None:
+    def __init__(self, link_status: Mapping[BrokerId, LinkStatus], threshold: float, interval: float) -> None:
+        """`threshold` is tau; `interval` is t_w, in seconds, and begins now."""
         self._link_status = link_status
         self._threshold = threshold
-        """tau."""
+        self._interval = interval
+        for status in link_status.values():
+            status.flow(interval)
 
     def level(self, neighbour: BrokerId) -> float:
         """The left side of Eq. 3."""
@@ -49,7 +52,7 @@ class Congestion:
         length = status.queue_length
         if not length:
             return 0.0
-        flow = status.flow
+        flow = status.flow(self._interval)
         return length * (1 + flow.entered) / (1 + flow.left)
 
     def is_overloaded(self, neighbour: BrokerId) -> bool:
@@ -62,9 +65,10 @@ class Congestion:
 class CongestionOrFailure:
     """As `Congestion`; besides, a link that is down is overloaded, and the last to be taken."""
 
-    def __init__(self, link_status: Mapping[BrokerId, LinkStatus], threshold: float) -> None:
+    def __init__(self, link_status: Mapping[BrokerId, LinkStatus], threshold: float, interval: float) -> None:
+        """As of `Congestion`."""
         self._link_status = link_status
-        self._congestion = Congestion(link_status, threshold)
+        self._congestion = Congestion(link_status, threshold, interval)
 
     def is_overloaded(self, neighbour: BrokerId) -> bool:
         return not self._link_status[neighbour].up or self._congestion.is_overloaded(neighbour)

@@ -178,11 +178,11 @@ def make_forwarding(
     spare: SpareLinks | None = None
     detours: list[Detours] = []
     if options.round_dead_brokers:
-        condition = CongestionOrFailure(link_status, options.congestion_threshold)
+        condition = CongestionOrFailure(link_status, options.congestion_threshold, options.status_interval)
         spare = OffTreeLinksRoundFailures(neighbourhood, link_status)
         detours.append(FailureDetours(neighbourhood, condition, link_status))
     else:
-        condition = Congestion(link_status, options.congestion_threshold)
+        condition = Congestion(link_status, options.congestion_threshold, options.status_interval)
     if options.off_tree_links:
         spare = OffTreeLinks(neighbourhood)
     if options.intra_cluster_dynamic:

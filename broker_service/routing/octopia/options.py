@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-import msgspec
+from broker_service.routing.options import ProtocolOptions
 
 
-class OctopiaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OctopiaOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section for this protocol."""
+
+    times: ClassVar = ("reconcile_after", "status_interval")
+    attributes: ClassVar = ("region", "cluster")
 
     publications: Literal["static", "inter-cluster-dynamic"] = "static"
     """SPR (Algorithm 3) or IDR (Algorithm 4)."""
@@ -37,7 +39,11 @@ class OctopiaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
                 if getattr(self, name):
                     raise ValueError(f"{name} needs publications: inter-cluster-dynamic")
 
-    @classmethod
-    def read(cls, options: Mapping[str, Any]) -> OctopiaOptions:
-        """Raises `ValueError`, naming the option."""
-        return msgspec.convert(dict(options), cls)
+    @property
+    def keeps_order(self) -> bool:
+        """One path into each cluster and one tree in it keep order; dynamic routing changes paths at any time."""
+        return self.publications == "static"
+
+    @property
+    def reconciles_within(self) -> float:
+        return self.reconcile_after

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
-from broker_service.errors import MalformedMessageError
-from broker_service.language import ContentError, Publication
+from broker_service.language import Publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.octopia.detours import PassageRelay
 from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward
 from broker_service.routing.octopia.messages import Alone, Passage, Remaining, decode_publication_header
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
+from broker_service.routing.octopia.options import OctopiaOptions
 from broker_service.routing.octopia.tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
 from broker_service.routing.octopia.vector import (
     ClusterIndexVector,
@@ -35,15 +35,13 @@ class Publications:
 
     def __init__(
         self,
-        context: RouterContext,
+        context: RouterContext[OctopiaOptions],
         neighbourhood: Neighbourhood,
         forwarding: Forwarding,
         advertisements: ClusterLinkTable,
         subscriptions: PublicationRoutingTable,
     ) -> None:
-        self._clock = context.clock
-        self._trace = context.trace
-        self._decode = context.decode
+        self._report_dropped = context.report_dropped
         self._forwarding = forwarding
         self._advertisements = advertisements
         self._subscriptions = subscriptions
@@ -53,7 +51,7 @@ class Publications:
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
         """A publication of a client of this broker, which is its host broker."""
         row = self._advertisements.get(advertisement)
-        matches = self._match(message, publication, self._clock())
+        matches = self._subscriptions.matcher.match_decoded(message.id, publication)
         return self._route(message, matches, row.civ if row is not None else 0, None)
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
@@ -63,18 +61,18 @@ class Publications:
             if isinstance(header, Remaining):
                 civ = decode_vector(header.civ)
             elif isinstance(header, Alone):
-                return _deliveries(message, self._read_and_match(message))
+                return _deliveries(message, self._subscriptions.matcher.match(message))
             else:
                 origin = self._relay.arrived_from(header)
                 if origin is None:
                     return self._pass_on(message, header)
                 source = origin
-        return self._route(message, self._read_and_match(message), civ, source)
+        return self._route(message, self._subscriptions.matcher.match(message), civ, source)
 
     def _pass_on(self, message: Message, passage: Passage) -> Actions:
         copies = self._relay.pass_on(passage)
         if not copies:
-            self._trace.dropped_message(message, "the overlay has no link that leads further")
+            self._report_dropped(message, "the overlay has no link that leads further")
         return _sends(message, copies)
 
     def _route(
@@ -88,23 +86,8 @@ class Publications:
         route = self._forwarding.route(Onward(tuple(a_links), civ & ~self._own_bit, source))
         if route.unreachable:
             listed = ", ".join(map(str, clusters_of(route.unreachable)))
-            self._trace.dropped_message(message, f"no link towards cluster {listed}")
+            self._report_dropped(message, f"no link towards cluster {listed}")
         return actions + _sends(message, route.copies)
-
-    def _read_and_match(self, message: Message) -> list[SubscriptionRow]:
-        began = self._clock()
-        try:
-            publication = self._decode(message.body)
-        except ContentError as error:
-            raise MalformedMessageError(str(error)) from None
-        return self._match(message, publication, began)
-
-    def _match(self, message: Message, publication: Publication, began: int) -> list[SubscriptionRow]:
-        """`began` is when it began to be read."""
-        read = self._clock()
-        matches = self._subscriptions.match(publication.attributes)
-        self._trace.matched(message.id, len(matches), self._clock() - read, read - began)
-        return matches
 
 
 def _deliveries(message: Message, matches: list[SubscriptionRow]) -> list[Action]:

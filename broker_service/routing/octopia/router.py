@@ -35,7 +35,7 @@ again within `reconcile_after` seconds were withdrawn meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
@@ -43,8 +43,10 @@ from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription, encode_header
+from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
-from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer
+from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
+from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.octopia.dynamic import make_forwarding
 from broker_service.routing.octopia.messages import (
     CivSetForAdvertisement,
@@ -64,29 +66,26 @@ from broker_service.routing.octopia.tables import (
 )
 from broker_service.routing.octopia.vector import bit, decode_vector, encode_vector, written
 
-RECONCILE = "reconcile:"
-
 _WITHIN_CLUSTERS = frozenset({Kind.SUBSCRIBE, Kind.UNSUBSCRIBE})
 _WITHIN_REGIONS = frozenset({Kind.ADVERTISE, Kind.UNADVERTISE, Kind.CONTROL})
 """What travels on aLinks only, and on iLinks only. That no publication can go round for ever rests on it, so a broker
 does not take a neighbour's word that came the other way."""
 
 
-class OctopiaRouter:
+class OctopiaRouter(DispatchingRouter):
     """OctopiA at one broker. See the module's text for the rules."""
 
-    def __init__(self, context: RouterContext) -> None:
+    def __init__(self, context: RouterContext[OctopiaOptions]) -> None:
         self._context = context
-        self._options = OctopiaOptions.read(context.options)
+        self._options = context.options
         self._neighbourhood = Neighbourhood.read(context.broker, context.attributes, context.neighbours)
         self._own_bit = bit(self._neighbourhood.place.cluster)
         self._advertisements = ClusterLinkTable()
-        self._subscriptions = PublicationRoutingTable()
+        self._subscriptions = PublicationRoutingTable(context.matcher())
         self._newest: dict[BrokerId, str] = {}
         """The advertisement that came last from each secondary neighbour."""
-        self._incarnations: dict[BrokerId, int] = {}
-        self._doubtful: dict[BrokerId, set[str]] = {}
-        """The subscriptions that a restarted primary neighbour has yet to say again."""
+        self._reconciliation: Reconciliation[str] = Reconciliation(context.link_status, context.options.reconcile_after)
+        """Restarted primary neighbours confirm subscriptions, by identifier."""
         self._publications = Publications(
             context,
             self._neighbourhood,
@@ -94,14 +93,16 @@ class OctopiaRouter:
             self._advertisements,
             self._subscriptions,
         )
-        self._receivers: Mapping[Kind, Callable[[BrokerId, Message], Actions]] = {
-            Kind.PUBLISH: self._publications.receive,
-            Kind.SUBSCRIBE: self._receive_subscription,
-            Kind.UNSUBSCRIBE: self._receive_unsubscription,
-            Kind.ADVERTISE: self._receive_advertisement,
-            Kind.UNADVERTISE: self._receive_unadvertisement,
-            Kind.CONTROL: self._receive_control,
-        }
+        super().__init__(
+            {
+                Kind.PUBLISH: self._publications.receive,
+                Kind.SUBSCRIBE: self._receive_subscription,
+                Kind.UNSUBSCRIBE: self._receive_unsubscription,
+                Kind.ADVERTISE: self._receive_advertisement,
+                Kind.UNADVERTISE: self._receive_unadvertisement,
+                Kind.CONTROL: self._receive_control,
+            }
+        )
 
     # Operations of clients
 
@@ -135,12 +136,12 @@ class OctopiaRouter:
             raise MalformedMessageError(
                 f"{neighbour} is in another {'region' if elsewhere is _WITHIN_REGIONS else 'cluster'}"
             )
-        return self._receivers[message.kind](neighbour, message)
+        return super().receive(neighbour, message)
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
         known = self._subscriptions.get(message.id)
-        if known is not None:  # said again after a restart
-            self._doubtful.get(neighbour, set()).discard(message.id)
+        if known is not None:  # announced again after a restart
+            self._reconciliation.confirm(neighbour, message.id)
             return []
         home, subscription = split_id(message.id)[0], decode_subscription(message.body)
         row = SubscriptionRow(message.id, message.body, home, subscription, neighbour)
@@ -161,7 +162,7 @@ class OctopiaRouter:
         self._advertisements.add(row)
         self._newest[neighbour] = message.id
         if row.witness is None:
-            return [self._reconcile_later(neighbour)] if self._is_set(row) else []
+            return [self._reconciliation.set_timer(neighbour)] if self._is_set(row) else []
         if self._is_set(row):
             return []
         row.civ |= self._own_bit
@@ -194,48 +195,49 @@ class OctopiaRouter:
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         """To a neighbour that is met for the first time nothing must be said: all that was ever said to it waits in the
         output queue."""
-        former = self._incarnations.get(neighbour)
-        self._incarnations[neighbour] = incarnation
-        if former is None:
+        encounter = self._reconciliation.encounter(neighbour, incarnation)
+        if encounter is Encounter.FIRST:
             return []
-        if former == incarnation:
-            unsettled = neighbour in self._doubtful or self._unconfirmed(neighbour)
-            return [self._reconcile_later(neighbour)] if unsettled else []
+        if encounter is Encounter.SAME:
+            unsettled = self._reconciliation.is_expecting(neighbour) or self._unconfirmed(neighbour)
+            return [self._reconciliation.set_timer(neighbour)] if unsettled else []
         if self._neighbourhood.is_primary(neighbour):
-            return self._meet_restarted_primary(neighbour, incarnation)
-        return self._meet_restarted_secondary(neighbour)
+            return self._greet_restarted_primary(neighbour, incarnation)
+        return self._greet_restarted_secondary(neighbour)
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Nothing changes yet: the neighbour may come back as it was."""
         return []
 
-    def timer(self, name: str) -> Actions:
-        neighbour = name.removeprefix(RECONCILE)
-        if not self._context.link_status[neighbour].up:
-            return []  # it can say nothing; when it comes back, it has its time again
+    def timer(self, key: TimerKey) -> Actions:
+        assert isinstance(key, Reconcile)
+        neighbour = key.neighbour
+        if not self._reconciliation.is_up(neighbour):
+            return []  # it can announce nothing; when it comes back, it has its time again
         if not self._neighbourhood.is_primary(neighbour):
             return self._unset(self._unconfirmed(neighbour))
         actions: list[Send] = []
-        for id in sorted(self._doubtful.pop(neighbour, ())):
+        for id in sorted(self._reconciliation.take_overdue(neighbour)):
             row = self._subscriptions.get(id)
             if row is not None and row.last_hop == neighbour:
                 actions += self._withdraw_subscription(row, 0)
         return actions
 
-    def _meet_restarted_primary(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        life = Home(neighbour, incarnation)
+    def _greet_restarted_primary(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        home = Home(neighbour, incarnation)
         actions: list[Send | SetTimer] = []
-        doubtful = self._doubtful[neighbour] = set()
+        passed_on = []
         for row in list(self._subscriptions):
             if row.last_hop != neighbour:
                 actions.append(Send(neighbour, Message(Kind.SUBSCRIBE, row.id, row.body, hops=1)))
-            elif row.home.broker == neighbour and row.home != life:
+            elif row.home.broker == neighbour and row.home != home:
                 actions += self._withdraw_subscription(row, 0)
             else:
-                doubtful.add(row.id)
-        return [*actions, self._reconcile_later(neighbour)]
+                passed_on.append(row.id)
+        self._reconciliation.expect(neighbour, passed_on)
+        return [*actions, self._reconciliation.set_timer(neighbour)]
 
-    def _meet_restarted_secondary(self, neighbour: BrokerId) -> Actions:
+    def _greet_restarted_secondary(self, neighbour: BrokerId) -> Actions:
         self._newest.pop(neighbour, None)
         for row in self._advertisements.from_neighbour(neighbour):
             self._advertisements.remove(row.id)
@@ -244,9 +246,6 @@ class OctopiaRouter:
     def _unconfirmed(self, host: BrokerId) -> list[AdvertisementRow]:
         """The advertisements whose host broker counts on subscribers in this cluster that are not known here."""
         return [row for row in self._advertisements.from_neighbour(host) if self._is_set(row) and row.witness is None]
-
-    def _reconcile_later(self, neighbour: BrokerId) -> SetTimer:
-        return SetTimer(RECONCILE + neighbour, self._options.reconcile_after)
 
     # Subscriptions, wherever they come from
 

@@ -7,16 +7,16 @@ withdrawal; they detect no duplicates, for there are none (OctopiA, sections 6 a
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from operator import attrgetter
 
-from broker_service.language import Advertisement, Subscription, Value
+from broker_service.language import Advertisement, Subscription
 from broker_service.language.relations import intersects
-from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId
 from broker_service.routing.common.identifiers import Home, split_id
+from broker_service.routing.matcher import Matcher
 from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
@@ -43,11 +43,12 @@ _place: Callable[[SubscriptionRow], int] = attrgetter("place")
 class PublicationRoutingTable:
     """The PRT: all subscriptions of the own cluster, and the index by which publications find them."""
 
-    def __init__(self) -> None:
+    def __init__(self, matcher: Matcher[SubscriptionRow]) -> None:
+        self.matcher = matcher
+        """Holds every row of the table."""
         self._rows: dict[str, SubscriptionRow] = {}
         self._oldest_first: list[SubscriptionRow] = []
         self._places = count()
-        self._matching: MatchIndex[SubscriptionRow] = MatchIndex()
 
     def __iter__(self) -> Iterator[SubscriptionRow]:
         return iter(self._rows.values())
@@ -59,16 +60,12 @@ class PublicationRoutingTable:
         row.place = next(self._places)
         self._rows[row.id] = row
         self._oldest_first.append(row)
-        self._matching.add(row, row.subscription)
+        self.matcher.add(row, row.subscription)
 
     def remove(self, row: SubscriptionRow) -> None:
         del self._rows[row.id]
         del self._oldest_first[bisect_left(self._oldest_first, row.place, key=_place)]
-        self._matching.remove(row)
-
-    def match(self, attributes: Mapping[str, Value]) -> list[SubscriptionRow]:
-        """The subscriptions that a publication with these attributes matches."""
-        return self._matching.match(attributes)
+        self.matcher.remove(row)
 
     def oldest_intersecting(self, advertisement: Advertisement, since: int = 0) -> SubscriptionRow | None:
         """The oldest subscription that intersects an advertisement, of those at this place or later."""

@@ -140,7 +140,8 @@ def make_forwarding(options: TidOptions, link_status: Mapping[BrokerId, LinkStat
         return FixedForwarding()
     if options.load == "utilisation":
         return DynamicForwarding(UtilisationLevels(link_status, options.utilisation_margin))
-    return DynamicForwarding(CongestionLevels(link_status, Congestion(link_status, options.congestion_threshold)))
+    congestion = Congestion(link_status, options.congestion_threshold, options.status_interval)
+    return DynamicForwarding(CongestionLevels(link_status, congestion))
 
 
 class Copies:

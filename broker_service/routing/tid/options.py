@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-import msgspec
+from broker_service.routing.options import ProtocolOptions
 
 
-class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section for this protocol."""
+
+    times: ClassVar = ("reconcile_after", "status_interval")
 
     publications: Literal["fixed", "dynamic"] = "fixed"
     load: Literal["utilisation", "congestion"] = "utilisation"
@@ -28,3 +30,12 @@ class TidOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 raise ValueError(f"{name} must be more than 0")
         if self.congestion_threshold < 0:
             raise ValueError("congestion_threshold must be at least 0")
+
+    @property
+    def keeps_order(self) -> bool:
+        """One tree is one path to each subscriber, and links keep order; dynamic routing changes paths at any time."""
+        return self.publications == "fixed"
+
+    @property
+    def reconciles_within(self) -> float:
+        return self.reconcile_after

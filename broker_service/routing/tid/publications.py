@@ -31,12 +31,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from broker_service.language import Publication
-from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext
+from broker_service.routing.matcher import Matcher
 from broker_service.routing.tid.forwarding import Arrival, Copies, Forwarding
 from broker_service.routing.tid.messages import decode_publish
+from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.tables import (
     Group,
     PublicationRoutingTable,
@@ -52,13 +53,12 @@ class Publications:
 
     def __init__(
         self,
-        context: RouterContext,
+        context: RouterContext[TidOptions],
         forwarding: Forwarding,
         subscriptions: PublicationRoutingTable,
-        matching: MatchIndex[SubscriptionEntry],
+        matching: Matcher[SubscriptionEntry],
     ) -> None:
-        self._clock = context.clock
-        self._trace = context.trace
+        self._report_dropped = context.report_dropped
         self._home_name = str(Home(context.broker, context.incarnation))
         self._forwarding = forwarding
         self._subscriptions = subscriptions
@@ -66,9 +66,7 @@ class Publications:
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
         """Rule 3: the one match, and the first hop."""
-        started = self._clock()
-        matches = self._matching.match(publication.attributes)
-        self._trace.matched(message.id, len(matches), self._clock() - started)
+        matches = self._matching.match_decoded(message.id, publication)
         clients: dict[ClientId, None] = {}
         remote: list[SubscriptionEntry] = []
         for entry in matches:
@@ -98,7 +96,7 @@ class Publications:
                     entries = [known[number] for number in group if number in known]
                     missed += not copies.add(routes_to(entries, header.tid), home, group)
                 if missed:
-                    self._trace.dropped_message(message, f"no route to {missed} subscribers at {home}")
+                    self._report_dropped(message, f"no route to {missed} subscribers at {home}")
             actions += copies.sends(message)
         return actions
 

@@ -28,19 +28,19 @@ What is not said again after a restart is given up as `reconciliation` tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-
-import msgspec
+from collections.abc import Collection, Iterable, Mapping
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
-from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
-from broker_service.routing.interface import Action, Actions, RouterContext, Send, SetTimer
+from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
+from broker_service.routing.interface import Action, Actions, RouterContext, Send, TimerKey
+from broker_service.routing.matcher import Matcher
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
     AdvertiseHeader,
@@ -55,7 +55,7 @@ from broker_service.routing.tid.messages import (
 )
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.publications import Publications
-from broker_service.routing.tid.reconciliation import Reconciliation
+from broker_service.routing.tid.reconciliation import Announcement, Binding, KnownIncarnations, Tree, announced_by
 from broker_service.routing.tid.tables import (
     AdvertisementEntry,
     PublicationRoutingTable,
@@ -65,33 +65,34 @@ from broker_service.routing.tid.tables import (
     TreeId,
 )
 
-RECONCILE = "reconcile:"
 
-
-class TidRouter:
+class TidRouter(DispatchingRouter):
     """TID-based routing at one broker. See the module's text for the rules."""
 
-    def __init__(self, context: RouterContext) -> None:
-        options = msgspec.convert(dict(context.options), TidOptions)
+    def __init__(self, context: RouterContext[TidOptions]) -> None:
         self._context = context
-        self._options = options
         self._home = Home(context.broker, context.incarnation)
         self._neighbours = tuple(context.neighbours)
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable()
-        self._matching: MatchIndex[SubscriptionEntry] = MatchIndex()
+        self._matching: Matcher[SubscriptionEntry] = context.matcher()
         """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
-        self._reconciliation = Reconciliation(self._home)
-        forwarding = make_forwarding(options, context.link_status)
+        self._incarnations = KnownIncarnations(self._home)
+        self._reconciliation: Reconciliation[Announcement] = Reconciliation(
+            context.link_status, context.options.reconcile_after
+        )
+        forwarding = make_forwarding(context.options, context.link_status)
         self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
-        self._receivers: Mapping[Kind, Callable[[BrokerId, Message], Actions]] = {
-            Kind.PUBLISH: self._publications.receive,
-            Kind.SUBSCRIBE: self._receive_subscription,
-            Kind.UNSUBSCRIBE: self._receive_unsubscription,
-            Kind.ADVERTISE: self._receive_advertisement,
-            Kind.UNADVERTISE: self._receive_unadvertisement,
-            Kind.CONTROL: self._receive_control,
-        }
+        super().__init__(
+            {
+                Kind.PUBLISH: self._publications.receive,
+                Kind.SUBSCRIBE: self._receive_subscription,
+                Kind.UNSUBSCRIBE: self._receive_unsubscription,
+                Kind.ADVERTISE: self._receive_advertisement,
+                Kind.UNADVERTISE: self._receive_unadvertisement,
+                Kind.CONTROL: self._receive_control,
+            }
+        )
 
     # Operations of clients
 
@@ -125,9 +126,6 @@ class TidRouter:
 
     # Messages of neighbours
 
-    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._receivers[message.kind](neighbour, message)
-
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         tids = dict.fromkeys(decode_unsubscribe(message.header).tids)
         entry = self._subscriptions.get(message.id)
@@ -142,12 +140,14 @@ class TidRouter:
         if row.ending:
             return []
         row.ending = True
-        return [Send(row.last_hop, message) if self._is_up(row.last_hop) else self._reconcile_later(row.last_hop)]
+        if self._reconciliation.is_up(row.last_hop):
+            return [Send(row.last_hop, message)]
+        return [self._reconciliation.set_timer(row.last_hop)]
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         news = decode_control(message.header)
         if isinstance(news, Restarted):
-            return self._forget_former_lives(news, neighbour)
+            return self._forget_former_incarnations(news, neighbour)
         return self._receive_lost(neighbour, news.tid)
 
     def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
@@ -170,7 +170,7 @@ class TidRouter:
         known = self._advertisements.get(message.id)
         if self._home.broker in path:
             return self._give_up_tree(known) if known is not None and known.last_hop == neighbour else []
-        self._reconciliation.renew_tree(neighbour, message.id)
+        self._reconciliation.confirm(neighbour, Tree(message.id))
         if known is not None:
             return self._renew_path(known, neighbour, message, path)
         entry = AdvertisementEntry(message.id, message.body, neighbour, path, root)
@@ -192,7 +192,7 @@ class TidRouter:
         """Rule 2, at a broker on the way: note the routes, and follow each tree further."""
         header = decode_subscribe(message.header)
         home, number = split_id(message.id)
-        if self._reconciliation.is_former(home) or home == self._home:
+        if self._incarnations.is_former(home) or home == self._home:
             return []
         tids = {tid: self._is_void(tid) for tid in header.tids}
         known = self._subscriptions.get(message.id)
@@ -204,7 +204,7 @@ class TidRouter:
         route = Route(neighbour, message.hops)
         news = []
         for tid, void in tids.items():
-            self._reconciliation.renew_subscription(neighbour, entry.id, tid)
+            self._reconciliation.confirm(neighbour, Binding(entry.id, tid))
             if not void and entry.routes.by_tid.get(tid) != route:
                 news.append(tid)
         self._subscriptions.bind(entry, news, route)
@@ -216,13 +216,15 @@ class TidRouter:
     # Links
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        former = self._reconciliation.meet(neighbour, incarnation)
-        if former == incarnation:
-            return [self._reconcile_later(neighbour)] if self._reconciliation.has_doubts(neighbour) else []
-        actions = self._forget_former_lives(Restarted(neighbour, incarnation), neighbour)
-        if former is not None:
-            self._reconciliation.doubt(neighbour, self._advertisements, self._subscriptions)
-            actions.append(self._reconcile_later(neighbour))
+        encounter = self._reconciliation.encounter(neighbour, incarnation)
+        if encounter is Encounter.SAME:
+            expecting = self._reconciliation.is_expecting(neighbour)
+            return [self._reconciliation.set_timer(neighbour)] if expecting else []
+        actions = self._forget_former_incarnations(Restarted(neighbour, incarnation), neighbour)
+        if encounter is Encounter.RESTARTED:
+            announced = announced_by(neighbour, self._advertisements, self._subscriptions)
+            self._reconciliation.expect(neighbour, announced)
+            actions.append(self._reconciliation.set_timer(neighbour))
         rows = tuple(self._advertisements)
         for row in rows:
             actions += self._offer(neighbour, row)
@@ -230,31 +232,27 @@ class TidRouter:
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Nothing changes yet: dynamic routing sees the link's status, and the neighbour may come back as it was."""
-        return [self._reconcile_later(neighbour)] if self._ending_through(neighbour) else []
+        return [self._reconciliation.set_timer(neighbour)] if self._ending_through(neighbour) else []
 
-    def timer(self, name: str) -> Actions:
-        neighbour = name.removeprefix(RECONCILE)
+    def timer(self, key: TimerKey) -> Actions:
+        assert isinstance(key, Reconcile)
+        neighbour = key.neighbour
         actions: list[Action] = []
-        if not self._is_up(neighbour):  # it can say nothing again; but what has ended elsewhere ends here, too
+        if not self._reconciliation.is_up(neighbour):
+            # It can announce nothing; but what has ended elsewhere ends here, too.
             for row in self._ending_through(neighbour):
                 actions += self._give_up_tree(row)
             return actions
-        overdue = self._reconciliation.settle(neighbour)
-        for tid in sorted(overdue.trees):
-            known = self._advertisements.get(tid)
+        overdue = self._reconciliation.take_overdue(neighbour)
+        for tree in sorted(item for item in overdue if isinstance(item, Tree)):
+            known = self._advertisements.get(tree.tid)
             if known is not None and known.last_hop == neighbour:
                 actions += self._give_up_tree(known)
-        for id, tid in sorted(overdue.subscriptions):
-            entry = self._subscriptions.get(id)
+        for binding in sorted(item for item in overdue if isinstance(item, Binding)):
+            entry = self._subscriptions.get(binding.subscription)
             if entry is not None:
-                actions += self._withdraw_subscription(entry, (tid,), neighbour)
+                actions += self._withdraw_subscription(entry, (binding.tid,), neighbour)
         return actions
-
-    def _is_up(self, neighbour: BrokerId) -> bool:
-        return self._context.link_status[neighbour].up
-
-    def _reconcile_later(self, neighbour: BrokerId) -> SetTimer:
-        return SetTimer(RECONCILE + neighbour, self._options.reconcile_after)
 
     def _ending_through(self, neighbour: BrokerId) -> list[AdvertisementEntry]:
         return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
@@ -282,7 +280,7 @@ class TidRouter:
         try:
             return intersects(row.advertisement, subscription)
         except MalformedMessageError as error:
-            self._context.trace.dropped_message(Message(Kind.ADVERTISE, row.tid, row.body), f"malformed: {error}")
+            self._context.report_dropped(Message(Kind.ADVERTISE, row.tid, row.body), f"malformed: {error}")
             return False
 
     def _forward_subscription(self, entry: SubscriptionEntry, tids: Iterable[TreeId], hops: int) -> list[Action]:
@@ -352,16 +350,16 @@ class TidRouter:
                 self._subscriptions.remove(entry)
             self._index(entry)
 
-    def _forget_former_lives(self, restarted: Restarted, source: BrokerId) -> list[Action]:
+    def _forget_former_incarnations(self, restarted: Restarted, source: BrokerId) -> list[Action]:
         """Everything a broker's earlier incarnations had is void. Their trees end too, without an unadvertisement."""
-        if not self._reconciliation.learn(restarted.broker, restarted.incarnation):
+        if not self._incarnations.learn(restarted.broker, restarted.incarnation):
             return []
         for tid in {row.tid for row in self._advertisements} | self._subscriptions.trees():
             if self._is_void(tid):
                 self._advertisements.remove(tid)
                 self._unbind_all(tid)
         for entry in tuple(self._subscriptions):
-            if self._reconciliation.is_former(entry.home):
+            if self._incarnations.is_former(entry.home):
                 self._subscriptions.remove(entry)
                 self._index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
@@ -369,7 +367,7 @@ class TidRouter:
 
     def _is_void(self, tid: TreeId) -> bool:
         """Whether a tree has ended for good."""
-        return self._advertisements.is_withdrawn(tid) or self._reconciliation.is_former(split_id(tid)[0])
+        return self._advertisements.is_withdrawn(tid) or self._incarnations.is_former(split_id(tid)[0])
 
     def _index(self, entry: SubscriptionEntry) -> None:
         """Keeps the matching index at exactly the subscriptions bound to a tree rooted here."""

@@ -1,31 +1,41 @@
+"""What the rest of the tree learns of a protocol from its options."""
+
 from __future__ import annotations
 
 import pytest
 
-from broker_service.routing.registry import keeps_order, reconciles_within, status_interval
+from broker_service.routing import PROTOCOLS, protocol_named, read_options
 
 
 @pytest.mark.parametrize(("publications", "kept"), [("fixed", True), ("dynamic", False)])
 def test_only_fixed_routing_promises_an_order(publications: str, kept: bool) -> None:
-    assert keeps_order("tid", {"publications": publications}) is kept
+    assert read_options("tid", {"publications": publications}).keeps_order is kept
 
 
 @pytest.mark.parametrize(("publications", "kept"), [("static", True), ("inter-cluster-dynamic", False)])
 def test_only_static_routing_of_octopia_promises_an_order(publications: str, kept: bool) -> None:
-    assert keeps_order("octopia", {"publications": publications}) is kept
+    assert read_options("octopia", {"publications": publications}).keeps_order is kept
 
 
-def test_the_link_status_table_counts_as_long_as_the_protocol_says() -> None:
-    assert status_interval("octopia", {}) == status_interval("tid", {}) == 0.05
-    assert status_interval("octopia", {"status_interval": 0.2}) == 0.2
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_time_to_reconcile_is_the_protocols_option(name: str) -> None:
+    assert read_options(name, {"reconcile_after": 2.5}).reconciles_within == 2.5
 
 
-def test_the_time_to_reconcile_is_the_protocols_option() -> None:
-    assert reconciles_within("tid", {"reconcile_after": 2.5}) == 2.5
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_times_are_options_in_seconds(name: str) -> None:
+    options = read_options(name, {})
+    assert options.times
+    assert all(isinstance(getattr(options, time), float) for time in options.times)
 
 
-def test_unknown_options_are_refused() -> None:
+def test_only_octopia_needs_attributes_of_brokers() -> None:
+    assert protocol_named("octopia").options.attributes == ("region", "cluster")
+    assert protocol_named("tid").options.attributes == ()
+
+
+def test_unknown_options_and_protocols_are_refused() -> None:
     with pytest.raises(ValueError, match="speed"):
-        keeps_order("tid", {"speed": 1})
+        read_options("tid", {"speed": 1})
     with pytest.raises(ValueError, match="unknown routing protocol"):
-        keeps_order("nonsense", {})
+        read_options("nonsense", {})

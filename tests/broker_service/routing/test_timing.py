@@ -9,7 +9,6 @@ from unittest import mock
 import pytest
 
 from broker_service.matching import MatchIndex
-from broker_service.routing.octopia import OctopiaRouter
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
@@ -58,9 +57,7 @@ def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
     overlay.settle()
     for core in overlay.brokers.values():
         core._recorder._write = overlay.slowly(core._recorder._write, LOGGING)
-        if isinstance(core._router, OctopiaRouter):
-            publications = core._router._publications
-            publications._decode = overlay.slowly(publications._decode, READING)
+        core._comparisons.decode = overlay.slowly(core._comparisons.decode, READING)
     with mock.patch.object(MatchIndex, "match", overlay.slowly(MatchIndex.match, COMPARING)):
         overlay.publish("P", "P:1", quote(5))
         overlay.settle()

@@ -129,7 +129,7 @@ def test_no_option_that_is_a_time_is_forgotten() -> None:
             for field in msgspec.structs.fields(protocol.options)
             if field.name.endswith(("_after", "_interval", "_within", "_timeout", "_every", "_for"))
         }
-        assert named <= set(protocol.times)
+        assert named <= set(protocol.options.times)
 
 
 def run(tmp_path: Path, calibration: Calibration, dilation: int) -> Path:

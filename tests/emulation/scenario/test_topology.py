@@ -6,12 +6,13 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 import networkx as nx
 import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.tid import TidOptions
 from emulation.scenario import Scenario, ScenarioError, load
 from emulation.scenario.topology import KINDS, PAPERS
 from topology import LinkTemplates, Overlay, build, metrics, save, scot_of, shapes
@@ -128,8 +129,12 @@ def test_mistakes_name_the_file_and_the_field(tmp_path: Path, topology: str, mes
     assert "scenario.yaml:3: topology" in str(raised.value)
 
 
+class ScotsOnly(TidOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    attributes: ClassVar = ("region", "cluster")
+
+
 def test_a_protocol_for_scots_runs_on_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scots_only = replace(PROTOCOLS["tid"], attributes=("region", "cluster"))
+    scots_only = replace(PROTOCOLS["tid"], options=ScotsOnly)
     monkeypatch.setitem(cast(dict[str, Protocol], PROTOCOLS), "tid", scots_only)
     assert scenario(tmp_path, "kind: scot, acyclic: [[a, b]], clusters: 2").overlay().name == "s"
     with pytest.raises(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from broker_service.broker import Broker
 from broker_service.messages import Message
 from broker_service.routing.interface import Actions, Send
 from broker_service.routing.registry import PROTOCOLS as ROUTERS
+from broker_service.routing.tid import TidOptions
 from studies.conformance import (
     PROTOCOLS,
     ConformanceProtocol,
@@ -41,8 +42,12 @@ def got(*steps: dict[str, Any], client: str = "S", **fields: Any) -> tuple[Any, 
     return next((each.got for each in run(*steps, **fields).differences if each.client == client), ())
 
 
+class ScotsOnly(TidOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    attributes: ClassVar = ("region", "cluster")
+
+
 def test_a_case_is_skipped_by_a_protocol_that_its_overlay_does_not_suit(monkeypatch: pytest.MonkeyPatch) -> None:
-    scots_only = replace(ROUTERS["tid"], attributes=("region", "cluster"))
+    scots_only = replace(ROUTERS["tid"], options=ScotsOnly)
     monkeypatch.setitem(cast(dict[str, Any], ROUTERS), "structured", scots_only)
     protocol = ConformanceProtocol("structured", "structured")
     assert run_case(case(ADVERTISE), protocol, SimulatedTestbed()).verdict is Verdict.PASSED

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
+from broker_service.routing import read_options
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.octopia.messages import Detour
-from broker_service.routing.registry import check_options
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.octopia.scot_overlays import (
@@ -239,7 +239,7 @@ def test_one_dead_broker_keeps_nobody_else_from_anything(
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        check_options("octopia", options)
+        read_options("octopia", options)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.reconciliation import Reconcile
 from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertise
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
@@ -73,7 +74,7 @@ def test_nothing_is_given_up_while_the_link_to_the_restarted_neighbour_is_down()
     overlay.settle()
     assert list(overlay.brokers["B4"].tables()["subscription_routing_table"]) == ["B1.1.1"]
     overlay.join("B2", "B3")
-    assert ("B3", "reconcile:B2") in overlay.timers
+    assert ("B3", Reconcile("B2")) in overlay.timers
     overlay.fire_timers()
     overlay.settle()
     assert overlay.brokers["B4"].tables()["subscription_routing_table"] == {}

@@ -1,0 +1,39 @@
+"""What a routing protocol declares about itself: the base of every protocol's options.
+
+The rest of the tree relies on what stands here and on nothing else of a protocol.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+
+class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section, less the protocol's name; its fields are what a scenario may choose.
+
+    Unknown options and values of the wrong type are refused with file and line. A value out of range is refused by
+    `__post_init__` with a `ValueError` that names the option.
+    """
+
+    times: ClassVar[tuple[str, ...]] = ()
+    """Names of the options that are times, in seconds: scenarios may give them units, time dilation stretches them."""
+    attributes: ClassVar[tuple[str, ...]] = ()
+    """Attributes that the overlay must give every broker, such as its place in a structured overlay."""
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether publications of one publisher on one advertisement reach each subscriber in order.
+
+        Overtaking is the defect `reordered` then, and only counted otherwise.
+        """
+        return False
+
+    @property
+    def reconciles_within(self) -> float:
+        """Seconds from the return of a link or a neighbour until all tables are right again.
+
+        The delivery oracle excuses losses until then, and conformance cases wait for it after a restart.
+        """
+        return 0.0

@@ -1,0 +1,62 @@
+"""The matcher of routers: what it finds, how it is timed, and when it logs."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from broker_service.errors import MalformedMessageError
+from broker_service.language import Publication, Subscription
+from broker_service.language.wire import decode_publication, encode_publication
+from broker_service.messages import Kind, Message
+from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.trace import Recorder
+from record.log import Event
+from tests.broker_service.overlay import ListTrace
+from tests.broker_service.routing.stocks import above, quote
+
+
+class Bench:
+    """A matcher with two subscriptions, whose stopwatch counts its readings."""
+
+    def __init__(self) -> None:
+        readings = count()
+        self.trace = ListTrace("B1")
+        self.comparisons = Comparisons(lambda: next(readings), decode_publication, Recorder(self.trace, lambda: 500))
+        self.matcher: Matcher[str] = Matcher(self.comparisons)
+        self.matcher.add("dear", Subscription(above(50)))
+        self.matcher.add("any", Subscription(above(0)))
+
+
+def message(price: float) -> Message:
+    return Message(Kind.PUBLISH, "P:1", encode_publication(Publication(quote(price))))
+
+
+@pytest.mark.parametrize(("price", "found"), [(60, {"dear", "any"}), (10, {"any"}), (0, set())])
+def test_it_finds_the_same_decoded_or_not(price: float, found: set[str]) -> None:
+    bench = Bench()
+    assert set(bench.matcher.match(message(price))) == found
+    assert set(bench.matcher.match_decoded("P:1", Publication(quote(price)))) == found
+    bench.matcher.remove("any")
+    assert set(bench.matcher.match(message(price))) == found - {"any"}
+    assert ("dear" in bench.matcher, "any" in bench.matcher, len(bench.matcher)) == (True, False, 1)
+
+
+def test_decoding_is_timed_apart_and_comparisons_are_logged_when_asked_for() -> None:
+    bench = Bench()
+    bench.matcher.match(message(60))
+    bench.matcher.match_decoded("P:2", Publication(quote(10)))
+    assert bench.trace.records == []
+    assert bench.comparisons.decoding == 1
+    bench.comparisons.log()
+    bench.comparisons.log()
+    logged = [(record.id, record.kind, record.count, record.duration) for record in bench.trace.of(Event.MATCHED)]
+    assert logged == [("P:1", "publish", 2, 1), ("P:2", "publish", 1, 1)]
+
+
+def test_content_that_cannot_be_decoded_is_malformed_and_no_comparison() -> None:
+    bench = Bench()
+    with pytest.raises(MalformedMessageError):
+        bench.matcher.match(Message(Kind.PUBLISH, "P:1", b"\xff garbage"))
+    assert bench.comparisons.pending == []
