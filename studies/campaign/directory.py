@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ import msgspec
 from emulation.host import provenance
 from emulation.host.archives import unpack_archive
 from emulation.run.directory import full_disk_in_words
-from record.errors import BadInputError, HostError
+from record.errors import BadInputError, HostError, UserError
 from record.files import replace_file
 from record.manifest import Host
 from studies.campaign.attempt import Attempt, CellManifest
@@ -92,8 +92,10 @@ class CampaignDirectory:
     def held(self) -> Iterator[None]:
         """Keeps every other campaign command out.
 
-        Raises `BadInputError` when one is at work here, or when the directory holds anything but a campaign.
+        A campaign that is refused before its first cell leaves nothing behind. Raises `BadInputError` when another
+        command is at work here, or when the directory holds anything but a campaign.
         """
+        made, earlier = not self.path.exists(), self.manifest_file.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._refuse_what_is_of_others()
@@ -111,10 +113,23 @@ class CampaignDirectory:
                 ) from None
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
-            with full_disk_in_words(self.path):
-                yield
+            try:
+                with full_disk_in_words(self.path):
+                    yield
+            except UserError:
+                if not earlier and not (self.path / "cells").exists():
+                    self._remove(made)
+                raise
         finally:
             os.close(file)
+
+    def _remove(self, made: bool) -> None:
+        """Removes what was made for a campaign without cells, the directory too where this command has made it."""
+        self.manifest_file.unlink(missing_ok=True)
+        (self.path / _LOCK).unlink(missing_ok=True)
+        if made:
+            with suppress(OSError):
+                self.path.rmdir()
 
     def open(self, campaign: Campaign, planned: Sequence[Cell], file: Path) -> None:
         """Begins the campaign here, or goes on with it. To be called while `held`.

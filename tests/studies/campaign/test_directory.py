@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from record.errors import BadInputError
+from record.errors import BadInputError, HostError
 from studies.campaign import Campaign, cells, load_campaign
 from studies.campaign.attempt import CellManifest
 from studies.campaign.cell import Cell
@@ -30,6 +30,31 @@ def test_a_second_command_is_refused(tmp_path: Path) -> None:
         pytest.fail("two at once")
     with second.held():
         pass
+
+
+def test_a_campaign_refused_before_its_first_cell_leaves_nothing(tmp_path: Path) -> None:
+    directory = CampaignDirectory(tmp_path / "campaign")
+    with pytest.raises(HostError), directory.held():
+        directory.manifest_file.write_text("{}")
+        raise HostError("no master answers")
+    assert not directory.path.exists()
+
+
+def test_a_campaign_begun_earlier_stays_when_it_is_refused(tmp_path: Path) -> None:
+    directory = CampaignDirectory(tmp_path)
+    directory.manifest_file.write_text("{}")
+    with pytest.raises(HostError), directory.held():
+        raise HostError("no master answers")
+    assert directory.manifest_file.exists()
+
+
+def test_a_campaign_with_a_cell_stays_when_it_is_refused(tmp_path: Path) -> None:
+    directory = CampaignDirectory(tmp_path)
+    with pytest.raises(HostError), directory.held():
+        directory.manifest_file.write_text("{}")
+        directory.cell("1").mkdir(parents=True)
+        raise HostError("the master is gone")
+    assert directory.manifest_file.exists()
 
 
 def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
