@@ -25,6 +25,8 @@ SMALL = 40
 """Lines below which a module counts as small."""
 LONG_FUNCTION = 50
 """Lines above which a function counts as long."""
+QUESTIONS = frozenset(["What", "How", "Whether", "Where", "When", "Which", "Who", "Whose"])
+"""Words with which no docstring begins (CONTRIBUTING.md, prose)."""
 REPEATED_STATEMENTS = 4
 """Statements from which on two functions with the same body count as a duplicate."""
 
@@ -60,6 +62,7 @@ def figures(root: Path, names: Iterable[str]) -> list[Figure]:
         *_arrows(arrows),
         *_small_modules(sources, arrows),
         *_duplicates(sources),
+        Figure("docstrings that begin with a question word", str(sum(map(_question_docstrings, sources)))),
     ]
 
 
@@ -155,6 +158,13 @@ def _bodies(source: Source) -> list[str]:
         if sum(isinstance(node, ast.stmt) for statement in body for node in ast.walk(statement)) >= REPEATED_STATEMENTS:
             found.append("\n".join(ast.dump(statement) for statement in body))
     return found
+
+
+def _question_docstrings(source: Source) -> int:
+    """Docstrings of modules, classes, functions and attributes that begin with a question word instead of a noun."""
+    texts = (node.value for node in ast.walk(ast.parse(source.text)) if isinstance(node, ast.Expr))
+    docstrings = (node.value for node in texts if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return sum(docstring.split(maxsplit=1)[:1] != [] and docstring.split()[0] in QUESTIONS for docstring in docstrings)
 
 
 def _repeated(found: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:

@@ -23,7 +23,7 @@ class Value:
 
 
 FILE = Value("scenarios/*.yaml", "what an engineer writes")
-SCENARIO = Value("Scenario", "the checked model; variants from `vary`")
+SCENARIO = Value("Scenario", "the checked model; variants of it")
 THE_PLAN = Value("Plan", "each variant's overlay, workload, faults")
 RUN_DIRECTORY = Value("run directory", "manifest, topology, logs, fidelity")
 TABLES = Value("results/*.parquet", "tables, by variant")
@@ -35,9 +35,7 @@ def draw() -> Drawing:
     """Values as boxes, calls as arrows; beside an arrow its function, what it does, and the type that it returns."""
     drawing = Drawing(1080, _TOP + 5 * _STEP + _HEIGHT + 24, "A scenario's way")
     drawing.write((24, 34), "A scenario's way, from file to report", 20, style=BOLD)
-    explanation = (
-        "Boxes are values, arrows are calls of the command `brokerlab emulate`, each with the type that it returns."
-    )
+    explanation = "Boxes are values, arrows are calls of the command emulate, each with the type that it returns."
     drawing.write((24, 56), explanation, 13, colour=FAINT)
     file, scenario, plan, run = (_row(number) for number in range(4))
     analysed, page = _row(4), _row(5)
