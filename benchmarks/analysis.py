@@ -19,7 +19,7 @@ from pathlib import Path
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.engines.spark_session import LOCAL_MASTER, open_session
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from benchmarks.support.memory import MemorySampler, Peak
 from benchmarks.support.simulated_run import log_size, simulated_run
 from benchmarks.targets import Bound, Judgement, Target, conclude

@@ -5,7 +5,7 @@ What the paper's words mean here is settled once:
 - The *burst* is what the publisher with most publications made.
 - *Delays* are of all notifications, the other publishers' too: of 50,000 publications that drain for minutes, half
   cannot have come within a second, as is published.
-- *Stability* is judged as in figures 17 to 20 (`analysis.judging.burst_recovery`), in stretches of 5,000.
+- *Stability* is judged as in figures 17 to 20 (`analysis.judging.burst_recovery`), in largest_delays of 5,000.
 - `arguments` hold the published size of the burst, 50,000 publications. A run with a `1/n` of them is a run of an `n`th
   of the time: rates and service times are as published, queues grow as fast but for an nth as long. So its times are
   multiplied by n, and a stretch is an nth as long. What a publication takes without any queue does not shrink: it is
@@ -27,8 +27,8 @@ from statistics import fmean
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from analysis.judging.burst_recovery import stable_after, stretches
-from analysis.tables.tables import Notification
+from analysis.judging.burst_recovery import largest_delays, stable_after
+from analysis.tables.definitions import Notification
 from record.log import Event
 
 STRETCH = 5000
@@ -92,7 +92,7 @@ class Burst:
         """Seconds from the begin of the burst, at the paper's scale; None where nothing came before it."""
         rows = self.variant.notifications
         length = max(LEAST_STRETCH, round(STRETCH / self.scale))
-        points = stretches([row.notified_ns for row in rows], [row.delay_ms or 0.0 for row in rows], length)
+        points = largest_delays([row.notified_ns for row in rows], [row.delay_ms or 0.0 for row in rows], length)
         after = stable_after(points, self.begin)
         return None if after is None else after / SECOND * self.scale
 

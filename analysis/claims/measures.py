@@ -25,7 +25,7 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from analysis.reading.intervals import FOREVER
-from analysis.tables.tables import Notification
+from analysis.tables.definitions import Notification
 from record.log import Event, TraceRecord
 
 Measure = Callable[[MeasuredRun, Recipe], Measurement]

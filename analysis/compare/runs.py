@@ -11,9 +11,9 @@ import numpy as np
 
 from analysis.compare.model import Side
 from analysis.run_files.run_directory import read_manifest
+from analysis.tables.definitions import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
-from analysis.tables.tables import Notification
 from record.errors import RunDirectoryError
 from record.files import RESULTS
 

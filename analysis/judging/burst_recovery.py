@@ -1,7 +1,7 @@
-"""How long a burst of publications is felt: largest delays of successive notifications, as OctopiA's figures 17 to 20.
+"""Recovery from a burst of publications: largest delays of successive notifications, as OctopiA's figures 17 to 20.
 
-All notifications are put in the order in which they came, and cut into stretches of as many. The largest delay of each
-stretch is one point. The overlay is *stable* again once no stretch has a larger delay than `RETURNED` times the largest
+All notifications are put in the order in which they came, and cut into groups of equal size. The largest delay of each
+group is one point. The overlay is *stable* again once no group has a larger delay than `RETURNED` times the largest
 from before the burst.
 """
 
@@ -14,22 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 RETURNED = 2.0
-"""A largest delay within this factor of what it was before the burst is normal again."""
+"""A largest delay within this factor of the largest before the burst is normal again."""
 
 
 class Point(NamedTuple):
-    """A stretch of notifications."""
+    """A group of successive notifications."""
 
     came: int
-    """When its last came, in nanoseconds of the run's clock."""
+    """The time of its last notification, in nanoseconds of the run's clock."""
     largest: float
     """The largest delay, in milliseconds."""
 
 
-def stretches(came: ArrayLike, delays: ArrayLike, length: int) -> list[Point]:
+def largest_delays(came: ArrayLike, delays: ArrayLike, length: int) -> list[Point]:
     """The points of notifications that came at these times (nanoseconds, any order) with these delays (milliseconds).
 
-    The last stretch has what is left.
+    The last group has the rest.
     """
     times = np.asarray(came, dtype=np.int64)
     if not len(times):
@@ -42,7 +42,7 @@ def stretches(came: ArrayLike, delays: ArrayLike, length: int) -> list[Point]:
 
 
 def normal_up_to(points: Sequence[Point], begin: int) -> float | None:
-    """The largest delay that is normal, in milliseconds. None where nothing came before the burst: nobody knows."""
+    """The largest delay that is normal, in milliseconds; None where no notification came before the burst."""
     before = [point.largest for point in points if point.came < begin]
     return RETURNED * max(before) if before else None
 
@@ -50,7 +50,7 @@ def normal_up_to(points: Sequence[Point], begin: int) -> float | None:
 def stable_after(points: Sequence[Point], begin: int) -> int | None:
     """Nanoseconds from the begin of a burst to the last point with a delay that is not normal; 0 where there is none.
 
-    None where nobody knows what is normal.
+    None where it is not known which delay is normal.
     """
     normal = normal_up_to(points, begin)
     if normal is None:

@@ -1,15 +1,15 @@
-"""Up to ten examples of each defect and variant, with what the log knows of the publication's way."""
+"""Up to ten examples of each defect and variant, with everything that the log holds of the publication's path."""
 
 from __future__ import annotations
 
-from analysis.judging.judging import Judged, Outcome
+from analysis.judging.judged import JudgedPublication, Outcome
+from analysis.tables.definitions import Defect
 from analysis.tables.summary import OVERTAKEN, Example
-from analysis.tables.tables import Defect
 
 MOST = 10
-"""Of each defect and variant."""
+"""Examples kept of each defect and variant."""
 
-_Place = tuple[int, str, str]
+_Key = tuple[int, str, str]
 """Time of publishing, publication, client."""
 
 
@@ -17,54 +17,54 @@ class FoundExamples:
     """Keeps the examples whose publications were published first."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[int, str], dict[_Place, Example]] = {}
+        self._found: dict[tuple[int, str], dict[_Key, Example]] = {}
 
-    def add(self, one: Judged, outcome: Outcome, defect: Defect | None, overtaken: bool) -> None:
-        """Takes note of what a publication came to for a client, if that is worth an example."""
-        named = defect.value if defect is not None else OVERTAKEN if overtaken else None
-        if named is None:
+    def add(self, judged: JudgedPublication, outcome: Outcome, defect: Defect | None, overtaken: bool) -> None:
+        """Keeps the outcome of a publication for a client if it is one of the first examples of its kind."""
+        kind = defect.value if defect is not None else OVERTAKEN if overtaken else None
+        if kind is None:
             return
-        kept = self._found.setdefault((one.variant, named), {})
-        place = -1 if one.published is None else one.published, one.publication, outcome.client
-        if len(kept) < MOST or place < max(kept):
-            kept[place] = _example(one, outcome, named)
+        kept = self._found.setdefault((judged.variant, kind), {})
+        key = -1 if judged.published is None else judged.published, judged.publication, outcome.client
+        if len(kept) < MOST or key < max(kept):
+            kept[key] = _example(judged, outcome, kind)
             _keep_first(kept)
 
     def merge(self, other: FoundExamples) -> None:
-        for key, found in other._found.items():
-            kept = self._found.setdefault(key, {})
+        for kind, found in other._found.items():
+            kept = self._found.setdefault(kind, {})
             kept |= found
             _keep_first(kept)
 
     def of(self, variant: int) -> list[Example]:
-        """Of a variant, by defect, in the order of time."""
-        keys = sorted(key for key in self._found if key[0] == variant)
-        return [example for key in keys for _, example in sorted(self._found[key].items())]
+        """The examples of a variant, by defect, in the order of publishing."""
+        kinds = sorted(kind for kind in self._found if kind[0] == variant)
+        return [example for kind in kinds for _, example in sorted(self._found[kind].items())]
 
 
-def _keep_first(kept: dict[_Place, Example]) -> None:
-    for place in sorted(kept)[MOST:]:
-        del kept[place]
+def _keep_first(kept: dict[_Key, Example]) -> None:
+    for key in sorted(kept)[MOST:]:
+        del kept[key]
 
 
-def _example(one: Judged, outcome: Outcome, named: str) -> Example:
+def _example(judged: JudgedPublication, outcome: Outcome, kind: str) -> Example:
     taken = [list(receipt.path) for receipt in outcome.receipts if receipt.path is not None]
     return Example(
-        defect=named,
-        publication=one.publication,
+        defect=kind,
+        publication=judged.publication,
         client=outcome.client,
-        publisher=one.publisher,
-        published_ns=one.published,
-        detail=_detail(one, outcome, named),
-        reached=list(one.reached),
-        paths=taken if outcome.receipts else [list(way) for way in one.ways],
+        publisher=judged.publisher,
+        published_ns=judged.published,
+        detail=_detail(judged, outcome, kind),
+        reached=list(judged.reached),
+        paths=taken if outcome.receipts else [list(path) for path in judged.paths],
     )
 
 
-def _detail(one: Judged, outcome: Outcome, named: str) -> str:
-    match named:
+def _detail(judged: JudgedPublication, outcome: Outcome, kind: str) -> str:
+    match kind:
         case Defect.LOST:
-            return _where_it_ended(one)
+            return _where_it_ended(judged)
         case Defect.DUPLICATED:
             return f"notified {len(outcome.receipts)} times"
         case Defect.SPURIOUS:
@@ -73,11 +73,11 @@ def _detail(one: Judged, outcome: Outcome, named: str) -> str:
             return "a later publication of the same publisher reached the client before"
 
 
-def _where_it_ended(one: Judged) -> str:
-    if one.rejected:
+def _where_it_ended(judged: JudgedPublication) -> str:
+    if judged.rejected:
         return "its broker refused the publication, which conforms to an advertisement of its client"
-    if not one.reached:
+    if not judged.reached:
         return "no broker received the publication"
-    if one.drops:
-        return f"dropped at {'; '.join(one.drops)}"
-    return f"it arrived at {len(one.reached)} broker(s), and never at the client"
+    if judged.drops:
+        return f"dropped at {'; '.join(judged.drops)}"
+    return f"it arrived at {len(judged.reached)} broker(s), and never at the client"

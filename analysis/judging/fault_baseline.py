@@ -1,4 +1,5 @@
-"""What is counted for each fault while publications are judged: how delay was before it, and what was dropped."""
+"""Per-fault counters of stage 2: the delay of notifications before each fault, and copies dropped while it is
+watched."""
 
 from __future__ import annotations
 
@@ -7,19 +8,20 @@ from dataclasses import dataclass, field
 
 from analysis.judging.faults import FaultTimes
 from analysis.judging.journeys import Journey
-from analysis.run_files.phases import MILLISECOND
-from analysis.tables.histogram import DurationClasses
+from analysis.run_files.time_units import MILLISECOND
+from analysis.tables.histogram import DurationHistogram
 
 LATE_FACTOR = 2.0
-"""A notification is late when its delay is more than so many times the 95th percentile of those before the fault."""
+"""A notification is late when its delay exceeds the 95th percentile of those before the fault by more than this
+factor."""
 
 FaultKey = tuple[int, int]
-"""A variant's number, and that of a fault in it."""
+"""The number of a variant, and of a fault in it."""
 
 
 @dataclass(slots=True)
 class MeanDelay:
-    """Of some notifications, added up in whole nanoseconds."""
+    """The mean delay of some notifications, summed in whole nanoseconds."""
 
     count: int = 0
     total: int = 0
@@ -39,9 +41,9 @@ class MeanDelay:
 
 @dataclass(slots=True)
 class Baseline:
-    """Of one fault."""
+    """The counters of one fault."""
 
-    before: DurationClasses = field(default_factory=DurationClasses)
+    before: DurationHistogram = field(default_factory=DurationHistogram)
     """Delays of notifications before the fault."""
     drops: dict[str, int] = field(default_factory=dict)
     """Copies of publications that ended at a broker while the fault was watched, by reason."""
@@ -56,7 +58,7 @@ class Baseline:
 
     @property
     def late_from(self) -> int | None:
-        """The delay in nanoseconds above which a notification is late; null where none came before the fault.
+        """The delay in nanoseconds above which a notification is late; None where none came before the fault.
 
         The percentile is the upper end of its class, so it is at most an eighth too large.
         """
@@ -64,7 +66,7 @@ class Baseline:
 
     @property
     def mean_ms(self) -> float | None:
-        """Delay before the fault; null where nothing came then."""
+        """The mean delay before the fault; None where no notification came then."""
         return self.before.mean / MILLISECOND if self.before.count else None
 
 
@@ -73,12 +75,12 @@ _NOTHING = Baseline()
 
 @dataclass(slots=True)
 class Baselines:
-    """Of all faults near which anything was published."""
+    """The counters of all faults near which anything was published."""
 
     of: dict[FaultKey, Baseline] = field(default_factory=dict)
 
     def add(self, variant: int, journey: Journey, faults: FaultTimes) -> None:
-        """Takes a publication. Only a client's first notification counts."""
+        """Counts a publication. Only a client's first notification of it counts."""
         for drop in journey.dropped:
             for number in faults.watched(drop.time, drop.time):
                 self._of(variant, number).add_drops(drop.reason, 1)
@@ -87,7 +89,7 @@ class Baselines:
             return
         soon = faults.soon(published.intended)
         if soon:
-            first = {one.client: one.time for one in reversed(journey.notified)}
+            first = {notified.client: notified.time for notified in reversed(journey.notified)}
             for number in soon:
                 for time in first.values():
                     self._of(variant, number).before.add(time - published.intended)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from analysis.reading.intervals import Intervals
+from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting, outages
-from analysis.reading.reading import OutageEvent
 from record.faults import FaultKind
 
 LOSSY = frozenset({FaultKind.KILL, FaultKind.STOP})

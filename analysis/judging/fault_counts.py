@@ -1,8 +1,8 @@
-"""What is counted for each fault when the publications of a publisher are finished: whom it held up, what it cost.
+"""Per-fault counters of stage 3: notifications that were late, lost or excused while the fault was watched.
 
-A notification is under way from its publication's publishing until the client gets it; one that never comes, until
-`SETTLE_SECONDS` after anything was last logged of the publication. A fault strikes those that are under way while it is
-watched (`analysis.judging.faults`).
+A notification is in flight from its publication's publishing until the client gets it; one that never comes, until
+`SETTLE_SECONDS` after the last record of the publication. A fault strikes the notifications that are in flight while it
+is watched (`analysis.judging.faults`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 
 from analysis.judging.fault_baseline import FaultKey, MeanDelay
 from analysis.judging.faults import AROUND, FaultTimes
-from analysis.judging.judging import Judged, Outcome
+from analysis.judging.judged import JudgedPublication, Outcome
 from analysis.judging.oracle import SETTLE
 from analysis.reading.intervals import Intervals
-from analysis.tables.tables import Right
+from analysis.tables.definitions import Right
 
-_HELD_UP_AT_ONCE = 10_000
+_MOST_HELD_UP = 10_000
+"""Intervals kept before those that overlap are joined."""
 
 
 @dataclass(slots=True)
 class FaultCounts:
-    """Of one fault, over the notifications that clients must or may get."""
+    """The counters of one fault, over the notifications that clients must or may get."""
 
     publications: int = 0
     due: int = 0
@@ -30,9 +31,10 @@ class FaultCounts:
     excused: int = 0
     lost: int = 0
     missed_last: int = 0
-    """When the last publication was published that a client never got; 0: none."""
+    """The publishing time of the last publication that some client never got; 0 when there is none."""
     held_up: list[tuple[int, int]] = field(default_factory=list)
-    """From the publishing to the notification, of those that came late and after the heal; what overlaps is joined."""
+    """The interval from publishing to notification of each notification that came late and after the heal; overlapping
+    intervals are joined."""
     during: MeanDelay = field(default_factory=MeanDelay)
     after: MeanDelay = field(default_factory=MeanDelay)
 
@@ -47,18 +49,19 @@ class FaultCounts:
         self.during.merge(other.during)
         self.after.merge(other.after)
 
-    def add_held_up(self, stretches: Iterable[tuple[int, int]]) -> None:
-        self.held_up += stretches
-        if len(self.held_up) > _HELD_UP_AT_ONCE:
+    def add_held_up(self, intervals: Iterable[tuple[int, int]]) -> None:
+        self.held_up += intervals
+        if len(self.held_up) > _MOST_HELD_UP:
             joined = Intervals.of(self.held_up)
             self.held_up = list(zip(joined.starts, joined.ends, strict=True))
 
     def recovered(self, healed: int, reconnected: int | None) -> int:
-        """When delivery was as before.
+        """The time at which delivery was as before the fault.
 
-        That is when the last was published that a client never got, and all had come that came late and was published
-        before that, before the heal, before the last neighbour was back, or while such a late one was still awaited.
-        One that comes late long after, when all was well in between, is none of the fault's.
+        By then, the last publication that some client never got had been published, and all late notifications had come
+        of publications that were published before that, before the heal, before the last neighbour was back, or while
+        such a late notification was still awaited. A notification that comes late long after, when all was well in
+        between, is not attributed to the fault.
         """
         recovered = max(healed, self.missed_last)
         horizon = max(recovered, reconnected or 0)
@@ -71,7 +74,7 @@ class FaultCounts:
 
 @dataclass(frozen=True, slots=True)
 class VariantFaults:
-    """What a variant's notifications are seen against."""
+    """The faults of a variant, against which its notifications are counted."""
 
     times: FaultTimes = field(default_factory=FaultTimes)
     late_from: Sequence[int | None] = ()
@@ -80,44 +83,44 @@ class VariantFaults:
 
 @dataclass(slots=True)
 class FaultTally:
-    """Of all faults that struck anything."""
+    """The counters of all faults that struck any notification."""
 
     of: dict[FaultKey, FaultCounts] = field(default_factory=dict)
 
-    def add(self, one: Judged, faults: VariantFaults) -> None:
-        """Takes a publication with all that became of it."""
-        if one.published is None or not faults.times.faults:
+    def add(self, judged: JudgedPublication, faults: VariantFaults) -> None:
+        """Counts a publication with all its outcomes."""
+        if judged.published is None or not faults.times.faults:
             return
         struck: set[int] = set()
-        for outcome in one.outcomes:
+        for outcome in judged.outcomes:
             if outcome.right is Right.NONE:
                 continue
-            until = outcome.receipts[0].notified if outcome.receipts else one.seen_last + SETTLE
-            for number in faults.times.watched(one.published, until):
+            until = outcome.receipts[0].notified if outcome.receipts else judged.seen_last + SETTLE
+            for number in faults.times.watched(judged.published, until):
                 struck.add(number)
-                self._add(one, outcome, number, faults)
+                self._add(judged, outcome, number, faults)
         for number in struck:
-            self._of(one.variant, number).publications += 1
+            self._of(judged.variant, number).publications += 1
 
-    def _add(self, one: Judged, outcome: Outcome, number: int, faults: VariantFaults) -> None:
-        counts, published = self._of(one.variant, number), one.published or 0
+    def _add(self, judged: JudgedPublication, outcome: Outcome, number: int, faults: VariantFaults) -> None:
+        counts, published = self._of(judged.variant, number), judged.published or 0
         counts.due += 1
         if not outcome.receipts:
             counts.excused += outcome.right is Right.MAY
             counts.lost += outcome.right is Right.MUST
             counts.missed_last = max(counts.missed_last, published)
             return
-        if one.intended is None:
+        if judged.intended is None:
             return
         notified = outcome.receipts[0].notified
-        delay, late_from, fault = notified - one.intended, faults.late_from[number], faults.times.faults[number]
+        delay, late_from, fault = notified - judged.intended, faults.late_from[number], faults.times.faults[number]
         if late_from is not None and delay > late_from:
             counts.late += 1
             if notified > fault.healed:
                 counts.add_held_up([(published, notified)])
-        if fault.begin <= one.intended < fault.healed:
+        if fault.begin <= judged.intended < fault.healed:
             counts.during.add(delay)
-        elif fault.healed <= one.intended < fault.healed + AROUND:
+        elif fault.healed <= judged.intended < fault.healed + AROUND:
             counts.after.add(delay)
 
     def merge(self, other: FaultTally) -> None:

@@ -1,4 +1,4 @@
-"""The table `faults`, from what was counted for each fault."""
+"""The table `faults`, made of the per-fault counters."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from analysis.judging.fault_baseline import Baseline, Baselines
 from analysis.judging.fault_counts import FaultCounts, FaultTally
 from analysis.judging.faults import FaultSpan, noticing
-from analysis.judging.ordering import VariantOrder
+from analysis.judging.publisher_stage import VariantContext
 from analysis.reading.intervals import FOREVER
-from analysis.reading.reading import NeighbourChange
-from analysis.run_files.phases import SECOND, second_of
-from analysis.tables.tables import Fault
+from analysis.reading.log_events import NeighbourChange
+from analysis.run_files.time_units import SECOND, second_of
+from analysis.tables.definitions import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class FaultTables:
-    """The table about faults."""
+    """The counters that the table `faults` is made of."""
 
-    variants: Sequence[VariantOrder]
+    variants: Sequence[VariantContext]
     baselines: Baselines
     tally: FaultTally
     changes: Sequence[NeighbourChange]
@@ -29,15 +29,15 @@ class FaultTables:
         rows = []
         for number, variant in enumerate(self.variants):
             changes = sorted(change for change in self.changes if change.variant == number)
-            for place, fault in enumerate(variant.faults.times.faults):
-                baseline = self.baselines.of.get((number, place), Baseline())
-                counts = self.tally.of.get((number, place), FaultCounts())
+            for index, fault in enumerate(variant.faults.times.faults):
+                baseline = self.baselines.of.get((number, index), Baseline())
+                counts = self.tally.of.get((number, index), FaultCounts())
                 rows.append(_row(variant, fault, baseline, counts, changes))
         return rows
 
 
 def _row(
-    variant: VariantOrder,
+    variant: VariantContext,
     fault: FaultSpan,
     baseline: Baseline,
     counts: FaultCounts,

@@ -1,7 +1,7 @@
-"""Faults as the analysis sees them: what struck when, until when it is watched, and which neighbours noticed.
+"""Faults as the analysis sees them: when each began and was healed, how long it is watched, which neighbours noticed.
 
-A fault is watched from its beginning until `AROUND_SECONDS` after its heal or for as long as the overlay may take to
-recover, whichever is longer, but not beyond the beginning of the next fault.
+A fault is watched from its begin until `AROUND_SECONDS` after its heal or for as long as the overlay may take to
+recover, whichever is longer, but not beyond the begin of the next fault.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from analysis.reading.intervals import FOREVER
+from analysis.reading.log_events import NeighbourChange, OutageEvent
 from analysis.reading.outages import Outage, outages
-from analysis.reading.reading import NeighbourChange, OutageEvent
-from analysis.run_files.phases import SECOND
+from analysis.run_files.time_units import SECOND
 
 AROUND_SECONDS = 10.0
-"""Delay before a fault is that of publications due so long before it; after it, of those due so long after its heal."""
-SAME_DEED_SECONDS = 0.5
-"""Faults of one kind on several targets are one, when each begins so soon after the one before."""
+"""Delay before a fault is that of publications due in this time before it; delay after it is that of publications due
+in this time after its heal."""
+SAME_FAULT_SECONDS = 0.5
+"""Outages of one kind on several targets are one fault when each begins within this time after the one before."""
 
 AROUND = int(AROUND_SECONDS * SECOND)
-_SAME_DEED = int(SAME_DEED_SECONDS * SECOND)
+_SAME_FAULT = int(SAME_FAULT_SECONDS * SECOND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,12 @@ class FaultSpan:
 
     kind: str
     what: tuple[str, ...]
-    """The brokers or links, as they were logged."""
+    """The brokers or links, as logged."""
     begin: int
     healed: int
-    """When the last of them was; `FOREVER` where one never was."""
+    """The time at which the last of them was healed; `FOREVER` where one never was."""
     until: int
-    """How long it is watched."""
+    """The end of the time in which it is watched."""
 
 
 class FaultTimes:
@@ -47,10 +48,10 @@ class FaultTimes:
         self.faults = tuple(faults)
         self._begins = [fault.begin for fault in faults]
         self._furthest = list(accumulate((fault.until for fault in faults), max))
-        """How far the faults so far are watched."""
+        """The latest end of watching among the faults up to each."""
 
     def watched(self, start: int, end: int) -> Iterator[int]:
-        """The numbers of the faults that are watched at any moment of this stretch, both ends included."""
+        """The numbers of the faults that are watched at any moment of [start, end]."""
         for number in range(bisect_right(self._begins, end) - 1, -1, -1):
             if self._furthest[number] < start:
                 return
@@ -58,80 +59,83 @@ class FaultTimes:
                 yield number
 
     def soon(self, time: int) -> range:
-        """The numbers of the faults of which this moment is before, but not long."""
+        """The numbers of the faults that begin within `AROUND_SECONDS` after this moment."""
         return range(bisect_right(self._begins, time), bisect_right(self._begins, time + AROUND))
 
 
 def fault_spans(events: Iterable[OutageEvent], recovery: int, brokers: Collection[str]) -> list[FaultSpan]:
-    """The faults of one variant, in order, of its records `fault` and `healed`. `recovery` is in nanoseconds."""
+    """The faults of one variant, in order, from its records `fault` and `healed`. `recovery` is in nanoseconds."""
     groups: list[list[Outage]] = []
-    for one in outages(events, brokers):
-        group = next((group for group in reversed(groups) if _belongs(one, group)), None)
+    for outage in outages(events, brokers):
+        group = next((group for group in reversed(groups) if _belongs(outage, group)), None)
         if group is None:
-            groups.append([one])
+            groups.append([outage])
         else:
-            group.append(one)
+            group.append(outage)
     begins = [group[0].begin for group in groups]
     spans = []
     for group in groups:
-        healed = max(one.end for one in group)
+        healed = max(outage.end for outage in group)
         later = bisect_right(begins, max(healed, group[-1].begin))
         following = begins[later] if later < len(begins) else FOREVER
         until = FOREVER if healed == FOREVER else min(healed + max(recovery, AROUND), following)
-        what = tuple(dict.fromkeys(one.target for one in group))
+        what = tuple(dict.fromkeys(outage.target for outage in group))
         spans.append(FaultSpan(group[0].kind, what, group[0].begin, healed, until))
     return spans
 
 
-def _belongs(one: Outage, group: Sequence[Outage]) -> bool:
-    """The directions of a link are broken by one record; broken again, it is another fault."""
-    if one.kind != group[0].kind or one.begin - group[-1].begin > _SAME_DEED:
+def _belongs(outage: Outage, group: Sequence[Outage]) -> bool:
+    """True for a further outage of the same fault. One record breaks both directions of a link; a later record of the
+    same target is another fault."""
+    if outage.kind != group[0].kind or outage.begin - group[-1].begin > _SAME_FAULT:
         return False
-    return all(one.target != other.target or one.begin == other.begin for other in group)
+    return all(outage.target != other.target or outage.begin == other.begin for other in group)
 
 
 @dataclass(frozen=True, slots=True)
 class Noticing:
-    """Which neighbours noticed a fault, and when."""
+    """The neighbours that noticed a fault, and the times at which they did."""
 
     neighbours: int = 0
     """One for each end of a link."""
     first: float | None = None
-    """From the fault, seconds."""
+    """Seconds from the fault until the first neighbour noticed."""
     last: float | None = None
+    """Seconds from the fault until the last neighbour noticed."""
     reconnected: int | None = None
-    """When the last of those that were still without the neighbour at the heal had it again, nanoseconds; null where
-    none was without it, or one of them never had it again."""
+    """The time at which the last neighbour that was still without the broker at the heal had it again, nanoseconds;
+    None where no neighbour was without it, or one of them never had it again."""
 
 
 def noticing(fault: FaultSpan, changes: Iterable[NeighbourChange]) -> Noticing:
-    """How the neighbours of a fault's brokers, or the ends of its links, saw it. Changes are in order of time."""
+    """The view of a fault by the neighbours of its brokers, or the ends of its links. Changes are in order of time."""
     noticed: list[int] = []
     reconnected: list[int | None] = []
     for of_link in _of_links(fault, changes):
-        down = next((one.at.time for one in of_link if not one.up and fault.begin <= one.at.time <= fault.healed), None)
+        within = [change for change in of_link if change.at.time <= fault.healed]
+        down = next((change.at.time for change in within if not change.up and change.at.time >= fault.begin), None)
         if down is None:
             continue
         noticed.append(down)
-        if not [one for one in of_link if one.at.time <= fault.healed][-1].up:
-            back = (one.at.time for one in of_link if one.up and fault.healed < one.at.time <= fault.until)
-            reconnected.append(next(back, None))
+        if not within[-1].up:
+            later = (change for change in of_link if change.up and fault.healed < change.at.time <= fault.until)
+            reconnected.append(next((change.at.time for change in later), None))
     times = [time for time in reconnected if time is not None]
-    whole = bool(times) and len(times) == len(reconnected)
+    complete = bool(times) and len(times) == len(reconnected)
     return Noticing(
         neighbours=len(noticed),
         first=(min(noticed) - fault.begin) / SECOND if noticed else None,
         last=(max(noticed) - fault.begin) / SECOND if noticed else None,
-        reconnected=max(times) if whole else None,
+        reconnected=max(times) if complete else None,
     )
 
 
 def _of_links(fault: FaultSpan, changes: Iterable[NeighbourChange]) -> Iterable[list[NeighbourChange]]:
-    """What each neighbour concerned saw of each link concerned."""
+    """The changes that each neighbour concerned saw of each link concerned."""
     struck = frozenset(fault.what)
     found: dict[tuple[str, str], list[NeighbourChange]] = defaultdict(list)
-    for one in changes:
-        a, b = one.node, one.neighbour
+    for change in changes:
+        a, b = change.node, change.neighbour
         if b in struck or not struck.isdisjoint((f"{a}-{b}", f"{b}-{a}", f"{a}->{b}", f"{b}->{a}")):
-            found[a, b].append(one)
+            found[a, b].append(change)
     return found.values()

@@ -1,4 +1,4 @@
-"""What the later stages are told of each variant: its clock and its brokers, what clients did, what befell it."""
+"""The context of each variant for the stages: its clock and brokers, the operations of its clients, its faults."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from analysis.judging.faults import FaultTimes, fault_spans
 from analysis.judging.oracle import SETTLE, History, cut_short
 from analysis.reading.intervals import FOREVER
 from analysis.reading.lifetimes import Lifetime
+from analysis.reading.log_events import OutageEvent
+from analysis.reading.log_stage import LogStage
 from analysis.reading.outages import outage_intervals
-from analysis.reading.reading import OutageEvent, Reading
-from analysis.run_files.phases import SECOND
 from analysis.run_files.run_directory import RunDirectory
+from analysis.run_files.time_units import SECOND
 from record.manifest import VariantRecord
 
 
-def reading_of(run: RunDirectory, buckets: int) -> Reading:
-    """The first stage."""
+def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
+    """Stage 1 over the logs of a run."""
     variants = run.manifest.variants
-    return Reading(
+    return LogStage(
         variants={variant.name: number for number, variant in enumerate(variants)},
         run_starts=tuple(variant.run_start for variant in variants),
         stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
@@ -31,7 +32,7 @@ def reading_of(run: RunDirectory, buckets: int) -> Reading:
 
 
 def histories_of(run: RunDirectory, lives: Iterable[Lifetime], events: Iterable[OutageEvent]) -> list[History]:
-    """What the oracle knows, by variant."""
+    """The history that the oracle judges by, for each variant."""
     brokers = frozenset(run.brokers)
     return [_history(number, variant, lives, events, brokers) for number, variant in enumerate(run.manifest.variants)]
 
@@ -39,8 +40,8 @@ def histories_of(run: RunDirectory, lives: Iterable[Lifetime], events: Iterable[
 def faults_of(
     number: int, variant: VariantRecord, events: Iterable[OutageEvent], brokers: Collection[str]
 ) -> FaultTimes:
-    """What was injected into a variant before all was taken down."""
-    faults = [event for event in events if event.variant == number and not event.node and event.at.time < _end(variant)]
+    """The faults injected into a variant before it was stopped."""
+    faults = [event for event in _of_variant(number, variant, events) if not event.node]
     return FaultTimes(fault_spans(faults, _lingering(variant), brokers))
 
 
@@ -51,9 +52,8 @@ def _history(
     events: Iterable[OutageEvent],
     brokers: frozenset[str],
 ) -> History:
-    """What the oracle knows of a variant."""
     lingering = _lingering(variant)
-    of_variant = [event for event in events if event.variant == number and event.at.time < _end(variant)]
+    of_variant = _of_variant(number, variant, events)
     faults = [event for event in of_variant if not event.node]
     sessions: dict[tuple[str, str | None], list[OutageEvent]] = {}
     for event in of_variant:
@@ -70,11 +70,12 @@ def _history(
     )
 
 
+def _of_variant(number: int, variant: VariantRecord, events: Iterable[OutageEvent]) -> list[OutageEvent]:
+    """The events of a variant before its end; from then on everything is taken down, sessions first."""
+    end = FOREVER if variant.end is None else variant.end
+    return [event for event in events if event.variant == number and event.at.time < end]
+
+
 def _lingering(variant: VariantRecord) -> int:
-    """How long after its heal a fault may still be felt."""
+    """Nanoseconds after its heal for which a fault may still have effects."""
     return round(variant.recovery * SECOND) + SETTLE
-
-
-def _end(variant: VariantRecord) -> int:
-    """From then on all is taken down, sessions first."""
-    return FOREVER if variant.end is None else variant.end

@@ -1,10 +1,10 @@
-"""What became of one publication in one variant: where it arrived, how long it waited on the way, whom it reached.
+"""The journey of one publication in one variant: where it arrived, how long it waited in queues, whom it reached.
 
-A notification's way is exact, not estimated. Each arrival of a publication at a broker is logged with the neighbour it
-came from and the links travelled; the way to an arrival is the way to the arrival at that neighbour, one link shorter,
-plus the wait in that neighbour's output queue. Taken in the order of links travelled, one pass over a publication's
-arrivals gives every way. A publication may arrive twice at a broker that dynamic routing reaches over two paths: the
-two are told apart by links travelled, then by time.
+The path of a notification is exact, not estimated. Each arrival of a publication at a broker is logged with the
+neighbour it came from and the links travelled. The path to an arrival is the path to the arrival at that neighbour, one
+link shorter, plus the wait in that neighbour's output queue. One pass over a publication's arrivals, in the order of
+links travelled, gives every path. A publication may arrive twice at a broker that dynamic routing reaches over two
+paths: the two arrivals are told apart by links travelled, then by time.
 """
 
 from __future__ import annotations
@@ -12,131 +12,144 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from analysis.reading.publication_events import Arrived, Compared, Dropped, Left, Notified, Published, Refused, Sighting
+from analysis.reading.publication_events import (
+    Dropped,
+    Matched,
+    Notified,
+    PublicationEvent,
+    Published,
+    Received,
+    Rejected,
+    Sent,
+)
 
 _UNKNOWN_HOPS = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a publication came to a broker."""
+class PathTaken:
+    """The path on which a publication came to a broker."""
 
     broker: str
     hops: int | None
     time: int
     waited: int | None
-    """In output queues on the way, in all; null where the log does not say."""
-    path: tuple[str, ...]
-    """The brokers, the publisher's first."""
+    """In output queues along the path, in all; None where the log does not tell."""
+    brokers: tuple[str, ...]
+    """The brokers on the path, the publisher's first."""
 
 
 @dataclass(slots=True)
 class Journey:
-    """All that was logged of one publication in one variant."""
+    """Everything logged of one publication in one variant."""
 
     published: Published | None = None
-    """By the client that was first to do so."""
+    """By the first client to publish it."""
     rejected: bool = False
-    compared: list[Compared] = field(default_factory=list)
-    arrivals: list[Arrived] = field(default_factory=list)
+    matched: list[Matched] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
     """By links travelled, then by time."""
     notified: list[Notified] = field(default_factory=list)
     """By client, then by time."""
     dropped: list[Dropped] = field(default_factory=list)
     seen_last: int = 0
-    """When anything was last logged of it."""
-    departures: dict[tuple[str, str | None], list[Left]] = field(default_factory=dict)
+    """The time of its last record."""
+    sent: dict[tuple[str, str | None], list[Sent]] = field(default_factory=dict)
     """By broker and neighbour."""
 
     @classmethod
-    def of(cls, sightings: Iterable[Sighting]) -> Journey:
+    def of(cls, events: Iterable[PublicationEvent]) -> Journey:
+        """The journey that these events tell of, in whichever order they come."""
         journey = cls()
-        for one in sightings:
-            journey._add(one)
-        journey.arrivals.sort(key=_arrival_order)
-        journey.notified.sort(key=lambda one: (one.client, one.time, one.place, one.broker or "", _hops(one.hops)))
+        for event in events:
+            journey._add(event)
+        journey.received.sort(key=_arrival_order)
+        journey.notified.sort(key=_notification_order)
         return journey
 
-    def _add(self, one: Sighting) -> None:
-        if isinstance(one, Arrived):
-            self.arrivals.append(one)
-        elif isinstance(one, Left):
-            self.departures.setdefault((one.broker, one.neighbour), []).append(one)
-        elif isinstance(one, Notified):
-            self.notified.append(one)
-        elif isinstance(one, Compared):
-            self.compared.append(one)
-        elif isinstance(one, Published):
-            if self.published is None or (one.time, one.client or "") < (
-                self.published.time,
-                self.published.client or "",
-            ):
-                self.published = one
-        elif isinstance(one, Refused):
+    def _add(self, event: PublicationEvent) -> None:
+        if isinstance(event, Received):
+            self.received.append(event)
+        elif isinstance(event, Sent):
+            self.sent.setdefault((event.broker, event.neighbour), []).append(event)
+        elif isinstance(event, Notified):
+            self.notified.append(event)
+        elif isinstance(event, Matched):
+            self.matched.append(event)
+        elif isinstance(event, Published):
+            if self.published is None or _publishing_order(event) < _publishing_order(self.published):
+                self.published = event
+        elif isinstance(event, Rejected):
             self.rejected = True
             return
         else:
-            self.dropped.append(one)
-        if one.time > self.seen_last:  # noqa: PLR1730 - for every message of every hop
-            self.seen_last = one.time
+            self.dropped.append(event)
+        if event.time > self.seen_last:  # noqa: PLR1730 - runs for every message of every hop
+            self.seen_last = event.time
 
     @property
-    def compared_last(self) -> int:
-        """When its content was last compared with subscriptions; 0: never."""
-        return max((one.time for one in self.compared), default=0)
+    def matched_last(self) -> int:
+        """The last time its content was compared with subscriptions; 0 when it never was."""
+        return max((event.time for event in self.matched), default=0)
 
     @property
     def reached(self) -> tuple[str, ...]:
         """The brokers it arrived at, in the order of links travelled."""
-        return tuple(arrival.broker for arrival in self.arrivals)
+        return tuple(arrival.broker for arrival in self.received)
 
-    def ways(self) -> list[Way]:
-        """The way to each arrival that the log holds from its beginning, in the order of links travelled."""
-        ways: list[Way] = []
-        for arrival in self.arrivals:
-            way = (
-                _beginning(arrival)
-                if arrival.neighbour is None
-                else self._continuation(ways, arrival, arrival.neighbour)
-            )
-            if way is not None:
-                ways.append(way)
-        return ways
+    def paths(self) -> list[PathTaken]:
+        """The path to each arrival that the log holds from its beginning, in the order of links travelled."""
+        paths: list[PathTaken] = []
+        for arrival in self.received:
+            path = _first(arrival) if arrival.neighbour is None else self._next(paths, arrival, arrival.neighbour)
+            if path is not None:
+                paths.append(path)
+        return paths
 
-    def _continuation(self, ways: list[Way], arrival: Arrived, neighbour: str) -> Way | None:
-        """From the neighbour: the last time it sent the publication here, and the last arrival there before that."""
-        departures = self.departures.get((neighbour, arrival.broker), ())
-        before = [one for one in departures if one.time <= arrival.time]
+    def _next(self, paths: list[PathTaken], arrival: Received, neighbour: str) -> PathTaken | None:
+        """The path prolonged by the link from the neighbour: the last time that the neighbour sent the publication
+        here, and the last arrival there before that."""
+        before = [sent for sent in self.sent.get((neighbour, arrival.broker), ()) if sent.time <= arrival.time]
         if not before or arrival.hops is None:
             return None
         sent, hops_there = before[0] if len(before) == 1 else max(before, key=_departure_order), arrival.hops - 1
-        for way in reversed(ways):
-            if way.broker == neighbour and way.hops == hops_there and way.time <= sent.time:
-                waited = None if way.waited is None or sent.waited is None else way.waited + sent.waited
-                return Way(arrival.broker, arrival.hops, arrival.time, waited, (*way.path, arrival.broker))
+        for path in reversed(paths):
+            if path.broker == neighbour and path.hops == hops_there and path.time <= sent.time:
+                waited = None if path.waited is None or sent.waited is None else path.waited + sent.waited
+                brokers = (*path.brokers, arrival.broker)
+                return PathTaken(arrival.broker, arrival.hops, arrival.time, waited, brokers)
         return None
 
 
-def way_of(notified: Notified, ways: list[Way]) -> Way | None:
-    """The last arrival at the client's broker before the notification, over as many links as it says."""
-    for way in reversed(ways):
-        fits = notified.hops is None or way.hops == notified.hops
-        if fits and way.broker == notified.broker and way.time <= notified.time:
-            return way
+def path_of(notified: Notified, paths: list[PathTaken]) -> PathTaken | None:
+    """The path of a notification: of the last arrival at the client's broker before it, over as many links as it
+    states."""
+    for path in reversed(paths):
+        fits = notified.hops is None or path.hops == notified.hops
+        if fits and path.broker == notified.broker and path.time <= notified.time:
+            return path
     return None
 
 
-def _beginning(arrival: Arrived) -> Way:
-    """The publisher's own broker."""
-    return Way(arrival.broker, arrival.hops, arrival.time, 0, (arrival.broker,))
+def _first(arrival: Received) -> PathTaken:
+    """The path to the publisher's own broker."""
+    return PathTaken(arrival.broker, arrival.hops, arrival.time, 0, (arrival.broker,))
 
 
-def _arrival_order(arrival: Arrived) -> tuple[int, int, str, str]:
+def _publishing_order(published: Published) -> tuple[int, str]:
+    return published.time, published.client or ""
+
+
+def _arrival_order(arrival: Received) -> tuple[int, int, str, str]:
     return _hops(arrival.hops), arrival.time, arrival.broker, arrival.neighbour or ""
 
 
-def _departure_order(departure: Left) -> tuple[int, int]:
-    return departure.time, -1 if departure.waited is None else departure.waited
+def _notification_order(notified: Notified) -> tuple[str, int, int, str, int]:
+    return notified.client, notified.time, notified.position, notified.broker or "", _hops(notified.hops)
+
+
+def _departure_order(sent: Sent) -> tuple[int, int]:
+    return sent.time, -1 if sent.waited is None else sent.waited
 
 
 def _hops(value: int | None) -> int:

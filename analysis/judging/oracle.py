@@ -1,38 +1,41 @@
-"""The delivery oracle: who must, may and must not have got each publication, and what went wrong.
+"""The delivery oracle: which clients must, may and must not get each publication, and what went wrong.
 
-It believes clients only: what they advertised, subscribed to, published and withdrew, what they were answered, and
-what they were notified of; and whoever injected faults, as to when. It proves, for every publication and client:
+It believes clients only: what they advertised, subscribed to, published and withdrew, how they were answered, and which
+notifications they got; and the injector of faults, for the times of faults. It proves, for every publication and
+client:
 
 1. **must**: a subscription of the client that matches had settled before the publication was published and was not
    withdrawn before it could be delivered, and the publication conforms to an advertisement of its own client of which
    the same is true. Not to get it is the defect *lost*; to get it twice is *duplicated*.
 2. **may**: as above, but the subscription or the advertisement was in flight: made or withdrawn within
-   `SETTLE_SECONDS`, or never confirmed; or the publication was under way during an outage; or the run was cut short
-   within `CUT_SHORT_SECONDS` after it. To get it or not are both right; to get it twice is *duplicated*.
-3. **none**: all else, publications outside their client's advertisements included. To get it is *spurious*.
+   `SETTLE_SECONDS`, or never confirmed; or the publication was in flight during a lossy outage; or the run was cut
+   short within `CUT_SHORT_SECONDS` after it. To get it and not to get it are both right; to get it twice is
+   *duplicated*.
+3. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
 
-An operation has settled `SETTLE_SECONDS` after its confirmation; one confirmed before the phase `run` began has settled
-when it began, because the emulator waits there until the overlay is quiet. An operation that the client was told is
-rejected never was. A subscription made again under the same name replaces the former one from then on.
+An operation has settled `SETTLE_SECONDS` after its confirmation. An operation confirmed before the phase `run` began
+has settled when that phase began, because the emulator waits there until the overlay is quiet. An operation that was
+rejected, as its client was notified, never existed. A subscription made again under the same name replaces the earlier
+one from then on.
 
-A publication is under way from its publishing until `SETTLE_SECONDS` after anything was last logged of it. Here alone
-the oracle listens to brokers, and only to be lenient with a publication that stood in a queue for long: a withdrawal or
-an outage meets it there. While brokers are frozen or links cut, nothing may be heard of what stands in a queue until
-that is over, and an outage before then meets it, too.
+A publication is in flight from its publishing until `SETTLE_SECONDS` after its last record in any log. Only here does
+the oracle rely on brokers, and only in favour of a publication that waited in a queue for long: a withdrawal or an
+outage during that wait counts. While brokers are frozen or links cut, a publication in a queue may leave no record
+until that is over, so an outage before then counts as well.
 
 A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
-`SETTLE_SECONDS` more. One that is never healed lasts to the end. Operations that a fault meets in flight settle when it
-is over. An outage, which excuses losses, is only what takes messages with it: a broker that ends (kill, stop) and, as
-far as its clients are concerned, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay
-has not recovered from it while brokers are frozen or links cut (`judging.fault_costs`). All other faults (pause,
-slow, throttle, link_down, degrade, corrupt) delay, and excuse no loss; one of a kind that is not known
-excuses all (`analysis.judging.fault_costs`, by docs/guarantees.md).
+`SETTLE_SECONDS` more. A fault that is never healed lasts to the end. Operations in flight during a fault settle when it
+is over. A *lossy* outage, which excuses losses, is one that takes messages with it: a broker that ends (kill, stop)
+and, for its clients, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay has not
+recovered from it while brokers are frozen or links cut. All other faults (pause, slow, throttle, link_down, degrade,
+corrupt) delay publications and excuse no loss; a fault of unknown kind excuses everything
+(`analysis.judging.fault_costs`, by docs/guarantees.md).
 
-Order: a notification is **overtaken** when a later publication of the same publisher reached the client before. That is
+Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
 counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID
-routing does, dynamic routing takes different paths by design), the client must get both, and both conform to the same
-first advertisement of their publisher, so that they travel on one tree.
+routing does; dynamic routing takes different paths by design), the client must get both publications, and both conform
+to the same first advertisement of their publisher, so that they travel on one tree.
 """
 
 from __future__ import annotations
@@ -45,24 +48,25 @@ from analysis.judging.journeys import Journey
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import Lifetime
 from analysis.reading.publication_events import Published, decode_content
-from analysis.run_files.phases import SECOND
-from analysis.tables.tables import Cause, Right
+from analysis.run_files.time_units import SECOND
+from analysis.tables.definitions import Cause, Right
 from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription, Value
 from broker_service.language.relations import conforms
 from broker_service.matching import MatchIndex
 from record.log import Event
 
 SETTLE_SECONDS = 2.0
-"""How long a (un)subscription or (un)advertisement may take to reach every broker, and a publication to be matched."""
+"""The longest time that a (un)subscription or (un)advertisement takes to reach every broker, or a publication to be
+matched."""
 CUT_SHORT_SECONDS = 10.0
-"""Of an interrupted run: what was published so shortly before its end may not have been delivered yet."""
+"""Publications made less than this before the end of an interrupted run may not have been delivered yet."""
 
 SETTLE = int(SETTLE_SECONDS * SECOND)
 _CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
 
 
-class Standing(IntEnum):
-    """Of one subscription or advertisement towards one publication; of several, the greatest counts."""
+class Status(IntEnum):
+    """The status of one subscription or advertisement towards one publication. Of several, the greatest counts."""
 
     NONE = 0
     NOT_YET = 1
@@ -73,19 +77,19 @@ class Standing(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What clients of one variant did, and what befell the overlay."""
+    """The operations of the clients of one variant, and the outages of the overlay."""
 
     lifetimes: Sequence[Lifetime] = ()
     """In the order in which they were made."""
     run_start: int | None = None
     cut_short: int | None = None
-    """The run was interrupted, and what was published after this time may not have been delivered."""
+    """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
     lossy: Intervals = NONE
-    """In which publications may be lost."""
+    """The time in which publications may be lost."""
     silent: Intervals = NONE
-    """In which publications may stand in a queue without a word of them in any log."""
+    """The time in which publications may wait in a queue without a record in any log."""
     unsettled: Intervals = NONE
-    """In which operations may take longer to settle: faults of every kind."""
+    """The time in which operations may take longer to settle, under faults of every kind."""
     session_outages: Mapping[tuple[str, str | None], Intervals] = field(default_factory=dict)
     """By driver and broker."""
 
@@ -94,33 +98,33 @@ class History:
 
 
 def cut_short(end: int | None, interrupted: bool) -> int | None:
-    """`History.cut_short` of a run that ended then."""
+    """`History.cut_short` of a run that ended at `end`."""
     return end - _CUT_SHORT if interrupted and end is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """On one publication and one client."""
+    """The oracle's judgement on one publication and one client."""
 
     client: str
     right: Right
     cause: Cause | None
-    """Why a notification would be spurious."""
+    """The reason why a notification is spurious; None where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """On one publication."""
+    """The oracle's verdict on one publication."""
 
     judgements: Sequence[Judgement]
-    """On each client that has some right or was notified."""
+    """One for each client that has a right to it or was notified."""
     tree: int | None
-    """The advertisement whose tree it surely travels on, by number; null where that is not sure."""
+    """The number of the advertisement on whose tree it certainly travels; None where that is not certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Life:
-    """A lifetime as it is judged: from when it surely holds, and from when it surely does not any more."""
+    """A lifetime as it is judged: the times from which it certainly holds and certainly no longer holds."""
 
     client: str
     issued: int
@@ -128,15 +132,15 @@ class _Life:
     withdrawn: int
     gone: int
     outages: Intervals
-    """Of the client's session."""
+    """Outages of the client's session."""
 
-    def standing(self, published: int, compared: int, under_way_until: int) -> Standing:
-        """Towards a publication of that time, compared with subscriptions up to then and under way until then."""
-        if self.settled <= published and under_way_until <= self.withdrawn:
-            return Standing.IN_FLIGHT if self.outages.overlaps(published, under_way_until) else Standing.SETTLED
-        if compared < self.issued - SETTLE:
-            return Standing.NOT_YET
-        return Standing.WITHDRAWN if published > self.gone else Standing.IN_FLIGHT
+    def status(self, published: int, matched: int, in_flight_until: int) -> Status:
+        """The status towards a publication published and last matched at these times, and in flight until then."""
+        if self.settled <= published and in_flight_until <= self.withdrawn:
+            return Status.IN_FLIGHT if self.outages.overlaps(published, in_flight_until) else Status.SETTLED
+        if matched < self.issued - SETTLE:
+            return Status.NOT_YET
+        return Status.WITHDRAWN if published > self.gone else Status.IN_FLIGHT
 
 
 class Oracle:
@@ -145,7 +149,8 @@ class Oracle:
     def __init__(self, history: History) -> None:
         self._history = history
         self._index: MatchIndex[int] = MatchIndex()
-        """From content to the number of an interest: subscriptions of equal predicates, in whichever order."""
+        """From content to the number of an interest. Subscriptions with equal predicates, in any order, share an
+        interest."""
         self._interested: list[list[_Life]] = []
         self._advertised: dict[str, list[tuple[int, Advertisement, _Life]]] = {}
         interests: dict[frozenset[Predicate], int] = {}
@@ -175,28 +180,29 @@ class Oracle:
         self._advertised.setdefault(life.client, []).append((number, advertisement, life))
 
     def judge(self, journey: Journey) -> Verdict:
-        """Who must and may get a publication, and on what account others that got it must not."""
-        notified = dict.fromkeys(one.client for one in journey.notified)
+        """The clients that must and may get a publication, and the reason why others that got it must not."""
+        notified = dict.fromkeys(event.client for event in journey.notified)
         published = journey.published
         if published is None:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
         content = decode_content(published.content)
-        compared = max(published.time, journey.compared_last)
+        matched = max(published.time, journey.matched_last)
         until = max(published.time, journey.seen_last) + SETTLE
-        times = published.time, compared, until
+        times = published.time, matched, until
         disturbed = self._disturbed(published, until)
         entitled, tree = self._entitlement(published, content, times)
-        standings = self._standings(content, times)
+        statuses = self._statuses(content, times)
         judgements = []
-        for client in dict.fromkeys((*standings, *notified)):
-            subscribed = standings.get(client, Standing.NONE)
+        for client in dict.fromkeys((*statuses, *notified)):
+            subscribed = statuses.get(client, Status.NONE)
             right = _right(subscribed, entitled, disturbed)
             if right is not Right.NONE or client in notified:
                 judgements.append(Judgement(client, right, _cause(subscribed) if right is Right.NONE else None))
         return Verdict(judgements, tree)
 
     def _disturbed(self, published: Published, until: int) -> bool:
-        """Whether an outage may have met it. What waits for a frozen broker or a cut link dies with who keeps it."""
+        """True when the publication may have been in flight during an outage. A publication that waits for a frozen
+        broker or a cut link is lost with the broker whose queue holds it."""
         history = self._history
         until = history.silent.settled(published.time, until)
         if history.cut_short is not None and published.time > history.cut_short:
@@ -204,30 +210,31 @@ class Oracle:
         session = history.session_outages_of(published.node, published.broker)
         return history.lossy.overlaps(published.time, until) or session.overlaps(published.time, until)
 
-    def _standings(self, content: Mapping[str, Value], times: tuple[int, int, int]) -> dict[str, Standing]:
-        """By client, of the subscriptions that match."""
-        standings: dict[str, Standing] = {}
+    def _statuses(self, content: Mapping[str, Value], times: tuple[int, int, int]) -> dict[str, Status]:
+        """The greatest status of the matching subscriptions of each client."""
+        statuses: dict[str, Status] = {}
         for interest in self._index.match(content):
             for life in self._interested[interest]:
-                standing = life.standing(*times)
-                if standing > standings.get(life.client, Standing.NONE):
-                    standings[life.client] = standing
-        return standings
+                status = life.status(*times)
+                if status > statuses.get(life.client, Status.NONE):
+                    statuses[life.client] = status
+        return statuses
 
     def _entitlement(
         self, published: Published, content: Mapping[str, Value], times: tuple[int, int, int]
-    ) -> tuple[Standing, int | None]:
-        """Of the advertisements that the publication conforms to; and the oldest of them, where that is sure."""
-        best, oldest, tree = Standing.NONE, Standing.NONE, None
-        for number, standing in self._conforming(published.client or "", content, times):
-            best = max(best, standing)
-            if oldest < Standing.IN_FLIGHT <= standing:
-                oldest, tree = standing, number
-        return best, tree if oldest is Standing.SETTLED else None
+    ) -> tuple[Status, int | None]:
+        """The greatest status of the advertisements that the publication conforms to, and the number of the oldest of
+        them where that is certain."""
+        best, oldest, tree = Status.NONE, Status.NONE, None
+        for number, status in self._conforming(published.client or "", content, times):
+            best = max(best, status)
+            if oldest < Status.IN_FLIGHT <= status:
+                oldest, tree = status, number
+        return best, tree if oldest is Status.SETTLED else None
 
     def _conforming(
         self, client: str, content: Mapping[str, Value], times: tuple[int, int, int]
-    ) -> Iterator[tuple[int, Standing]]:
+    ) -> Iterator[tuple[int, Status]]:
         advertised = self._advertised.get(client)
         if not advertised:
             return
@@ -237,7 +244,7 @@ class Oracle:
             return
         for number, advertisement, life in advertised:
             if conforms(publication, advertisement):
-                yield number, life.standing(*times)
+                yield number, life.status(*times)
 
 
 def _life(lifetime: Lifetime, history: History) -> _Life:
@@ -260,27 +267,27 @@ def _life(lifetime: Lifetime, history: History) -> _Life:
     )
 
 
-def _right(subscribed: Standing, entitled: Standing, disturbed: bool) -> Right:
-    if subscribed is Standing.SETTLED and entitled is Standing.SETTLED and not disturbed:
+def _right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
+    if subscribed is Status.SETTLED and entitled is Status.SETTLED and not disturbed:
         return Right.MUST
-    if subscribed >= Standing.IN_FLIGHT and entitled >= Standing.IN_FLIGHT:
+    if subscribed >= Status.IN_FLIGHT and entitled >= Status.IN_FLIGHT:
         return Right.MAY
     return Right.NONE
 
 
-def _cause(subscribed: Standing) -> Cause:
-    if subscribed >= Standing.IN_FLIGHT:
+def _cause(subscribed: Status) -> Cause:
+    if subscribed >= Status.IN_FLIGHT:
         return Cause.UNADVERTISED
     return _CAUSES[subscribed]
 
 
 _CAUSES = {
-    Standing.WITHDRAWN: Cause.WITHDRAWN,
-    Standing.NOT_YET: Cause.NOT_YET_SUBSCRIBED,
-    Standing.NONE: Cause.NO_MATCH,
+    Status.WITHDRAWN: Cause.WITHDRAWN,
+    Status.NOT_YET: Cause.NOT_YET_SUBSCRIBED,
+    Status.NONE: Cause.NO_MATCH,
 }
 
 
 def unconfirmed(lifetimes: Iterable[Lifetime]) -> int:
-    """How many were never confirmed."""
+    """The number of lifetimes that were never confirmed."""
     return sum(lifetime.confirmed is None for lifetime in lifetimes)

@@ -1,8 +1,8 @@
-"""What routers themselves take for publications: matching and selecting paths (OctopiA, figures 14 and 16).
+"""Time that routers themselves take for publications: matching and path selection (OctopiA, figures 14 and 16).
 
-Brokers log with each publication how long the router worked on it (`received`), and how long each comparison of its
-content took (`matched`). A comparison belongs to the arrival during which it was made. A duration of 0 is a virtual
-clock's, which stands still while a simulated broker works: it says nothing and is left out.
+Brokers log the time that the router worked on each publication (`received`) and the time that each comparison of its
+content took (`matched`). A comparison belongs to the arrival during which it was made. A duration of 0 comes from a
+virtual clock, which stands still while a simulated broker works; it means nothing and is left out.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.judging.journeys import Journey
-from analysis.reading.publication_events import Arrived
-from analysis.tables.fields import made_of
-from analysis.tables.histogram import DurationClasses
+from analysis.reading.publication_events import Received
+from analysis.tables.definitions import RouterWork, Work
+from analysis.tables.histogram import DurationHistogram
+from analysis.tables.structs import struct_from
 from analysis.tables.summary import WorkFigures
-from analysis.tables.tables import RouterWork, Work
 
 CLASSES_PER_DECADE = 100
-"""A class ends 2.3% above its begin."""
+"""A class of the histogram ends 2.3% above its begin."""
 MICROSECOND = 1000
 
 
 class WorkKey(NamedTuple):
-    """Whose work it is, and which."""
+    """The broker that worked, and the kind of work."""
 
     variant: int
     broker: str
@@ -35,16 +35,16 @@ class WorkKey(NamedTuple):
 
 
 class WorkSamples:
-    """Collects durations, until there are as many as a bucket has."""
+    """Collects the durations of one bucket."""
 
     def __init__(self) -> None:
         self._durations: dict[WorkKey, array[int]] = {}
 
     def add(self, variant: int, journey: Journey) -> None:
-        """Takes a publication."""
-        for one in journey.compared:
-            if one.took:
-                self._add(WorkKey(variant, one.broker, Work.MATCHING), one.took)
+        """Adds the work on one publication."""
+        for event in journey.matched:
+            if event.took:
+                self._add(WorkKey(variant, event.broker, Work.MATCHING), event.took)
         for broker, took in path_selections(journey):
             self._add(WorkKey(variant, broker, Work.PATH_SELECTION), took)
 
@@ -55,10 +55,10 @@ class WorkSamples:
         durations.append(duration)
 
     def tally(self) -> WorkTally:
-        """All that was collected, in classes."""
+        """The collected durations as histograms."""
         tally = WorkTally()
         for key, durations in self._durations.items():
-            tally.classes_of(key).add_all(np.frombuffer(durations, dtype=np.int64))
+            tally.histogram_of(key).add_all(np.frombuffer(durations, dtype=np.int64))
         return tally
 
 
@@ -66,53 +66,53 @@ class WorkSamples:
 class WorkTally:
     """Durations by variant, broker and kind of work."""
 
-    classes: dict[WorkKey, DurationClasses] = field(default_factory=dict)
+    histograms: dict[WorkKey, DurationHistogram] = field(default_factory=dict)
 
     def merge(self, other: WorkTally) -> None:
-        for key, classes in other.classes.items():
-            self.classes_of(key).merge(classes)
+        for key, histogram in other.histograms.items():
+            self.histogram_of(key).merge(histogram)
 
-    def classes_of(self, key: WorkKey) -> DurationClasses:
-        found = self.classes.get(key)
+    def histogram_of(self, key: WorkKey) -> DurationHistogram:
+        found = self.histograms.get(key)
         if found is None:
-            found = self.classes[key] = DurationClasses(per_decade=CLASSES_PER_DECADE)
+            found = self.histograms[key] = DurationHistogram(per_decade=CLASSES_PER_DECADE)
         return found
 
-    def of_variant(self, variant: int, work: Work) -> DurationClasses:
-        """Of all its brokers together."""
-        together = DurationClasses(per_decade=CLASSES_PER_DECADE)
-        for key, classes in self.classes.items():
+    def of_variant(self, variant: int, work: Work) -> DurationHistogram:
+        """The durations of all brokers of a variant together."""
+        together = DurationHistogram(per_decade=CLASSES_PER_DECADE)
+        for key, histogram in self.histograms.items():
             if key.variant == variant and key.work is work:
-                together.merge(classes)
+                together.merge(histogram)
         return together
 
 
 def path_selections(journey: Journey) -> Iterator[tuple[str, int]]:
-    """The broker and the nanoseconds of path selection of each arrival: what the router took, less its comparisons."""
-    worked = [arrival for arrival in journey.arrivals if arrival.worked]
-    compared = _comparing(worked, journey)
+    """The broker and the nanoseconds of path selection of each arrival: the router's time less its comparisons."""
+    worked = [arrival for arrival in journey.received if arrival.worked]
+    matching = _matching_times(worked, journey)
     for number, arrival in enumerate(worked):
-        yield arrival.broker, max(0, (arrival.worked or 0) - compared[number])
+        yield arrival.broker, max(0, (arrival.worked or 0) - matching[number])
 
 
-def _comparing(arrivals: Sequence[Arrived], journey: Journey) -> list[int]:
-    """Nanoseconds of comparisons during each arrival: the last before the comparison, but one that has none yet of
-    those that came in the same moment of virtual time."""
-    compared = [0] * len(arrivals)
+def _matching_times(arrivals: Sequence[Received], journey: Journey) -> list[int]:
+    """Nanoseconds of comparisons during each arrival. A comparison belongs to the last arrival before it; among
+    arrivals in the same moment of virtual time, to one that has no comparison yet."""
+    matching = [0] * len(arrivals)
     by_broker: dict[str, list[int]] = {}
     for number, arrival in enumerate(arrivals):
         by_broker.setdefault(arrival.broker, []).append(number)
-    for one in sorted(journey.compared, key=lambda one: (one.time, one.broker, one.took or 0)):
-        before = [number for number in by_broker.get(one.broker, ()) if arrivals[number].time <= one.time]
+    for event in sorted(journey.matched, key=lambda event: (event.time, event.broker, event.took or 0)):
+        before = [number for number in by_broker.get(event.broker, ()) if arrivals[number].time <= event.time]
         if before:
-            latest = max(before, key=lambda number: (arrivals[number].time, compared[number] == 0))
-            compared[latest] += one.took or 0
-    return compared
+            latest = max(before, key=lambda number: (arrivals[number].time, matching[number] == 0))
+            matching[latest] += event.took or 0
+    return matching
 
 
 @dataclass(frozen=True, slots=True)
 class WorkTables:
-    """The table about routers' work, and its sums for the summary."""
+    """The table `router_work`, and its sums for the summary."""
 
     tally: WorkTally
     variants: Sequence[str]
@@ -120,23 +120,25 @@ class WorkTables:
     def by_broker(self) -> list[RouterWork]:
         """The table `router_work`."""
         return [
-            made_of(RouterWork, _figures(key.work, classes), variant=self.variants[key.variant], broker=key.broker)
-            for key, classes in sorted(self.tally.classes.items(), key=lambda item: item[0])
+            struct_from(
+                RouterWork, _figures(key.work, histogram), variant=self.variants[key.variant], broker=key.broker
+            )
+            for key, histogram in sorted(self.tally.histograms.items(), key=lambda item: item[0])
         ]
 
     def of_variant(self, variant: int) -> list[WorkFigures]:
-        """Of all its brokers together; nothing where no time was measured."""
+        """The figures of all brokers of a variant together; empty where no time was measured."""
         together = ((work, self.tally.of_variant(variant, work)) for work in Work)
-        return [_figures(work, classes) for work, classes in together if classes.count]
+        return [_figures(work, histogram) for work, histogram in together if histogram.count]
 
 
-def _figures(work: Work, classes: DurationClasses) -> WorkFigures:
+def _figures(work: Work, histogram: DurationHistogram) -> WorkFigures:
     return WorkFigures(
         work=work.value,
-        count=classes.count,
-        mean_us=classes.mean / MICROSECOND,
-        p50_us=classes.quantile(0.5) / MICROSECOND,
-        p95_us=classes.quantile(0.95) / MICROSECOND,
-        p99_us=classes.quantile(0.99) / MICROSECOND,
-        max_us=classes.largest / MICROSECOND,
+        count=histogram.count,
+        mean_us=histogram.mean / MICROSECOND,
+        p50_us=histogram.quantile(0.5) / MICROSECOND,
+        p95_us=histogram.quantile(0.95) / MICROSECOND,
+        p99_us=histogram.quantile(0.99) / MICROSECOND,
+        max_us=histogram.largest / MICROSECOND,
     )

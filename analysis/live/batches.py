@@ -10,20 +10,20 @@ import msgspec
 
 from analysis.engines.interface import Workers
 from analysis.judging.faults import fault_spans
-from analysis.judging.histories import histories_of, reading_of
+from analysis.judging.histories import histories_of, log_stage_of
 from analysis.live.counting import LiveJudging, LiveTally, Open, Settled
 from analysis.live.growth import last_line
 from analysis.live.state import Mark, Moved, State, load_state, save_state
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant, write_live_summary
 from analysis.reading.intervals import FOREVER
 from analysis.reading.lifetimes import Lifetime, lifetimes
-from analysis.reading.reading import Reading, ReadTally
+from analysis.reading.log_stage import LogStage, LogTally
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import Piece
-from analysis.run_files.phases import MILLISECOND
 from analysis.run_files.run_directory import RunDirectory, open_run
-from analysis.tables.fields import made_of
-from analysis.tables.histogram import DurationClasses
+from analysis.run_files.time_units import MILLISECOND
+from analysis.tables.histogram import DurationHistogram
+from analysis.tables.structs import struct_from
 from analysis.tables.summary import KindMessages
 from record.manifest import Phase, PhaseName, VariantRecord
 
@@ -51,7 +51,7 @@ class Batches:
         run = _as_it_goes_on(open_run(self._run))
         names = [variant.name for variant in run.manifest.variants]
         shares = _shares(pieces, self._workers.parallelism)
-        reading = reading_of(run, state.buckets)
+        reading = log_stage_of(run, state.buckets)
         reads = self._workers.run(shares, reading, state.buckets)
         for read in reads.tallies(_silence):
             _add(state, read, names)
@@ -98,11 +98,11 @@ def _shares(pieces: Sequence[Piece], count: int) -> list[list[Piece]]:
     return [share for share in shares if share]
 
 
-def _add(state: State, read: ReadTally, variants: Sequence[str]) -> None:
+def _add(state: State, read: LogTally, variants: Sequence[str]) -> None:
     state.records += read.records
     state.torn += read.torn
     state.malformed += read.malformed
-    state.declared += read.declared
+    state.declared += read.operations
     state.outages += read.outages
     for row in TrafficTables(read.traffic, variants).messages():
         moved = state.moved.setdefault(row.variant, {}).setdefault(row.kind, Moved())
@@ -112,7 +112,7 @@ def _add(state: State, read: ReadTally, variants: Sequence[str]) -> None:
         moved.sent_bytes += row.sent_bytes
 
 
-def _add_marks(state: State, pieces: Iterable[Piece], reading: Reading) -> None:
+def _add_marks(state: State, pieces: Iterable[Piece], reading: LogStage) -> None:
     """How far each node's log was read. A damaged last line says nothing: the one before it did, the next one will."""
     for piece in pieces:
         for block in reading.blocks(last_line(piece)):
@@ -157,7 +157,7 @@ def _variant_summary(
     settled = state.settled.get(number, Settled())
     open_ = [by_variant.get(number, Open()) for by_variant in state.open.values()]
     moved = state.moved.get(variant.name, {})
-    return made_of(
+    return struct_from(
         LiveVariant,
         settled,
         settled.counts,
@@ -166,12 +166,12 @@ def _variant_summary(
         under_way=sum(one.under_way for one in open_),
         missing=sum(one.missing for one in open_),
         delay=_delay(settled.delays),
-        messages=[made_of(KindMessages, one, kind=kind) for kind, one in sorted(moved.items())],
+        messages=[struct_from(KindMessages, one, kind=kind) for kind, one in sorted(moved.items())],
         faults=_faults(state, number, run),
     )
 
 
-def _delay(delays: DurationClasses) -> LiveDelay | None:
+def _delay(delays: DurationHistogram) -> LiveDelay | None:
     if not delays.count:
         return None
     return LiveDelay(

@@ -18,13 +18,14 @@ import msgspec
 
 from analysis.engines.interface import Bucket, Output
 from analysis.judging.journeys import Journey
-from analysis.judging.judging import Judged, what_became
+from analysis.judging.judged import JudgedPublication
 from analysis.judging.oracle import History, Oracle
-from analysis.judging.ordering import DeliveryCounts
-from analysis.reading.publication_events import Notified, Published, Sighting, by_publication, decode, encode
-from analysis.run_files.phases import SECOND
-from analysis.tables.histogram import DurationClasses
-from analysis.tables.tables import Right
+from analysis.judging.publication_stage import judged_publication
+from analysis.judging.publisher_stage import DeliveryCounts
+from analysis.reading.publication_events import Notified, PublicationEvent, Published, by_publication, decode, encode
+from analysis.run_files.time_units import SECOND
+from analysis.tables.definitions import Right
+from analysis.tables.histogram import DurationHistogram
 
 GRACE_SECONDS = 5.0
 MISSING_SECONDS = 120.0
@@ -39,9 +40,9 @@ class Settled(msgspec.Struct):
     judged: int = 0
     rejected: int = 0
     counts: DeliveryCounts = msgspec.field(default_factory=DeliveryCounts)
-    delays: DurationClasses = msgspec.field(default_factory=DurationClasses)
+    delays: DurationHistogram = msgspec.field(default_factory=DurationHistogram)
 
-    def settle(self, journey: Journey, one: Judged) -> None:
+    def settle(self, journey: Journey, one: JudgedPublication) -> None:
         """Takes the verdict on a publication, for good."""
         self.judged += 1
         self.rejected += journey.rejected
@@ -112,7 +113,7 @@ class LiveJudging:
         if (last := self.before.get(bucket.number)) is not None:
             for one in decode(waiting_file(self.waiting, bucket.number, last).read_bytes()):
                 known.setdefault(one.publication, {}).setdefault(one.variant, []).append(one)
-        waiting: list[Sighting] = []
+        waiting: list[PublicationEvent] = []
         for publication, by_variant in known.items():
             for variant, sightings in by_variant.items():
                 open_ = tally.open[bucket.number].setdefault(variant, Open())
@@ -122,7 +123,7 @@ class LiveJudging:
         return Output(tally)
 
     def _settle(
-        self, variant: int, publication: str, sightings: Sequence[Sighting], open_: Open, tally: LiveTally
+        self, variant: int, publication: str, sightings: Sequence[PublicationEvent], open_: Open, tally: LiveTally
     ) -> bool:
         """Whether a publication is settled for good, or what there is of it too old to become anything."""
         journey = Journey.of(sightings)
@@ -133,7 +134,7 @@ class LiveJudging:
         if passed < self.grace:
             open_.under_way += 1
             return False
-        one = what_became(variant, publication, journey, self._oracles[variant].judge(journey))
+        one = judged_publication(variant, publication, journey, self._oracles[variant].judge(journey))
         missing = sum(outcome.right is Right.MUST and not outcome.receipts for outcome in one.outcomes)
         if missing and passed < self.give_up:
             open_.missing += missing
@@ -147,7 +148,7 @@ def waiting_file(directory: str | Path, bucket: int, batch: int) -> Path:
     return Path(directory) / f"{bucket}-{batch}.waiting"
 
 
-def _count(sightings: Iterable[Sighting], settled: Settled) -> None:
+def _count(sightings: Iterable[PublicationEvent], settled: Settled) -> None:
     for one in sightings:
         if isinstance(one, Published):
             settled.published += 1

@@ -18,8 +18,9 @@ from analysis.engines import RunningSpark
 from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.live.batches import Batches
 from analysis.live.summary import LIVE_SUMMARY, LiveSummary
-from analysis.reading.progress import Progress
-from analysis.run import alone, analyze
+from analysis.pipeline import analyze
+from analysis.pipeline.progress import Progress
+from analysis.pipeline.run import exclusive
 from analysis.run_files.logs import Piece
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import Summary, read_summary
@@ -138,7 +139,7 @@ def _watch(query: StreamingQuery, batches: Batches, run: Path, show: Show) -> Ex
 def _final(run: Path, session: SparkSession, tell: Progress) -> Summary:
     """That of whoever ran it, where he analyses it too."""
     time.sleep(LOOK_SECONDS)
-    with alone(run, tell):
+    with exclusive(run, tell):
         made = run / SUMMARY
         if made.exists() and made.stat().st_mtime_ns >= (run / FIDELITY).stat().st_mtime_ns:
             return read_summary(run)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.live.counting import Open, Settled, waiting_file
-from analysis.reading.reading import Declared, OutageEvent
+from analysis.reading.log_events import ClientOperation, OutageEvent
 
 _FILE = "state.msgpack"
 
@@ -40,7 +40,7 @@ class State(msgspec.Struct):
     records: int = 0
     torn: int = 0
     malformed: int = 0
-    declared: list[Declared] = []
+    declared: list[ClientOperation] = []
     outages: list[OutageEvent] = []
     marks: dict[str, Mark] = {}
     """By node."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from analysis.tables.definitions import Defect
 from analysis.tables.summary import KindMessages
-from analysis.tables.tables import Defect
 
 LIVE_SUMMARY = "summary.live.json"
 FORMAT = 1

@@ -1,7 +1,7 @@
-"""Output queues over time: the largest value that each showed in every second, eight bytes a number.
+"""Output queues over time: the largest value of each queue in every second, at eight bytes a number.
 
-There is a value for each queue and second, which in a long run of a large overlay is what grows fastest of all that
-comes to the driver.
+There is a value for each queue and second. In a long run of a large overlay these are the fastest growing data that
+reach the driver of the analysis.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Queue(NamedTuple):
 
 @dataclass(slots=True)
 class Gauges:
-    """What queues showed."""
+    """Values that queues showed."""
 
     shown: dict[Queue, array[int]] = field(default_factory=dict)
-    """Second, messages waiting, messages in flight, and so on. A second may come more than once."""
+    """Triples in a row: second, messages waiting, messages in flight. A second may occur more than once."""
 
     def add(self, queue: Queue, second: int, waiting: int, in_flight: int) -> None:
         shown = self.shown.get(queue)
@@ -43,7 +43,7 @@ class Gauges:
             self.shown.setdefault(queue, array("q")).extend(shown)
 
     def largest(self) -> Iterator[tuple[Queue, int, int, int]]:
-        """By queue, then by second: the second, and the largest number of messages waiting and in flight in it."""
+        """The second, and the largest number of messages waiting and in flight in it; by queue, then by second."""
         for queue, shown in sorted(self.shown.items()):
             rows = np.frombuffer(shown, dtype=np.int64).reshape(-1, 3)
             rows = rows[np.argsort(rows[:, 0], kind="stable")]

@@ -1,4 +1,4 @@
-"""The subscriptions and advertisements that clients had: when each was made and withdrawn, by what clients saw."""
+"""Lifetimes of subscriptions and advertisements: when each was made and withdrawn, by the logs of clients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from analysis.reading.reading import Declared
+from analysis.reading.log_events import ClientOperation
 from broker_service.language import ContentError, Predicate, operator_named
 from record.log import Event, PredicateRecord
 
@@ -17,54 +17,56 @@ _OPPOSITE = {Event.UNSUBSCRIBE: Event.SUBSCRIBE, Event.UNADVERTISE: Event.ADVERT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetime:
-    """One subscription or advertisement of a client, as the client saw it. Nanoseconds; null is never."""
+    """One subscription or advertisement of a client, as the client saw it. Nanoseconds; None stands for never."""
 
     variant: int
     made: Event
     """SUBSCRIBE or ADVERTISE."""
     client: str
     node: str
-    """The driver that speaks for the client."""
+    """The driver that runs the client."""
     broker: str | None
     predicates: tuple[Predicate, ...] | None
-    """Null when they are none of the language; then it can match nothing."""
+    """None for predicates outside the language, which match nothing."""
     issued: int
     confirmed: int | None
     withdrawn: int | None
-    """When it was withdrawn, or replaced by another of the same name."""
+    """The time at which it was withdrawn, or replaced by another under the same name."""
     gone: int | None
-    """When that was confirmed."""
+    """The time at which the withdrawal was confirmed."""
 
 
 @dataclass(slots=True)
-class _Said:
+class _Answered:
     """One operation and its answer."""
 
-    declared: Declared
+    operation: ClientOperation
     answered: int | None = None
     rejected: bool = False
 
 
-def lifetimes(declared: Iterable[Declared]) -> list[Lifetime]:
-    """What clients made and were not told is rejected, in the order in which they said it."""
-    named: dict[tuple[int, Event, str, str], list[Declared]] = {}
-    for one in sorted(declared, key=lambda one: one.at):
-        kind = Event(one.kind)
-        named.setdefault((one.variant, _OPPOSITE.get(kind, kind), one.client, one.id), []).append(one)
-    found = [(said.declared.at, life) for of_name in named.values() for said, life in _lives(of_name)]
+def lifetimes(operations: Iterable[ClientOperation]) -> list[Lifetime]:
+    """The subscriptions and advertisements that clients issued and brokers did not reject, in the order issued."""
+    named: dict[tuple[int, Event, str, str], list[ClientOperation]] = {}
+    for operation in sorted(operations, key=lambda operation: operation.at):
+        kind = Event(operation.kind)
+        key = operation.variant, _OPPOSITE.get(kind, kind), operation.client, operation.id
+        named.setdefault(key, []).append(operation)
+    found = [(answered.operation.at, life) for under_name in named.values() for answered, life in _of_name(under_name)]
     found.sort(key=lambda pair: pair[0])
     return [life for _, life in found]
 
 
-def _lives(of_name: Iterable[Declared]) -> Iterator[tuple[_Said, Lifetime]]:
-    accepted = [said for said in _answered(of_name) if not said.rejected]
-    for number, said in enumerate(accepted):
-        made = said.declared
+def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered, Lifetime]]:
+    """The lifetimes under one name: each lasts until the next accepted operation under it."""
+    accepted = [answered for answered in _with_answers(under_name) if not answered.rejected]
+    for number, answered in enumerate(accepted):
+        made = answered.operation
         if made.event not in _MADE:
             continue
         end = accepted[number + 1] if number + 1 < len(accepted) else None
         yield (
-            said,
+            answered,
             Lifetime(
                 variant=made.variant,
                 made=made.event,
@@ -73,26 +75,26 @@ def _lives(of_name: Iterable[Declared]) -> Iterator[tuple[_Said, Lifetime]]:
                 broker=made.broker,
                 predicates=_predicates(made.predicates),
                 issued=made.at.time,
-                confirmed=said.answered,
-                withdrawn=None if end is None else end.declared.at.time,
+                confirmed=answered.answered,
+                withdrawn=None if end is None else end.operation.at.time,
                 gone=None if end is None else end.answered,
             ),
         )
 
 
-def _answered(of_name: Iterable[Declared]) -> list[_Said]:
-    """Operations under one name, in order; brokers answer those of a kind in the order in which they were made."""
-    said: list[_Said] = []
-    open_: dict[str, deque[_Said]] = {}
-    for one in of_name:
-        if one.event in _MADE or one.event in _WITHDRAWN:
-            said.append(_Said(one))
-            open_.setdefault(one.kind, deque()).append(said[-1])
-        elif waiting := open_.get(one.kind):
+def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
+    """Operations under one name, in order, with their answers: brokers answer those of a kind in the order issued."""
+    found: list[_Answered] = []
+    unanswered: dict[str, deque[_Answered]] = {}
+    for operation in under_name:
+        if operation.event in _MADE or operation.event in _WITHDRAWN:
+            found.append(_Answered(operation))
+            unanswered.setdefault(operation.kind, deque()).append(found[-1])
+        elif waiting := unanswered.get(operation.kind):
             answered = waiting.popleft()
-            answered.answered = one.at.time
-            answered.rejected = one.event is Event.REJECTED
-    return said
+            answered.answered = operation.at.time
+            answered.rejected = operation.event is Event.REJECTED
+    return found
 
 
 def _predicates(records: Iterable[PredicateRecord]) -> tuple[Predicate, ...] | None:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from analysis.reading.intervals import FOREVER, Intervals
-from analysis.reading.reading import OutageEvent
+from analysis.reading.log_events import OutageEvent
 from record.faults import FaultKind
 
 _ANY_HEAL = ""

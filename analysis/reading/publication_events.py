@@ -1,7 +1,7 @@
-"""What the logs say of single publications, in a form small enough to be moved and kept by the million.
+"""Log events of single publications, small enough to be moved and kept by the million.
 
-Reading sorts these by publication into buckets; judging takes a bucket at a time and puts each publication's journey
-together. Times are nanoseconds of the run's clock; `variant` is the variant's number in the manifest.
+Stage 1 sorts them by publication into buckets; stage 2 takes one bucket at a time and assembles the journey of each
+publication. Times are nanoseconds of the run's clock; `variant` is the variant's number in the manifest.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import msgspec
 from broker_service.language import Value
 
 
-class Arrived(msgspec.Struct, array_like=True, tag=0, gc=False):
-    """A broker received the publication: from a neighbour, or from the publisher where that is null."""
+class Received(msgspec.Struct, array_like=True, tag=0, gc=False):
+    """A broker received the publication: from a neighbour, or from the publisher where `neighbour` is None."""
 
     variant: int
     publication: str
@@ -24,10 +24,10 @@ class Arrived(msgspec.Struct, array_like=True, tag=0, gc=False):
     neighbour: str | None
     hops: int | None
     worked: int | None = None
-    """How long the router did, comparisons included."""
+    """The router's work on it, comparisons included; nanoseconds."""
 
 
-class Left(msgspec.Struct, array_like=True, tag=1, gc=False):
+class Sent(msgspec.Struct, array_like=True, tag=1, gc=False):
     """A broker sent it to a neighbour."""
 
     variant: int
@@ -39,7 +39,7 @@ class Left(msgspec.Struct, array_like=True, tag=1, gc=False):
     """In the output queue."""
 
 
-class Compared(msgspec.Struct, array_like=True, tag=2, gc=False):
+class Matched(msgspec.Struct, array_like=True, tag=2, gc=False):
     """A broker compared its content with subscriptions."""
 
     variant: int
@@ -50,7 +50,7 @@ class Compared(msgspec.Struct, array_like=True, tag=2, gc=False):
 
 
 class Notified(msgspec.Struct, array_like=True, tag=3, gc=False):
-    """A client got it."""
+    """A client was notified of it."""
 
     variant: int
     publication: str
@@ -58,8 +58,8 @@ class Notified(msgspec.Struct, array_like=True, tag=3, gc=False):
     client: str
     broker: str | None
     hops: int | None
-    place: int
-    """In the log, which tells the order of what happened in the same moment of virtual time."""
+    position: int
+    """In the log, which orders events of the same moment of virtual time."""
 
 
 class Published(msgspec.Struct, array_like=True, tag=4, gc=False):
@@ -75,12 +75,12 @@ class Published(msgspec.Struct, array_like=True, tag=4, gc=False):
     node: str
     """The driver."""
     broker: str | None
-    place: int
-    """As of `Notified`."""
+    position: int
+    """As in `Notified`."""
 
 
-class Refused(msgspec.Struct, array_like=True, tag=5, gc=False):
-    """Its client was told that it is refused."""
+class Rejected(msgspec.Struct, array_like=True, tag=5, gc=False):
+    """Its broker rejected it, and its client was notified of that."""
 
     variant: int
     publication: str
@@ -96,18 +96,18 @@ class Dropped(msgspec.Struct, array_like=True, tag=6, gc=False):
     reason: str
 
 
-Sighting = Arrived | Left | Compared | Notified | Published | Refused | Dropped
+PublicationEvent = Received | Sent | Matched | Notified | Published | Rejected | Dropped
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(list[Sighting])
+_decoder = msgspec.msgpack.Decoder(list[PublicationEvent])
 _content_decoder = msgspec.json.Decoder(dict[str, Value])
 
 
-def encode(sightings: Sequence[Sighting]) -> bytes:
-    return _encoder.encode(sightings)
+def encode(events: Sequence[PublicationEvent]) -> bytes:
+    return _encoder.encode(events)
 
 
-def decode(data: bytes) -> list[Sighting]:
+def decode(data: bytes) -> list[PublicationEvent]:
     return _decoder.decode(data)
 
 
@@ -119,15 +119,15 @@ def decode_content(data: bytes) -> dict[str, Value]:
     return _content_decoder.decode(data)
 
 
-def bucket_of(name: str, buckets: int) -> int:
-    """Where all that is filed under a name goes, in every process alike."""
-    return crc32(name.encode()) % buckets
+def bucket_of(key: str, buckets: int) -> int:
+    """The number of the bucket that holds everything under a key, the same in every process."""
+    return crc32(key.encode()) % buckets
 
 
-def by_publication(parts: Iterable[bytes]) -> dict[str, dict[int, list[Sighting]]]:
-    """A bucket's sightings by publication and variant."""
-    grouped: dict[str, dict[int, list[Sighting]]] = {}
+def by_publication(parts: Iterable[bytes]) -> dict[str, dict[int, list[PublicationEvent]]]:
+    """The events of a bucket by publication and variant."""
+    grouped: dict[str, dict[int, list[PublicationEvent]]] = {}
     for part in parts:
-        for one in _decoder.decode(part):
-            grouped.setdefault(one.publication, {}).setdefault(one.variant, []).append(one)
+        for event in _decoder.decode(part):
+            grouped.setdefault(event.publication, {}).setdefault(event.variant, []).append(event)
     return grouped

@@ -1,4 +1,4 @@
-"""What moved, where: the tables about brokers and links, from one small count of all records."""
+"""Messages moved by each broker and over each link: one small count of all records, and the tables made of it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from analysis.reading.gauges import Gauges
-from analysis.run_files.phases import MILLISECOND
-from analysis.tables.tables import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
+from analysis.run_files.time_units import MILLISECOND
+from analysis.tables.definitions import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
 from record.log import Event, TraceRecord
 
 COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, Event.REJECTED})
 _PUBLISH = "publish"
 _Key = TypeVar("_Key")
 _NEVER = -1
-"""The maximum of no value; none is negative."""
+"""The maximum when there is no value; values are never negative."""
 
 
 class Activity(NamedTuple):
-    """What records have in common that are counted together."""
+    """The properties that records counted together have in common."""
 
     variant: int
     node: str
@@ -31,11 +31,11 @@ class Activity(NamedTuple):
 
 @dataclass(slots=True)
 class Amount:
-    """How many records of an activity there are, and sums and maxima of their numbers."""
+    """The number of records of an activity, and sums and maxima of their numbers."""
 
     records: int = 0
     counted: int = 0
-    """The sum of `count`, which is 1 where a record does not say."""
+    """The sum of `count`; a record without one counts 1."""
     bytes: int = 0
     duration: int = 0
     max_duration: int = _NEVER
@@ -49,7 +49,7 @@ class Amount:
             self.bytes += record.bytes
         if duration is not None:
             self.duration += duration
-            if duration > self.max_duration:  # noqa: PLR1730 - for every message of every hop
+            if duration > self.max_duration:  # noqa: PLR1730 - runs for every message of every hop
                 self.max_duration = duration
         if queue is not None and queue > self.max_queue:
             self.max_queue = queue
@@ -86,7 +86,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class TrafficTables:
-    """The tables that follow from the traffic, in the order of their first columns."""
+    """The tables made of the traffic, ordered by their first columns."""
 
     traffic: Traffic
     variants: Sequence[str]
@@ -154,14 +154,14 @@ class TrafficTables:
         ]
 
     def drops(self, brokers: Container[str]) -> list[Drop]:
-        """The table `drops`. Refusals are taken from the clients, so that none counts twice."""
+        """The table `drops`. Rejections are taken from the clients' logs, so that none counts twice."""
 
         def reason(activity: Activity) -> tuple[int, str, str, str, str]:
             return activity.variant, activity.node, activity.event, activity.kind or "", activity.reason or ""
 
         dropped = self._summed(Event.DROPPED, reason)
-        refused = self._summed(Event.REJECTED, reason)
-        rows = dropped | {key: amount for key, amount in refused.items() if key[1] not in brokers}
+        rejected = self._summed(Event.REJECTED, reason)
+        rows = dropped | {key: amount for key, amount in rejected.items() if key[1] not in brokers}
         return [
             Drop(
                 variant=self.variants[variant],
@@ -175,7 +175,7 @@ class TrafficTables:
         ]
 
     def queues(self) -> Iterator[QueueLength]:
-        """The table `queues`, made while it is read: it may be long."""
+        """The table `queues`, made row by row, because it may be long."""
         for queue, second, waiting, in_flight in self.traffic.gauges.largest():
             yield QueueLength(
                 variant=self.variants[queue.variant],

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from analysis.report.stability import Stability, read_stability
 from analysis.run_files.run_directory import open_run
-from analysis.tables.results import read_table
-from analysis.tables.summary import Summary, read_summary
-from analysis.tables.tables import (
+from analysis.tables.definitions import (
     BrokerMessages,
     DelayDistribution,
     DelayOverTime,
@@ -19,6 +17,8 @@ from analysis.tables.tables import (
     PhaseTimes,
     QueueLength,
 )
+from analysis.tables.results import read_table
+from analysis.tables.summary import Summary, read_summary
 from record.fidelity import VariantFidelity
 from record.manifest import Manifest
 from topology.model import Overlay

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from analysis.tables.tables import Fault
+from analysis.tables.definitions import Fault
 
 SAME_SPAN_SECONDS = 2
 """Variants suffer the same faults, if not in the very same moment: so far apart, they are shaded once."""

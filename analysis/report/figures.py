@@ -13,7 +13,14 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.tables.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from analysis.tables.definitions import (
+    BrokerMessages,
+    DelayDistribution,
+    DelayOverTime,
+    LinkLoad,
+    PhaseTimes,
+    QueueLength,
+)
 from record.manifest import PhaseName
 from topology.layout import layout
 from topology.model import Link, Overlay

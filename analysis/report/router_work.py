@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour, log_axis, symbol
+from analysis.tables.definitions import Work
 from analysis.tables.summary import VariantSummary, WorkFigures
-from analysis.tables.tables import Work
 
 HEADINGS = {Work.MATCHING: "Matching delay", Work.PATH_SELECTION: "Path-selection time"}
 _ROW_HEIGHT = 36

@@ -16,11 +16,11 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.judging.burst_recovery import normal_up_to, stable_after, stretches
+from analysis.judging.burst_recovery import largest_delays, normal_up_to, stable_after
 from analysis.report.figures import blank_figure, colour, dash, log_axis, symbol
-from analysis.run_files.phases import SECOND
+from analysis.run_files.time_units import SECOND
+from analysis.tables.definitions import Notification, PhaseTimes
 from analysis.tables.results import read_columns
-from analysis.tables.tables import Notification, PhaseTimes
 from record.manifest import PhaseName
 
 POINTS = 250
@@ -102,7 +102,7 @@ def read_variant(
     begin, end = min(low for low, _ in bursts), max(high for _, high in bursts)
     notified = np.concatenate(came)
     length = min(max(len(notified) // POINTS, SMALLEST_STRETCH), LARGEST_STRETCH)
-    points = stretches(notified, np.concatenate(delays), length)
+    points = largest_delays(notified, np.concatenate(delays), length)
     normal, after = normal_up_to(points, begin), stable_after(points, begin)
     never = normal is not None and points[-1].largest > normal
     return Stability(

@@ -1,7 +1,7 @@
-"""Clocks of the hosts that shared a run, and how their logs are brought to the one that is the run's.
+"""Clocks of the hosts that shared a run, and the conversion of their times to the run's clock.
 
-Each host has compared its clock with the run's several times while the run went on (`manifest.json`: `hosts`). Between
-two comparisons the offset is taken to change evenly, as clocks drift; before the first and after the last it stays.
+Each host compared its clock with the run's several times during the run (`manifest.json`: `hosts`). Between two
+comparisons the offset is taken to change linearly, as clocks drift; before the first and after the last it is constant.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from record.manifest import ClockOffset
 
 @dataclass(frozen=True, slots=True)
 class HostClock:
-    """A clock that is not the run's. Holds one comparison at least, in the order of time."""
+    """A clock other than the run's, with at least one comparison, in order of time."""
 
     offsets: Sequence[ClockOffset]
 
     @property
     def error(self) -> int:
-        """Nanoseconds by which a time may be wrong at most once it is brought to the run's clock."""
+        """The largest possible error of a converted time, in nanoseconds."""
         return max(sample.error for sample in self.offsets)
 
     def offset(self, time: int) -> int:
@@ -39,7 +39,7 @@ class HostClock:
         return before.offset + round((following.offset - before.offset) * passed)
 
     def bring_to_run_time(self, records: Iterable[TraceRecord]) -> None:
-        """Changes all times of the records; durations stay."""
+        """Converts all times of the records in place; durations stay."""
         for record in records:
             record.time += self.offset(record.time)
             if record.intended is not None:
@@ -47,7 +47,7 @@ class HostClock:
 
 
 Clocks = Mapping[str, HostClock]
-"""By the name of a log file, the clock of its times; files of the run's own clock are left out."""
+"""The clock of each log file, by the file's name; files of the run's own clock are left out."""
 ONE_CLOCK: Clocks = {}
 
 

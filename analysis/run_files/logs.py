@@ -1,9 +1,10 @@
-"""A run's log files: cut into pieces that can be read side by side, their lines made records, damage counted.
+"""The log files of a run, cut into pieces that can be read in parallel, decoded into records, with damage counted.
 
-A line is *torn* when its writer was killed: it is the last of its file and has no end, or the writer's next start
+A line is *torn* when its writer was killed: it is the last line of its file and has no end, or the writer's next start
 follows it. Any other line that is not a record of the schema is *malformed*.
 
-A run with time dilation has logs in the time that passed. Here, and nowhere else, they are brought to the scenario's.
+The logs of a run with time dilation are in the time that really passed. This module alone converts their times to the
+scenario's.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ import msgspec
 from record.log import Event, TraceRecord
 
 BLOCK_BYTES = 256 << 10
-"""Decoded at once."""
+"""Bytes decoded at once."""
 _STARTED = Event.STARTED.value.encode()
 _decoder = msgspec.json.Decoder(TraceRecord)
 
 Dilations = Mapping[str, float]
-"""By variant, how many times slower than its scenario it ran; variants that ran at its pace may be left out."""
-AS_IT_WAS: Dilations = {}
+"""By variant, how many times slower than its scenario it ran. A variant without an entry ran at the scenario's pace."""
+NO_DILATION: Dilations = {}
 
 
 class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
-    """How whole the logs are."""
+    """Records read from the logs, and lines that could not be read."""
 
     records: int
     """Lines that could be read."""
     torn: int
     """Lines cut off because their writer was killed: the last of a file, or followed by the writer's next start."""
     malformed: int
-    """Other lines that are no record of the log schema."""
+    """Other lines that are not a record of the log schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The lines of a file that begin from one byte on and before another."""
+    """The lines of a file that begin in [start, end), in bytes."""
 
     file: str
     start: int
@@ -52,14 +53,14 @@ class Block:
     """Some consecutive lines of a piece, decoded."""
 
     offset: int
-    """Of the first, in its file."""
+    """The byte offset of the first line in its file."""
     records: Sequence[TraceRecord]
     torn: int = 0
     malformed: int = 0
 
 
 def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
-    """Shares of about so many bytes: several small files, or a part of a large one. Empty files are in none."""
+    """Shares of about `share_bytes` each: several small files, or a part of a large one. Empty files are left out."""
     shares: list[list[Piece]] = []
     room = 0
     for file in files:
@@ -75,12 +76,12 @@ def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
 
 
 def scenario_time(time: int, dilation: float) -> int:
-    """A time or a duration of the run, in nanoseconds, as the scenario has it."""
+    """A time or a duration of the run, converted to the scenario's time; nanoseconds."""
     return time if dilation == 1 else round(time / dilation)
 
 
 def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations) -> None:
-    """Changes all times and durations of the records."""
+    """Converts all times and durations of the records in place."""
     for record in records:
         dilation = dilations.get(record.variant, 1.0)
         if dilation != 1:
@@ -91,19 +92,19 @@ def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations)
                 record.intended = scenario_time(record.intended, dilation)
 
 
-def read_piece(piece: Piece, dilations: Dilations = AS_IT_WAS) -> Iterator[Block]:
+def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[Block]:
     """Every record of a piece, in order, in the scenario's time. Raises `OSError`."""
-    for block in _read_as_it_was(piece):
+    for block in _read_undilated(piece):
         if dilations:
             bring_to_scenario_time(block.records, dilations)
         yield block
 
 
-def _read_as_it_was(piece: Piece) -> Iterator[Block]:
+def _read_undilated(piece: Piece) -> Iterator[Block]:
     with Path(piece.file).open("rb") as file:
         if piece.start:
             file.seek(piece.start - 1)
-            file.readline()  # the rest of a line that the piece before has
+            file.readline()  # the rest of a line that belongs to the piece before
         while (offset := file.tell()) < piece.end:
             lines = file.read(min(BLOCK_BYTES, piece.end - offset))
             if not lines.endswith(b"\n"):
@@ -119,7 +120,7 @@ def _decode(offset: int, lines: bytes, file: BufferedReader) -> Block:
 
 
 def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
-    """Line by line. Whether a damaged one is torn, the line after it tells."""
+    """Decodes line by line. The line after a damaged one tells whether it is torn."""
     parts = lines.removesuffix(b"\n").split(b"\n")
     records: list[TraceRecord] = []
     torn = malformed = 0
@@ -138,9 +139,9 @@ def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
 
 
 def _peek_line(file: BufferedReader) -> bytes:
-    place = file.tell()
+    offset = file.tell()
     line = file.readline()
-    file.seek(place)
+    file.seek(offset)
     return line
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from analysis.run_files.phases import MILLISECOND
+from analysis.run_files.time_units import MILLISECOND
 
 BLOCK_SECONDS = 5
 """Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""

@@ -1,4 +1,4 @@
-"""Durations in logarithmic classes: small enough to be added up, whatever their number."""
+"""Histograms of durations in logarithmic classes, which stay small and can be merged."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 CLASSES_PER_DECADE = 20
-"""Of delays: a class ends an eighth above its begin."""
+"""Classes of delays: each ends an eighth above its begin."""
 SMALLEST_MS = 0.001
-"""Delays below a microsecond fall into its class."""
+"""Delays below a microsecond count as one microsecond."""
 
 
 def lower_ms(number: int) -> float:
-    """Where a class of delays begins; it ends where the next one begins."""
+    """The begin of a class of delays in milliseconds; it ends at the begin of the next one."""
     return float(10.0 ** (number / CLASSES_PER_DECADE))
 
 
-class DurationClasses(msgspec.Struct):
-    """Durations added up: their sum is exact, their quantiles are known to a class.
+class DurationHistogram(msgspec.Struct):
+    """A histogram of durations: the sum is exact, quantiles are exact to a class.
 
-    All are in nanoseconds; what is shorter than one counts as one.
+    Durations are in nanoseconds; a shorter one counts as one.
     """
 
     count: int = 0
@@ -40,7 +40,7 @@ class DurationClasses(msgspec.Struct):
         self.classes[number] = self.classes.get(number, 0) + 1
 
     def add_all(self, durations: NDArray[np.int64]) -> None:
-        """At least one."""
+        """Adds at least one duration."""
         self.count += len(durations)
         self.total += int(durations.sum())
         self.largest = max(self.largest, int(durations.max()))
@@ -48,8 +48,8 @@ class DurationClasses(msgspec.Struct):
         for number, count in zip(*map(np.ndarray.tolist, np.unique(numbers, return_counts=True)), strict=True):
             self.classes[number] = self.classes.get(number, 0) + count
 
-    def merge(self, other: DurationClasses) -> None:
-        """Adds durations that were put into the same classes."""
+    def merge(self, other: DurationHistogram) -> None:
+        """Adds a histogram with the same classes."""
         self.count += other.count
         self.total += other.total
         self.largest = max(self.largest, other.largest)
@@ -57,7 +57,8 @@ class DurationClasses(msgspec.Struct):
             self.classes[number] = self.classes.get(number, 0) + count
 
     def quantile(self, share: float) -> float:
-        """The upper end of the class that holds it, so at most a class too large. Of at least one duration."""
+        """The upper end of the class that holds the quantile, so at most one class too large. Raises `ValueError`
+        without durations."""
         so_far = 0
         for number, count in sorted(self.classes.items()):
             so_far += count
@@ -67,5 +68,5 @@ class DurationClasses(msgspec.Struct):
 
     @property
     def mean(self) -> float:
-        """Of at least one duration."""
+        """The mean of at least one duration."""
         return self.total / self.count

@@ -17,9 +17,9 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.tables.definitions import Expectation, Notification
 from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
 from analysis.tables.schema import arrow_schema
-from analysis.tables.tables import Expectation, Notification
 
 _EMPTY = "part-none.parquet"
 """Of a variant without rows, so that it has a schema."""

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
+from analysis.tables.definitions import TABLES
 from analysis.tables.schema import arrow_schema
-from analysis.tables.tables import TABLES
 from record.errors import RunDirectoryError
 
 ROWS_AT_ONCE = 20_000

@@ -9,7 +9,7 @@ import msgspec
 
 from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
-from analysis.tables.tables import BrokerMessages, DelayByHops, Drop, Fault
+from analysis.tables.definitions import BrokerMessages, DelayByHops, Drop, Fault
 from record.errors import RunDirectoryError
 from record.files import SUMMARY, replace_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from analysis.tables.tables import Fault
+from analysis.tables.definitions import Fault
 
 
 def fault_lines(faults: Iterable[Fault]) -> list[str]:

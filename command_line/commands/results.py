@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.engines import Engine
+from analysis.pipeline import analyze
 from analysis.report import build_report
-from analysis.run import analyze
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
 from command_line.commands.fault_lines import fault_lines

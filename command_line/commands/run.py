@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.pipeline import analyze
 from analysis.report import build_report
-from analysis.run import analyze
 from command_line.commands.engines import RunEngine
 from command_line.commands.results import exit_code, print_verdicts, telling, write_verdicts
 from emulation.planning.plan import Plan, make_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import Outcome
 from emulation.runtimes.ladder import SIMULATED

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.summarise import overall
+from analysis.pipeline.summarise import overall
 from analysis.tables.summary import CORRECT
 from emulation.fidelity import Verdict, worst
 from record.files import replace_file

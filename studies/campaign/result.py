@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.tables.fields import made_of
+from analysis.tables.structs import struct_from
 from analysis.tables.summary import CORRECT, VariantSummary
 from record.files import replace_file
 
@@ -83,7 +83,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult:
     """The part of a run's summary that a campaign compares."""
-    return made_of(
+    return struct_from(
         VariantResult,
         variant.delivery,
         variant.delay,
@@ -91,7 +91,7 @@ def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult
         delivery=variant.delivery.verdicts,
         fidelity=variant.fidelity,
         reasons=reasons,
-        faults=[made_of(FaultResult, fault) for fault in variant.faults],
+        faults=[struct_from(FaultResult, fault) for fault in variant.faults],
     )
 
 

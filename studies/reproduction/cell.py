@@ -14,7 +14,7 @@ from analysis.claims import Claim, Measurement
 from analysis.claims.measured_run import open_measured
 from analysis.claims.measures import MEASURES
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import Outcome
 from emulation.scenario import load

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.judging.judging import Judged
-from analysis.tables.tables import Expectation
+from analysis.judging.judged import JudgedPublication
+from analysis.tables.definitions import Expectation
 
 
 def expectation(**fields: object) -> Expectation:
@@ -14,9 +14,9 @@ def expectation(**fields: object) -> Expectation:
     return Expectation(**(whole | fields))  # type: ignore[arg-type]
 
 
-def judged(**fields: object) -> Judged:
+def judged(**fields: object) -> JudgedPublication:
     whole = {
-        "variant": 0, "publication": "P:1", "publisher": "P", "intended": 1, "published": 1, "place": 0,
-        "rejected": False, "seen_last": 1, "reached": ("B1",), "tree": None, "outcomes": [], "drops": [], "ways": [],
+        "variant": 0, "publication": "P:1", "publisher": "P", "intended": 1, "published": 1, "position": 0,
+        "rejected": False, "seen_last": 1, "reached": ("B1",), "tree": None, "outcomes": [], "drops": [], "paths": [],
     }  # fmt: skip
-    return Judged(**(whole | fields))  # type: ignore[arg-type]
+    return JudgedPublication(**(whole | fields))  # type: ignore[arg-type]

@@ -136,9 +136,9 @@ LOAD = Stage("emulation.scenario.loading.load", "Path", "Scenario", "parse, chec
 PLAN = Stage("emulation.planning.plan.make_plan", "Scenario", "Plan", "draw everything random from the seed")
 EMULATE = Stage("emulation.run.emulate.emulate", "Plan", "Outcome", "real brokers over emulated links")
 SIMULATE = Stage("emulation.simulation.run.simulate", "Plan", "Outcome", "the same broker core in virtual time")
-ANALYZE = Stage("analysis.run.analyze", "Path", "Summary", "with Spark, or without")
-FIND = Stage("analysis.pipeline.find", "RunDirectory", "Findings", "read, judge and order the log records")
-SUMMARISE = Stage("analysis.summarise.summarise", "Findings", "Summary", "counts, delays, both verdicts")
+ANALYZE = Stage("analysis.pipeline.run.analyze", "Path", "Summary", "with Spark, or without")
+FIND = Stage("analysis.pipeline.stages.run_stages", "RunDirectory", "Findings", "read, judge and order the log records")
+SUMMARISE = Stage("analysis.pipeline.summarise.summarise", "Findings", "Summary", "counts, delays, both verdicts")
 REPORT = Stage("analysis.report.page.build_report", "Path", "Path", "draw the page for people")
 
 SCENARIO: Sequence[Stage] = (LOAD, PLAN, EMULATE, SIMULATE, ANALYZE, FIND, SUMMARISE, REPORT)

@@ -61,10 +61,7 @@ ROOMS: Mapping[str, Floors] = {
         "compare reading",
         "judging",
         "claims pipeline report",
-        "summarise",
-        "run",
         "live",
-        "documentation",
     ),
     "studies": _floors(
         "calibration junit reproduction",

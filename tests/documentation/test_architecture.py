@@ -41,7 +41,7 @@ def test_a_stage_takes_and_gives_what_is_drawn(stage: Stage) -> None:
 
 def test_the_command_and_the_analysis_call_the_stages() -> None:
     assert {stage.short_name for stage in CALLED_BY_COMMAND} <= names_called_in_module(COMMAND)
-    assert {stage.short_name for stage in CALLED_BY_ANALYZE} <= names_in(find_function("analysis.run.analyze"))
+    assert {stage.short_name for stage in CALLED_BY_ANALYZE} <= names_in(find_function("analysis.pipeline.run.analyze"))
 
 
 def test_a_function_that_is_not_there_is_found_out() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from emulation.planning.plan import make_plan
 from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration

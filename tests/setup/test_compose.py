@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from emulation.host import images
 from emulation.host.docker_host import docker_client
 from emulation.host.emulator_image import REPOSITORY

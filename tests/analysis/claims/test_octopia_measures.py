@@ -13,8 +13,8 @@ from analysis.claims import ClaimsError, Recipe
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.measures import MEASURES
 from analysis.claims.verdict import Measurement
+from analysis.tables.definitions import BrokerMessages, Notification
 from analysis.tables.summary import Matching
-from analysis.tables.tables import BrokerMessages, Notification
 from record.log import Event, TraceRecord
 from topology import Broker, Link, Overlay
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from analysis.tables.definitions import BrokerMessages, Notification
 from analysis.tables.results import write_table
 from analysis.tables.summary import Delivery, Matching, Summary, VariantSummary, write_summary
-from analysis.tables.tables import BrokerMessages, Notification
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from analysis import pipeline
 from analysis.engines import Engine, PlainEngine, RunningSpark
-from analysis.run import analyze
+from analysis.pipeline import analyze
+from analysis.pipeline import stages as pipeline
+from analysis.tables.definitions import TABLES
 from analysis.tables.results import read_table
-from analysis.tables.tables import TABLES
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.run import simulate
@@ -158,7 +158,7 @@ import sys
 from pathlib import Path
 from analysis.engines import PlainEngine
 from analysis.report import build_report
-from analysis.run import analyze
+from analysis.pipeline.run import analyze
 analyze(Path(sys.argv[1]), PlainEngine())
 build_report(Path(sys.argv[1]))
 print([name for name in ("pyspark", "pandas") if name in sys.modules])

@@ -1,4 +1,4 @@
-"""Largest delays of stretches, and when a burst is over, against what is counted one by one."""
+"""Largest delays of largest_delays, and when a burst is over, against what is counted one by one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.burst_recovery import Point, stable_after, stretches
+from analysis.judging.burst_recovery import Point, largest_delays, stable_after
 
 
 def test_the_largest_delay_of_each_stretch_in_the_order_of_arrival() -> None:
     came = [50, 10, 20, 30, 40]
-    assert stretches(came, [5.0, 1.0, 9.0, 3.0, 2.0], 2) == [Point(20, 9.0), Point(40, 3.0), Point(50, 5.0)]
-    assert stretches([], [], 2) == []
+    assert largest_delays(came, [5.0, 1.0, 9.0, 3.0, 2.0], 2) == [Point(20, 9.0), Point(40, 3.0), Point(50, 5.0)]
+    assert largest_delays([], [], 2) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 1e6)), max_size=60), st.integers(1, 20))
@@ -21,7 +21,7 @@ def test_stretches_as_counted_one_by_one(rows: list[tuple[int, float]], length: 
     ordered = sorted(rows, key=lambda row: row[0])
     cut = [ordered[start : start + length] for start in range(0, len(ordered), length)]
     expected = [Point(part[-1][0], max(delay for _, delay in part)) for part in cut]
-    assert stretches(np.array([row[0] for row in rows]), [row[1] for row in rows], length) == expected
+    assert largest_delays(np.array([row[0] for row in rows]), [row[1] for row in rows], length) == expected
 
 
 @pytest.mark.parametrize(

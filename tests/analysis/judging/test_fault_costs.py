@@ -6,7 +6,7 @@ import pytest
 
 from analysis.judging.fault_costs import LOSSY, SILENCING, lossy_intervals, silent_intervals
 from analysis.reading.intervals import FOREVER, Intervals
-from analysis.reading.reading import LogPosition, OutageEvent
+from analysis.reading.log_events import LogPosition, OutageEvent
 from record.faults import FaultKind
 
 BROKERS = frozenset({"B1", "B2", "B-3"})

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from analysis.engines import PlainEngine
 from analysis.judging.fault_counts import FaultCounts
 from analysis.judging.faults import AROUND, FaultSpan, FaultTimes, fault_spans
+from analysis.pipeline import analyze
 from analysis.reading.intervals import FOREVER, Intervals
-from analysis.reading.reading import LogPosition, OutageEvent
-from analysis.run import analyze
+from analysis.reading.log_events import LogPosition, OutageEvent
+from analysis.tables.definitions import Fault
 from analysis.tables.results import read_table
-from analysis.tables.tables import Fault
 from record.log import Event
 from tests.analysis.history import SECOND, History, joined, write_run
 

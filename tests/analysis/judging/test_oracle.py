@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.tables.summary import Delivery, Summary
 from tests.analysis.history import joined, write_run
 from tests.analysis.oracle_cases import ORDER, RIGHT, WRONG

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from analysis.judging.journeys import Journey
 from analysis.judging.oracle import History, Oracle
 from analysis.reading.lifetimes import lifetimes
+from analysis.reading.log_events import ClientOperation, LogPosition
 from analysis.reading.publication_events import Published, decode_content, encode_content
-from analysis.reading.reading import Declared, LogPosition
-from analysis.tables.tables import Right
+from analysis.tables.definitions import Right
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms, matches
 from record.log import Event, PredicateRecord
@@ -40,7 +40,7 @@ contents = st.builds(
 )
 
 
-def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) -> list[Declared]:
+def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) -> list[ClientOperation]:
     """A subscription or an advertisement, confirmed at once."""
     records = tuple(
         PredicateRecord(attribute=one.attribute, operator=one.operator.value, string=one.value)
@@ -48,7 +48,9 @@ def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) 
         else PredicateRecord(attribute=one.attribute, operator=one.operator.value, number=one.value)
         for one in of
     )
-    made = Declared(LogPosition(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records)
+    made = ClientOperation(
+        LogPosition(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records
+    )
     return [made, made._replace(at=LogPosition(number, "driver", 0, 1), event=Event.CONFIRMED, predicates=())]
 
 

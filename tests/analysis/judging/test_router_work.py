@@ -9,22 +9,22 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.judging.journeys import Journey
 from analysis.judging.router_work import path_selections
-from analysis.reading.publication_events import Arrived, Compared, Sighting
-from analysis.run import analyze
+from analysis.pipeline import analyze
+from analysis.reading.publication_events import Matched, PublicationEvent, Received
+from analysis.tables.definitions import RouterWork
 from analysis.tables.results import read_table
-from analysis.tables.tables import RouterWork
 from record.log import Event
 from tests.analysis.history import History, joined, write_run
 
 MICROSECOND = 1000
 
 
-def arrived(broker: str, time: int, worked: int | None, hops: int = 1) -> Arrived:
-    return Arrived(0, "P:1", time, broker, "B9", hops, worked)
+def arrived(broker: str, time: int, worked: int | None, hops: int = 1) -> Received:
+    return Received(0, "P:1", time, broker, "B9", hops, worked)
 
 
-def compared(broker: str, time: int, took: int) -> Compared:
-    return Compared(0, "P:1", time, broker, took)
+def compared(broker: str, time: int, took: int) -> Matched:
+    return Matched(0, "P:1", time, broker, took)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def compared(broker: str, time: int, took: int) -> Compared:
     ],
 )
 def test_path_selection_is_what_an_arrival_took_less_its_comparisons(
-    sightings: list[Sighting], expected: list[tuple[str, int]]
+    sightings: list[PublicationEvent], expected: list[tuple[str, int]]
 ) -> None:
     assert list(path_selections(Journey.of(sightings))) == expected
     assert list(path_selections(Journey.of(reversed(sightings)))) == expected

@@ -13,7 +13,7 @@ from analysis.engines import PlainEngine
 from analysis.live import LiveSummary
 from analysis.live.batches import Batches
 from analysis.live.growth import grown, latest
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.tables.summary import read_summary
 from emulation.planning.plan import make_plan
 from emulation.scenario import load

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.log_events import LogPosition, OutageEvent
 from analysis.reading.outages import Outage, outage_intervals, outages
-from analysis.reading.reading import LogPosition, OutageEvent
 
 BROKERS = frozenset({"B1", "B2", "B-3"})
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from analysis.report import figures
-from analysis.tables.tables import BrokerMessages, DelayDistribution, DelayOverTime, LinkLoad, PhaseTimes, QueueLength
+from analysis.tables.definitions import (
+    BrokerMessages,
+    DelayDistribution,
+    DelayOverTime,
+    LinkLoad,
+    PhaseTimes,
+    QueueLength,
+)
 from topology.model import Broker, Link, LinkProperties, Overlay
 
 TRIANGLE = Overlay(

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
-from analysis.run import analyze
 from tests.analysis.history import History, joined, write_run
 
 

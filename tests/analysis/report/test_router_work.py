@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from analysis.report.router_work import work_figure, work_of
+from analysis.tables.definitions import Work
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary, WorkFigures
-from analysis.tables.tables import Work
 
 
 def figures(work: Work, mean: float) -> WorkFigures:

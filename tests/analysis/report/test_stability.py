@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
 from analysis.report.stability import (
@@ -19,10 +20,9 @@ from analysis.report.stability import (
     stability_figure,
     stability_sentence,
 )
-from analysis.run import analyze
-from analysis.run_files.phases import SECOND
+from analysis.run_files.time_units import SECOND
+from analysis.tables.definitions import Notification
 from analysis.tables.results import read_table
-from analysis.tables.tables import Notification
 from emulation.planning.plan import make_plan
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration

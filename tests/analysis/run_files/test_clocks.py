@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.run_files.clocks import HostClock
 from record.log import Event, TraceRecord
 from record.manifest import ClockOffset

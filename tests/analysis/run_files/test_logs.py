@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.run_files.logs import bring_to_scenario_time, divide, read_piece, scenario_time
+from analysis.tables.definitions import Notification
 from analysis.tables.schema import arrow_schema
-from analysis.tables.tables import Notification
 from record.log import Event, TraceRecord
 
 RECORD = b'{"time":1,"node":"B1","variant":"base","event":"received"}\n'

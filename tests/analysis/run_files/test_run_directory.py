@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis import run as analysis_run
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
+from analysis.pipeline import run as analysis_run
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import read_summary
 from record.errors import HostError, RunDirectoryError

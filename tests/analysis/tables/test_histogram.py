@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.tables.histogram import DurationClasses
+from analysis.tables.histogram import DurationHistogram
 
 durations = st.lists(st.integers(1, 10**12), min_size=1, max_size=50)
 
 
-def added(each: list[int], per_decade: int) -> DurationClasses:
-    classes = DurationClasses(per_decade=per_decade)
+def added(each: list[int], per_decade: int) -> DurationHistogram:
+    classes = DurationHistogram(per_decade=per_decade)
     for one in each:
         classes.add(one)
     return classes
@@ -31,9 +31,9 @@ def test_a_quantile_is_at_most_a_class_too_large(each: list[int], per_decade: in
 
 @given(durations, durations)
 def test_one_by_one_all_at_once_or_merged(first: list[int], second: list[int]) -> None:
-    merged = DurationClasses(per_decade=100)
+    merged = DurationHistogram(per_decade=100)
     for part in (first, second):
-        classes = DurationClasses(per_decade=100)
+        classes = DurationHistogram(per_decade=100)
         classes.add_all(np.array(part))
         merged.merge(classes)
     assert merged == added(first + second, 100)
@@ -41,4 +41,4 @@ def test_one_by_one_all_at_once_or_merged(first: list[int], second: list[int]) -
 
 def test_of_nothing_there_is_no_quantile() -> None:
     with pytest.raises(ValueError, match="no durations"):
-        DurationClasses().quantile(0.5)
+        DurationHistogram().quantile(0.5)

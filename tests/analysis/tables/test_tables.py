@@ -8,11 +8,9 @@ import msgspec
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.run_files.run_directory import RunDirectory, open_run
-from analysis.tables.results import read_table
-from analysis.tables.summary import Summary, read_summary
-from analysis.tables.tables import (
+from analysis.tables.definitions import (
     PARTITIONED,
     TABLES,
     BrokerMessages,
@@ -27,6 +25,8 @@ from analysis.tables.tables import (
     PhaseTimes,
     QueueLength,
 )
+from analysis.tables.results import read_table
+from analysis.tables.summary import Summary, read_summary
 from record.errors import RunDirectoryError
 from record.log import Event
 from tests.analysis.history import SECOND, History, joined, write_run

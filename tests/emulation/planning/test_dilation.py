@@ -11,10 +11,10 @@ import pytest
 from pydantic import BaseModel
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.run_files.run_directory import open_run
+from analysis.tables.definitions import DelayOverTime, Notification, PhaseTimes
 from analysis.tables.results import read_table
-from analysis.tables.tables import DelayOverTime, Notification, PhaseTimes
 from broker_service.routing.registry import PROTOCOLS
 from emulation.faults import plan as plan_faults
 from emulation.planning.dilation import dilate

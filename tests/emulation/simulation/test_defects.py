@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.tables.summary import BROKER_DEFECT, Summary
 from emulation.planning.plan import make_plan
 from emulation.scenario import load_text

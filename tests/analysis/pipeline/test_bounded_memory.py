@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
 from analysis.engines.interface import Bucket, Output
-from analysis.judging.judging import Judged, decode_judged, encode_judged
+from analysis.judging.judged import JudgedPublication, decode_judged, encode_judged, mapped_bytes
 from analysis.reading.gauges import Gauges, Queue
-from analysis.run_files.mapped_bytes import spooled
 from tests.analysis.rows import judged
 
 publications = st.builds(
@@ -22,22 +21,22 @@ publications = st.builds(
     publication=st.integers(0, 10**6).map(str),
     publisher=st.sampled_from((None, "P", "Q")),
     published=st.none() | st.integers(1, 5),
-    place=st.integers(0, 3),
+    position=st.integers(0, 3),
 )
 seconds = st.integers(-3, 3)
 queues = st.builds(Queue, st.integers(0, 1), st.sampled_from(("B1", "B2")), st.sampled_from(("B3", "B4")))
 shown = st.lists(st.lists(st.tuples(queues, seconds, st.integers(0, 9), st.integers(0, 9)), max_size=20), max_size=4)
 
 
-def naive_order(one: Judged) -> tuple[int, str, int, int, str]:
+def naive_order(one: JudgedPublication) -> tuple[int, str, int, int, str]:
     """By variant and publisher; the latest first."""
-    return one.variant, one.publisher or "", -(one.published or 0), -one.place, one.publication
+    return one.variant, one.publisher or "", -(one.published or 0), -one.position, one.publication
 
 
 @given(st.lists(st.lists(publications, max_size=200), max_size=5))
-def test_parts_of_a_bucket_are_merged_in_order(parts: list[list[Judged]]) -> None:
+def test_parts_of_a_bucket_are_merged_in_order(parts: list[list[JudgedPublication]]) -> None:
     everything = sorted((one for part in parts for one in part), key=naive_order)
-    assert list(decode_judged(spooled(map(encode_judged, parts)))) == everything
+    assert list(decode_judged(mapped_bytes(map(encode_judged, parts)))) == everything
 
 
 def test_a_bucket_is_not_decoded_at_once() -> None:
@@ -50,7 +49,7 @@ def test_a_bucket_is_not_decoded_at_once() -> None:
     ]
     gc.collect()
     tracemalloc.start()
-    count = sum(1 for _ in decode_judged(spooled(parts)))
+    count = sum(1 for _ in decode_judged(mapped_bytes(parts)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 8_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.reading.progress import counted
+from analysis.pipeline.progress import counted
 
 
 def test_the_time_left_is_told_once_it_can_be_known() -> None:

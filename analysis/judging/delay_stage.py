@@ -1,7 +1,7 @@
-"""Delay, by time, by size and by distance: the last stage. Only a client's first notification of a publication counts.
+"""Stage 4, by group: delays over time, by size and by hops. Only a client's first notification of a publication counts.
 
-Delays are kept as whole nanoseconds, eight bytes each, until percentiles are taken: so sums do not depend on the order
-in which they were added up, and the percentiles are exact.
+Delays are kept as whole nanoseconds, eight bytes each, until percentiles are taken: so that sums do not depend on the
+order of the terms, and percentiles are exact.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ import msgspec
 import numpy as np
 
 from analysis.engines.interface import Bucket, Output
-from analysis.judging.judging import Judged, Receipt
-from analysis.run_files.phases import MILLISECOND, second_of
-from analysis.tables.fields import made_of
+from analysis.judging.judged import JudgedPublication, Receipt
+from analysis.run_files.time_units import MILLISECOND, second_of
+from analysis.tables.definitions import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
-from analysis.tables.tables import DelayByHops, DelayDistribution, DelayOverTime
+from analysis.tables.structs import struct_from
 
 
 class Grouping(IntEnum):
-    """What notifications that are seen together have in common, besides their variant."""
+    """The property that the notifications of a group share, besides their variant."""
 
     ALL = 0
     SECOND = 1
-    """In which the publication was intended."""
+    """The second in which the publication was intended."""
     HOPS = 2
-    """Links travelled."""
+    """The number of links travelled."""
 
 
 class _Group(msgspec.Struct, array_like=True):
-    """Some of the delays of a group."""
+    """A part of the delays of a group."""
 
     variant: int
     grouping: Grouping
     number: int
-    """The second, or the links; 0 of all."""
+    """The second, or the hops; 0 for `ALL`."""
     ways_known: int
+    """The number of notifications whose whole path is known."""
     known_delay: int
-    """In all, of those whose way is known."""
+    """The sum of the delays of these."""
     known_waiting: int
-    """Of these, in output queues."""
+    """The part of that sum spent in output queues."""
     delays: bytes
-    """64-bit integers."""
+    """64-bit integers, nanoseconds."""
 
 
 _Key = tuple[int, Grouping, int]
@@ -61,22 +62,22 @@ class _Samples:
 
 
 class DelaySamples:
-    """Collects delays."""
+    """Collects the delays of each group."""
 
     def __init__(self) -> None:
         self._groups: dict[_Key, _Samples] = {}
 
-    def add(self, one: Judged, receipt: Receipt, run_start: int | None) -> None:
-        """Takes a client's first notification of a publication."""
-        if one.intended is None:
+    def add(self, judged: JudgedPublication, receipt: Receipt, run_start: int | None) -> None:
+        """Adds a client's first notification of a publication."""
+        if judged.intended is None:
             return
-        delay = receipt.notified - one.intended
-        self._add((one.variant, Grouping.ALL, 0), delay, receipt.waited)
-        second = second_of(one.intended, run_start)
+        delay = receipt.notified - judged.intended
+        self._add((judged.variant, Grouping.ALL, 0), delay, receipt.waited)
+        second = second_of(judged.intended, run_start)
         if second is not None:
-            self._add((one.variant, Grouping.SECOND, second), delay, receipt.waited)
+            self._add((judged.variant, Grouping.SECOND, second), delay, receipt.waited)
         if receipt.hops is not None:
-            self._add((one.variant, Grouping.HOPS, receipt.hops), delay, receipt.waited)
+            self._add((judged.variant, Grouping.HOPS, receipt.hops), delay, receipt.waited)
 
     def _add(self, key: _Key, delay: int, waited: int | None) -> None:
         samples = self._groups.get(key)
@@ -89,7 +90,7 @@ class DelaySamples:
             samples.known_waiting += waited
 
     def parts(self, buckets: int) -> dict[int, bytes]:
-        """All of a group's delays go into the same bucket."""
+        """The collected delays by bucket: all parts of a group go into the same one."""
         divided: dict[int, list[_Group]] = {}
         for (variant, grouping, number), samples in self._groups.items():
             group = _Group(
@@ -102,7 +103,7 @@ class DelaySamples:
 
 @dataclass(frozen=True, slots=True)
 class DelayFigures:
-    """Of one group, milliseconds."""
+    """The delays of one group, in milliseconds."""
 
     notifications: int
     mean_ms: float
@@ -113,7 +114,7 @@ class DelayFigures:
     queueing_share: float | None
     ways_known: int
     classes: Mapping[int, int]
-    """Notifications by the number of their logarithmic class; of all notifications only."""
+    """Notifications by the number of their logarithmic class; filled for `ALL` only."""
 
 
 @dataclass(slots=True)
@@ -127,7 +128,7 @@ class DelayTally:
 
 
 def measure_delays(bucket: Bucket) -> Output[DelayTally]:
-    """The stage: each group's figures."""
+    """The stage: the figures of each group in a bucket."""
     grouped: dict[_Key, list[_Group]] = {}
     decoder = msgspec.msgpack.Decoder(list[_Group])
     for part in bucket.parts:
@@ -156,7 +157,7 @@ def _figures(groups: list[_Group]) -> DelayFigures:
 
 
 def _classes(groups: list[_Group]) -> dict[int, int]:
-    """Group by group: there may be as many delays as notifications in a variant."""
+    """Counts part by part, because a variant may have very many delays."""
     classes: Counter[int] = Counter()
     for group in groups:
         clipped = np.maximum(np.frombuffer(group.delays, dtype=np.int64) / MILLISECOND, SMALLEST_MS)
@@ -167,7 +168,7 @@ def _classes(groups: list[_Group]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class DelayTables:
-    """The tables about delay."""
+    """The tables of delays."""
 
     tally: DelayTally
     variants: tuple[str, ...]
@@ -175,14 +176,14 @@ class DelayTables:
     def over_time(self) -> list[DelayOverTime]:
         """The table `delays`."""
         return [
-            made_of(DelayOverTime, figures, variant=self.variants[variant], second=second)
+            struct_from(DelayOverTime, figures, variant=self.variants[variant], second=second)
             for (variant, second), figures in self._of(Grouping.SECOND)
         ]
 
     def by_hops(self) -> list[DelayByHops]:
         """The table `hops`."""
         return [
-            made_of(DelayByHops, figures, variant=self.variants[variant], hops=hops)
+            struct_from(DelayByHops, figures, variant=self.variants[variant], hops=hops)
             for (variant, hops), figures in self._of(Grouping.HOPS)
         ]
 

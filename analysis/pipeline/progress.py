@@ -1,4 +1,4 @@
-"""What the analysis is doing, in a few words, with the time it still takes."""
+"""Progress of the analysis in a few words, with the time that it still takes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from analysis.engines.interface import Done
 
 SOON_SECONDS = 5.0
-"""Before that, nothing is said of the time left: it would be a guess."""
+"""Before that, no remaining time is given: it would be a guess."""
 
 Progress = Callable[[str], None]
-"""Is told what is being done now."""
+"""Called with a description of the step in progress."""
 
 
-def counted(what: str, tell: Progress, clock: Callable[[], float] = time.monotonic) -> Done:
-    """Tells how far a stage is that begins now."""
+def counted(step: str, progress: Progress, clock: Callable[[], float] = time.monotonic) -> Done:
+    """Reports how far a stage is that begins now."""
     begin = clock()
 
     def done(finished: int, of: int) -> None:
@@ -25,7 +25,7 @@ def counted(what: str, tell: Progress, clock: Callable[[], float] = time.monoton
             if passed > SOON_SECONDS and finished
             else ""
         )
-        tell(f"{what} ({finished} of {of} parts{left})")
+        progress(f"{step} ({finished} of {of} parts{left})")
 
     return done
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.run import analyze
+from analysis.pipeline import analyze
 from analysis.tables.summary import Delivery
 from broker_service.language import Publication
 from broker_service.messages import ClientId, Kind, Message

@@ -1,4 +1,4 @@
-"""From the tallies of an analysis to its summary."""
+"""The summary of a run, made of the findings of the stages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
-from analysis.judging.delays import DelayFigures
-from analysis.judging.judging import PublicationCounts
+from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.oracle import SETTLE_SECONDS, unconfirmed
-from analysis.judging.ordering import DeliveryCounts
-from analysis.pipeline import Findings
-from analysis.reading.reading import BrokerDefect
+from analysis.judging.publication_stage import PublicationCounts
+from analysis.judging.publisher_stage import DeliveryCounts
+from analysis.pipeline.stages import Findings
+from analysis.reading.log_events import BrokerDefect
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.comparison import Comparison, compare
-from analysis.tables.fields import made_of
+from analysis.tables.definitions import BrokerMessages, Defect, DelayByHops, Drop, Fault, MatchingLoad
+from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
@@ -28,33 +29,46 @@ from analysis.tables.summary import (
     Summary,
     VariantSummary,
 )
-from analysis.tables.tables import BrokerMessages, Defect, DelayByHops, Drop, Fault, MatchingLoad
 
 _PUBLISH = "publish"
-_Of = TypeVar("_Of", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
+_Row = TypeVar("_Row", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
 
 
 def summarise(run: RunDirectory, findings: Findings) -> Summary:
     """The summary of a run."""
+    variants = _variants(run, findings)
+    return Summary(
+        run_id=run.manifest.run_id,
+        delivery=overall([variant.delivery.verdicts for variant in variants]),
+        fidelity=_fidelity(run),
+        interrupted=run.manifest.interrupted,
+        settle_seconds=SETTLE_SECONDS,
+        logs=findings.logs.loss,
+        variants=variants,
+        comparison=_comparison(run, findings),
+    )
+
+
+def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     messages, matching = findings.traffic.messages(), findings.traffic.matching()
     drops, hops = findings.traffic.drops(run.brokers), findings.delays.by_hops()
     faults = findings.faults.faults()
-    variants = []
+    summaries = []
     for number, variant in enumerate(run.manifest.variants):
-        publications = findings.judging.counts.get(number, PublicationCounts())
+        publications = findings.publications.counts.get(number, PublicationCounts())
         lives = (life for life in findings.lifetimes if life.variant == number)
         moved = _of(variant.name, messages)
-        variants.append(
+        summaries.append(
             VariantSummary(
                 name=variant.name,
                 fidelity=_fidelity(run, variant.name),
                 interrupted=variant.interrupted,
                 delivery=_delivery(
                     publications,
-                    findings.ordering.counts.get(number, DeliveryCounts()),
+                    findings.publishers.counts.get(number, DeliveryCounts()),
                     unconfirmed(lives),
-                    findings.ordering.examples.of(number),
-                    [defect for defect in findings.read.defects if defect.variant == number],
+                    findings.publishers.examples.of(number),
+                    [defect for defect in findings.logs.defects if defect.variant == number],
                 ),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
@@ -66,16 +80,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
                 faults=_of(variant.name, faults),
             )
         )
-    return Summary(
-        run_id=run.manifest.run_id,
-        delivery=overall([variant.delivery.verdicts for variant in variants]),
-        fidelity=_fidelity(run),
-        interrupted=run.manifest.interrupted,
-        settle_seconds=SETTLE_SECONDS,
-        logs=findings.read.loss,
-        variants=variants,
-        comparison=_comparison(run, findings),
-    )
+    return summaries
 
 
 def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
@@ -87,9 +92,9 @@ def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
 
 
 def overall(verdicts: Iterable[list[str]]) -> list[str]:
-    """The verdict on a run from those on its variants: a broker defect alone; else every defect found; else unjudged if
-    one is; else correct."""
-    found = {verdict for each in verdicts for verdict in each}
+    """The verdict on a run: a broker defect alone; else every defect found in any variant; without defects, unjudged if
+    a variant is; else correct."""
+    found = {verdict for of_variant in verdicts for verdict in of_variant}
     if BROKER_DEFECT in found:
         return [BROKER_DEFECT]
     defects: list[str] = [defect.value for defect in Defect if defect.value in found]
@@ -99,8 +104,8 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
 def _comparison(run: RunDirectory, findings: Findings) -> Comparison | None:
     if len(run.manifest.variants) < 2:
         return None
-    reference, variant = (each.name for each in run.manifest.variants[:2])
-    return compare(reference, variant, findings.judging.blocks, run.manifest.seed)
+    reference, variant = (variant.name for variant in run.manifest.variants[:2])
+    return compare(reference, variant, findings.publications.blocks, run.manifest.seed)
 
 
 def _delivery(
@@ -110,7 +115,7 @@ def _delivery(
     examples: list[Example],
     defects: list[BrokerDefect],
 ) -> Delivery:
-    return made_of(
+    return struct_from(
         Delivery,
         publications,
         counts,
@@ -151,7 +156,7 @@ def _delay(figures: DelayFigures | None) -> Delay:
             notifications=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None,
             queueing_share=None, ways_known=0,
         )  # fmt: skip
-    return made_of(Delay, figures)
+    return struct_from(Delay, figures)
 
 
 def _by_kind(messages: Iterable[BrokerMessages]) -> list[KindMessages]:
@@ -185,5 +190,5 @@ def _matching(
     )
 
 
-def _of(variant: str, table: Iterable[_Of]) -> list[_Of]:
+def _of(variant: str, table: Iterable[_Row]) -> list[_Row]:
     return [row for row in table if row.variant == variant]

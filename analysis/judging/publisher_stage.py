@@ -1,5 +1,4 @@
-"""The third stage: the publications of a publisher beside each other, so that their order can be judged; it writes the
-two large tables, counts what the oracle found, and hands on the delays."""
+"""Stage 3, by publisher: detects reordering, writes the tables `notifications` and `expected`, passes delays on."""
 
 from __future__ import annotations
 
@@ -9,20 +8,19 @@ from itertools import groupby
 from pathlib import Path
 
 from analysis.engines.interface import Bucket, Output
-from analysis.judging.delays import DelaySamples
+from analysis.judging.delay_stage import DelaySamples
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_counts import FaultTally, VariantFaults
-from analysis.judging.judging import Judged, Outcome, Receipt, decode_judged
+from analysis.judging.judged import JudgedPublication, Outcome, Receipt, decode_judged, mapped_bytes
 from analysis.reading.intervals import FOREVER
-from analysis.run_files.mapped_bytes import spooled
-from analysis.run_files.phases import MILLISECOND, second_of
+from analysis.run_files.time_units import MILLISECOND, second_of
+from analysis.tables.definitions import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
-from analysis.tables.tables import Defect, Expectation, Notification, Right
 
 
 @dataclass(slots=True)
 class DeliveryCounts:
-    """What the oracle found, over the pairs of a publication and a client in one variant."""
+    """The oracle's findings over the pairs of a publication and a client in one variant."""
 
     expected: int = 0
     delivered: int = 0
@@ -66,15 +64,15 @@ class DeliveryCounts:
 
 
 @dataclass(slots=True)
-class OrderingTally:
-    """What is counted of deliveries."""
+class PublisherTally:
+    """Counts made of deliveries."""
 
     counts: dict[int, DeliveryCounts] = field(default_factory=dict)
     """By variant."""
     examples: FoundExamples = field(default_factory=FoundExamples)
     faults: FaultTally = field(default_factory=FaultTally)
 
-    def merge(self, other: OrderingTally) -> None:
+    def merge(self, other: PublisherTally) -> None:
         for variant, counts in other.counts.items():
             self.counts.setdefault(variant, DeliveryCounts()).merge(counts)
         self.examples.merge(other.examples)
@@ -82,8 +80,8 @@ class OrderingTally:
 
 
 @dataclass(frozen=True, slots=True)
-class VariantOrder:
-    """What a variant's deliveries are seen against."""
+class VariantContext:
+    """The facts about a variant that its deliveries are judged against."""
 
     name: str
     run_start: int | None
@@ -92,81 +90,83 @@ class VariantOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordering:
-    """Finishes a bucket of publishers. Parts of the tables go into files of the bucket's own."""
+class PublisherStage:
+    """Finishes a bucket of publishers. Its part of each table goes into files of the bucket's own."""
 
-    variants: Sequence[VariantOrder]
+    variants: Sequence[VariantContext]
     parts: str
     """The directory for parts of the tables `notifications` and `expected`."""
     buckets: int
 
-    def __call__(self, bucket: Bucket) -> Output[OrderingTally]:
-        tally, samples = OrderingTally(), DelaySamples()
-        judged = decode_judged(spooled(bucket.parts))
+    def __call__(self, bucket: Bucket) -> Output[PublisherTally]:
+        tally, samples = PublisherTally(), DelaySamples()
+        publications = decode_judged(mapped_bytes(bucket.parts))
         directory = Path(self.parts)
         with (
             PartWriter(directory, Notification, bucket.number) as notifications,
             PartWriter(directory, Expectation, bucket.number) as expectations,
         ):
-            for _, of_publisher in groupby(judged, lambda one: (one.variant, one.publisher)):
-                for one, outcome, order in _in_order(self._seen(of_publisher, tally)):
-                    variant = self.variants[one.variant]
+            for _, of_publisher in groupby(publications, lambda judged: (judged.variant, judged.publisher)):
+                for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):
+                    variant = self.variants[judged.variant]
                     reordered = variant.keeps_order and order.reordered
-                    tally.counts.setdefault(one.variant, DeliveryCounts()).add(outcome, order.overtaken, reordered)
+                    tally.counts.setdefault(judged.variant, DeliveryCounts()).add(outcome, order.overtaken, reordered)
                     defect = _defect(outcome, reordered)
-                    tally.examples.add(one, outcome, defect, order.overtaken)
-                    expectations.write(_expectation(variant, one, outcome, defect))
-                    for row in _notifications(variant, one, outcome, order):
+                    tally.examples.add(judged, outcome, defect, order.overtaken)
+                    expectations.write(_expectation(variant, judged, outcome, defect))
+                    for row in _notifications(variant, judged, outcome, order):
                         notifications.write(row)
                     if outcome.receipts:
-                        samples.add(one, outcome.receipts[0], variant.run_start)
+                        samples.add(judged, outcome.receipts[0], variant.run_start)
         return Output(tally, samples.parts(self.buckets))
 
-    def _seen(self, judged: Iterable[Judged], tally: OrderingTally) -> Iterator[Judged]:
-        for one in judged:
-            tally.faults.add(one, self.variants[one.variant].faults)
-            yield one
+    def _counted(self, publications: Iterable[JudgedPublication], tally: PublisherTally) -> Iterator[JudgedPublication]:
+        """The same publications, counted for each fault on the way."""
+        for judged in publications:
+            tally.faults.add(judged, self.variants[judged.variant].faults)
+            yield judged
 
 
 _Moment = tuple[int, int]
-"""A time, and a place in the log that tells the order of what happened then."""
+"""A time, and a position in the log that orders what happened at that time."""
 _NEVER: _Moment = FOREVER, 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Whether a client's first notification of a publication was overtaken."""
+    """The order of a client's first notification of a publication among the publisher's others."""
 
     later_arrived: _Moment
-    """When the first of its publisher's later publications reached the client."""
+    """The moment at which the first of its publisher's later publications reached the client."""
     overtaken: bool
     reordered: bool
-    """Overtaken by one on the same tree, though the client must get both."""
+    """Overtaken by a publication on the same tree, though the client must get both."""
 
 
-def _in_order(of_publisher: Iterable[Judged]) -> Iterator[tuple[Judged, Outcome, _Order]]:
-    """A publisher's publications, the latest first: what is overtaken came after the first arrival of a later one."""
+def _with_order(of_publisher: Iterable[JudgedPublication]) -> Iterator[tuple[JudgedPublication, Outcome, _Order]]:
+    """The outcomes of a publisher's publications, the latest first: a notification was overtaken when it came after the
+    first arrival of a later publication."""
     first_of_any: dict[str, _Moment] = {}
     first_on_tree: dict[tuple[str, int], _Moment] = {}
-    for one in of_publisher:
-        for outcome in one.outcomes:
+    for judged in of_publisher:
+        for outcome in judged.outcomes:
             later = first_of_any.get(outcome.client, _NEVER)
-            if not outcome.receipts or one.published is None:
-                yield one, outcome, _Order(later, False, False)
+            if not outcome.receipts or judged.published is None:
+                yield judged, outcome, _Order(later, False, False)
                 continue
             arrived = _moment(outcome.receipts[0])
             reordered = False
-            if one.tree is not None and outcome.right is Right.MUST:
-                on_tree = outcome.client, one.tree
+            if judged.tree is not None and outcome.right is Right.MUST:
+                on_tree = outcome.client, judged.tree
                 later_on_tree = first_on_tree.get(on_tree, _NEVER)
                 reordered = later_on_tree < arrived
                 first_on_tree[on_tree] = min(arrived, later_on_tree)
             first_of_any[outcome.client] = min(arrived, later)
-            yield one, outcome, _Order(later, later < arrived, reordered)
+            yield judged, outcome, _Order(later, later < arrived, reordered)
 
 
 def _moment(receipt: Receipt) -> _Moment:
-    return receipt.notified, receipt.place
+    return receipt.notified, receipt.position
 
 
 def _defect(outcome: Outcome, reordered: bool) -> Defect | None:
@@ -180,40 +180,44 @@ def _defect(outcome: Outcome, reordered: bool) -> Defect | None:
     return Defect.REORDERED if reordered else None
 
 
-def _expectation(variant: VariantOrder, one: Judged, outcome: Outcome, defect: Defect | None) -> Expectation:
+def _expectation(
+    variant: VariantContext, judged: JudgedPublication, outcome: Outcome, defect: Defect | None
+) -> Expectation:
     return Expectation(
         variant=variant.name,
-        publication=one.publication,
+        publication=judged.publication,
         client=outcome.client,
         right=outcome.right.value,
         notifications=len(outcome.receipts),
         defect=None if defect is None else defect.value,
         cause=None if outcome.cause is None else outcome.cause.value,
-        publisher=one.publisher,
-        published_ns=one.published,
+        publisher=judged.publisher,
+        published_ns=judged.published,
     )
 
 
-def _notifications(variant: VariantOrder, one: Judged, outcome: Outcome, order: _Order) -> Iterator[Notification]:
+def _notifications(
+    variant: VariantContext, judged: JudgedPublication, outcome: Outcome, order: _Order
+) -> Iterator[Notification]:
     for repeat, receipt in enumerate(outcome.receipts):
         yield Notification(
             variant=variant.name,
-            publication=one.publication,
+            publication=judged.publication,
             client=outcome.client,
             repeat=repeat,
-            publisher=one.publisher,
+            publisher=judged.publisher,
             broker=receipt.broker,
-            intended_ns=one.intended,
-            published_ns=one.published,
+            intended_ns=judged.intended,
+            published_ns=judged.published,
             notified_ns=receipt.notified,
-            delay_ms=_delay(one, receipt),
+            delay_ms=_delay(judged, receipt),
             hops=receipt.hops,
             queueing_ms=None if receipt.waited is None else receipt.waited / MILLISECOND,
             path=None if receipt.path is None else list(receipt.path),
-            second=second_of(one.intended, variant.run_start),
-            overtaken=one.published is not None and order.later_arrived < _moment(receipt),
+            second=second_of(judged.intended, variant.run_start),
+            overtaken=judged.published is not None and order.later_arrived < _moment(receipt),
         )
 
 
-def _delay(one: Judged, receipt: Receipt) -> float | None:
-    return None if one.intended is None else (receipt.notified - one.intended) / MILLISECOND
+def _delay(judged: JudgedPublication, receipt: Receipt) -> float | None:
+    return None if judged.intended is None else (receipt.notified - judged.intended) / MILLISECOND

@@ -1,4 +1,5 @@
-"""`docs/logs.md`, written from the code that reads and writes what it describes: `python -m analysis.documentation`.
+"""`docs/logs.md`, written from the code that reads and writes what it describes: `python -m
+tests.documentation.log_reference`.
 
 A test compares the file with what this module renders, so that neither can change alone.
 """
@@ -22,7 +23,8 @@ from analysis.judging import oracle
 from analysis.live import counting
 from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant
 from analysis.run_files.logs import LogLoss
-from analysis.tables import summary, tables
+from analysis.tables import definitions as tables
+from analysis.tables import summary
 from analysis.tables.comparison import Comparison
 from record import log as log_schema
 from record.log import Event, PredicateRecord, TraceRecord
@@ -30,7 +32,7 @@ from record.log import Event, PredicateRecord, TraceRecord
 _INTRODUCTION = """\
 # Logs, tables, summary
 
-<!-- Written by `python -m analysis.documentation > docs/logs.md`. Edit the docstrings it is made of. -->
+<!-- Written by `python -m tests.documentation.log_reference > docs/logs.md`. Edit the docstrings it is made of. -->
 
 A run directory holds `logs/<node>.jsonl`: one file a broker, one a driver (the process that speaks for clients), and
 `emulator.jsonl` where faults were injected.

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.documentation import render
+from tests.documentation.log_reference import render
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "logs.md"
 
 
 def test_the_document_says_what_the_code_does() -> None:
-    assert DOCUMENT.read_text() == render(), "run: python -m analysis.documentation > docs/logs.md"
+    assert DOCUMENT.read_text() == render(), "run: python -m tests.documentation.log_reference > docs/logs.md"
 
 
 def test_it_describes_every_table_column_and_event() -> None:

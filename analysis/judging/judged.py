@@ -1,0 +1,109 @@
+"""A judged publication: what stage 2 hands over to stage 3, and its encoding."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import accumulate, pairwise
+from tempfile import TemporaryFile
+
+import msgspec
+
+from analysis.tables.definitions import Cause, Right
+
+_DECODED_TOGETHER = 64
+"""Publications."""
+
+
+class Receipt(msgspec.Struct, array_like=True, gc=False):
+    """One notification of a client."""
+
+    broker: str | None
+    notified: int
+    position: int
+    """In the log of the client's node."""
+    hops: int | None
+    waited: int | None
+    """In output queues; None when the log does not hold the whole path."""
+    path: tuple[str, ...] | None
+
+
+class Outcome(msgspec.Struct, array_like=True):
+    """The outcome of a publication for one client."""
+
+    client: str
+    right: Right
+    cause: Cause | None
+    receipts: list[Receipt]
+    """In order of time."""
+
+
+class JudgedPublication(msgspec.Struct, array_like=True):
+    """One publication in one variant that some client must or may get, or got."""
+
+    variant: int
+    publication: str
+    publisher: str | None
+    intended: int | None
+    published: int | None
+    position: int
+    """In the log of the publisher's node; 0 when no client published it."""
+    rejected: bool
+    seen_last: int
+    """The time of its last record."""
+    reached: tuple[str, ...]
+    """The brokers it arrived at, in the order of links travelled."""
+    tree: int | None
+    """The number of the advertisement on whose tree it certainly travels."""
+    outcomes: list[Outcome]
+    drops: list[str]
+    """The brokers that dropped copies of it, and their reasons; only where it was lost for some client."""
+    paths: list[tuple[str, ...]]
+    """The paths it took, as far as each goes; only where it was lost for some client."""
+
+
+def encode_judged(judged: list[JudgedPublication]) -> bytes:
+    """One part of a bucket of stage 3: sorted, in pieces that can be decoded one after another."""
+    judged.sort(key=_latest_first)
+    encoder = msgspec.msgpack.Encoder()
+    starts = range(0, len(judged), _DECODED_TOGETHER)
+    return encoder.encode([encoder.encode(judged[start : start + _DECODED_TOGETHER]) for start in starts])
+
+
+def decode_judged(parts: Iterable[memoryview]) -> Iterator[JudgedPublication]:
+    """A bucket of stage 3, sorted: by variant and publisher, the latest publication of a publisher first.
+
+    A few publications of each part are in memory at a time, however large the bucket is.
+    """
+    return merge(*map(_decode_part, parts), key=_latest_first)
+
+
+def mapped_bytes(parts: Iterable[bytes]) -> list[memoryview]:
+    """The same parts in an unnamed file that is mapped into memory, so that the system can page them out.
+
+    The file is removed with the last view of it.
+    """
+    with TemporaryFile(prefix="brokerlab-") as file:
+        ends = list(accumulate((file.write(part) for part in parts), initial=0))
+        if ends[-1] == 0:
+            return []
+        file.flush()
+        mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return [mapped[start:end] for start, end in pairwise(ends)]
+
+
+def _decode_part(part: memoryview) -> Iterator[JudgedPublication]:
+    decoder = msgspec.msgpack.Decoder(list[JudgedPublication])
+    for piece in msgspec.msgpack.decode(part, type=list[memoryview]):
+        yield from decoder.decode(piece)
+
+
+def _latest_first(judged: JudgedPublication) -> tuple[int, str, int, int, str]:
+    return (
+        judged.variant,
+        judged.publisher or "",
+        -(judged.published or 0),
+        -judged.position,
+        judged.publication,
+    )

@@ -1,0 +1,159 @@
+"""Stage 2, by publication: the journey of each publication and the oracle's verdict on it, sorted by publisher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+
+from analysis.engines.interface import Bucket, Output
+from analysis.judging.fault_baseline import Baselines
+from analysis.judging.faults import FaultTimes
+from analysis.judging.journeys import Journey, PathTaken, path_of
+from analysis.judging.judged import JudgedPublication, Outcome, Receipt, encode_judged
+from analysis.judging.oracle import History, Judgement, Oracle, Verdict
+from analysis.judging.router_work import WorkSamples, WorkTally
+from analysis.reading.publication_events import Notified, bucket_of, by_publication
+from analysis.run_files.time_units import second_of
+from analysis.tables.comparison import BLOCK_SECONDS, Block
+from analysis.tables.definitions import Right
+
+
+@dataclass(slots=True)
+class PublicationCounts:
+    """Counts over the publications of one variant."""
+
+    published: int = 0
+    rejected: int = 0
+    compared: int = 0
+    """Compared with subscriptions at some broker."""
+    at_several_brokers: int = 0
+    most_brokers: int = 0
+
+    def add(self, journey: Journey) -> None:
+        brokers = len({event.broker for event in journey.matched})
+        self.published += journey.published is not None
+        self.rejected += journey.published is not None and journey.rejected
+        self.compared += brokers > 0
+        self.at_several_brokers += brokers > 1
+        self.most_brokers = max(self.most_brokers, brokers)
+
+    def merge(self, other: PublicationCounts) -> None:
+        self.published += other.published
+        self.rejected += other.rejected
+        self.compared += other.compared
+        self.at_several_brokers += other.at_several_brokers
+        self.most_brokers = max(self.most_brokers, other.most_brokers)
+
+
+@dataclass(slots=True)
+class PublicationTally:
+    """Counts made while publications are judged."""
+
+    counts: dict[int, PublicationCounts] = field(default_factory=dict)
+    """By variant."""
+    blocks: dict[int | None, Block] = field(default_factory=dict)
+    """Delays of the first two variants side by side."""
+    baselines: Baselines = field(default_factory=Baselines)
+    work: WorkTally = field(default_factory=WorkTally)
+
+    def merge(self, other: PublicationTally) -> None:
+        for variant, counts in other.counts.items():
+            self.counts.setdefault(variant, PublicationCounts()).merge(counts)
+        for number, block in other.blocks.items():
+            self.blocks[number] = self.blocks.get(number, Block()) + block
+        self.baselines.merge(other.baselines)
+        self.work.merge(other.work)
+
+
+@dataclass(frozen=True)
+class PublicationStage:
+    """Judges a bucket of publications."""
+
+    histories: Sequence[History]
+    """By variant."""
+    faults: Sequence[FaultTimes]
+    """By variant."""
+    buckets: int
+
+    @cached_property
+    def _oracles(self) -> list[Oracle]:
+        """Made by the worker that uses them, because an index of subscriptions is larger than the history it
+        indexes."""
+        return [Oracle(history) for history in self.histories]
+
+    def __call__(self, bucket: Bucket) -> Output[PublicationTally]:
+        tally, work = PublicationTally(), WorkSamples()
+        by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
+        for publication, by_variant in by_publication(bucket.parts).items():
+            judged_in: dict[int, JudgedPublication] = {}
+            for variant, events in by_variant.items():
+                journey = Journey.of(events)
+                tally.counts.setdefault(variant, PublicationCounts()).add(journey)
+                tally.baselines.add(variant, journey, self.faults[variant])
+                work.add(variant, journey)
+                verdict = self._oracles[variant].judge(journey)
+                if verdict.judgements:
+                    judged = judged_in[variant] = judged_publication(variant, publication, journey, verdict)
+                    by_publisher[bucket_of(judged.publisher or "", self.buckets)].append(judged)
+            if 0 in judged_in and 1 in judged_in:
+                self._pair(judged_in[0], judged_in[1], tally)
+        tally.work = work.tally()
+        return Output(tally, {number: encode_judged(part) for number, part in enumerate(by_publisher) if part})
+
+    def _pair(self, reference: JudgedPublication, variant: JudgedPublication, tally: PublicationTally) -> None:
+        """Adds the delays that both variants have for the same client."""
+        if reference.intended is None or variant.intended is None:
+            return
+        notified = {outcome.client: outcome.receipts[0].notified for outcome in variant.outcomes if outcome.receipts}
+        second = second_of(reference.intended, self.histories[reference.variant].run_start)
+        number = None if second is None else second // BLOCK_SECONDS
+        for outcome in reference.outcomes:
+            if outcome.receipts and outcome.client in notified:
+                in_reference = outcome.receipts[0].notified - reference.intended
+                in_variant = notified[outcome.client] - variant.intended
+                tally.blocks[number] = tally.blocks.get(number, Block()) + Block(1, in_reference, in_variant)
+
+
+def judged_publication(variant: int, publication: str, journey: Journey, verdict: Verdict) -> JudgedPublication:
+    """A publication's journey and the oracle's verdict on it, put together."""
+    published = journey.published
+    paths = journey.paths()
+    notified = {client: list(got) for client, got in groupby(journey.notified, lambda event: event.client)}
+    outcomes = [_outcome(judgement, notified.get(judgement.client, ()), paths) for judgement in verdict.judgements]
+    lost = any(outcome.right is Right.MUST and not outcome.receipts for outcome in outcomes)
+    return JudgedPublication(
+        variant=variant,
+        publication=publication,
+        publisher=None if published is None else published.client,
+        intended=None if published is None else published.intended,
+        published=None if published is None else published.time,
+        position=0 if published is None else published.position,
+        rejected=journey.rejected,
+        seen_last=journey.seen_last,
+        reached=journey.reached,
+        tree=verdict.tree,
+        outcomes=outcomes,
+        drops=sorted({f"{drop.broker}: {drop.reason}" for drop in journey.dropped}) if lost else [],
+        paths=_longest(paths) if lost else [],
+    )
+
+
+def _outcome(judgement: Judgement, got: Iterable[Notified], paths: list[PathTaken]) -> Outcome:
+    receipts = [_receipt(notified, path_of(notified, paths)) for notified in got]
+    return Outcome(judgement.client, judgement.right, judgement.cause, receipts)
+
+
+def _receipt(notified: Notified, path: PathTaken | None) -> Receipt:
+    if path is None:
+        return Receipt(notified.broker, notified.time, notified.position, notified.hops, None, None)
+    hops = path.hops if notified.hops is None else notified.hops
+    return Receipt(notified.broker, notified.time, notified.position, hops, path.waited, path.brokers)
+
+
+def _longest(paths: Iterable[PathTaken]) -> list[tuple[str, ...]]:
+    """The paths that are not the beginning of another one."""
+    taken = {path.brokers for path in paths}
+    begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
+    return sorted(taken - begun)

@@ -1,0 +1,76 @@
+"""The analysis of a run: its directory in, tables and summary out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from analysis.engines import Engine
+from analysis.pipeline.progress import Progress
+from analysis.pipeline.small_tables import write_small_tables
+from analysis.pipeline.stages import run_stages
+from analysis.pipeline.summarise import summarise
+from analysis.run_files.run_directory import open_run
+from analysis.tables.summary import Summary, write_summary
+from record.errors import DISK_IS_FULL, HostError, RunDirectoryError
+
+_NO_SPACE = "No space left on device"
+"""In the message of an error that a Spark worker had."""
+
+
+def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = None) -> Summary:
+    """Writes `results/` and `summary.json` of a run, replacing older ones, and returns the summary.
+
+    Every engine writes the same. Raises `UserError` for what the user can correct: no such run, no Java where the
+    engine needs it, no room on the disk.
+    """
+    run = open_run(run_directory)
+    if not run.log_files:
+        raise RunDirectoryError(f"{run.logs}: no logs (*.jsonl); the run ended before any node began to log")
+    progress = on_progress or _ignore
+    progress(f"starting {engine.name}")
+    with engine.open() as workers, exclusive(run.path, progress), _full_disk_reported(run.path):
+        run.results.mkdir(exist_ok=True)
+        findings = run_stages(run, workers, progress)
+        progress("writing tables")
+        write_small_tables(run, findings)
+        summary = summarise(run, findings)
+        write_summary(summary, run.path)
+        return summary
+
+
+@contextmanager
+def exclusive(run: Path, progress: Progress) -> Iterator[None]:
+    """Waits until no other process analyses this run: two would remove each other's parts of tables."""
+    directory = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("waiting for another analysis of this run")
+            fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+@contextmanager
+def _full_disk_reported(run: Path) -> Iterator[None]:
+    """Turns a full disk, here or at a worker, into one line with the remedy."""
+    try:
+        yield
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in DISK_IS_FULL
+        if not full and _NO_SPACE not in str(error):
+            raise
+        raise HostError(
+            f"no space left on the disk of {run} or of the temporary directory: make room (TMPDIR moves the latter), "
+            f"then `brokerlab analyze {run}`; the logs are untouched"
+        ) from error
+
+
+def _ignore(_text: str) -> None:
+    """Progress that nobody watches."""

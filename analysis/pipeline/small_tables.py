@@ -1,0 +1,59 @@
+"""The tables that are one file each, written from the findings of the stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.pipeline.stages import Findings
+from analysis.run_files.run_directory import RunDirectory
+from analysis.run_files.time_units import SECOND
+from analysis.tables.definitions import (
+    BrokerMessages,
+    DelayByHops,
+    DelayDistribution,
+    DelayOverTime,
+    Drop,
+    Fault,
+    LinkLoad,
+    MatchingLoad,
+    PhaseTimes,
+    QueueLength,
+    RouterWork,
+)
+from analysis.tables.results import write_table
+from record.manifest import VariantRecord
+
+
+def write_small_tables(run: RunDirectory, findings: Findings) -> None:
+    """Writes every table but the partitioned ones, which the workers of stage 3 write."""
+    traffic, delays, results = findings.traffic, findings.delays, run.results
+    write_table(traffic.messages(), results, BrokerMessages)
+    write_table(traffic.links(), results, LinkLoad)
+    write_table(traffic.matching(), results, MatchingLoad)
+    write_table(findings.work.by_broker(), results, RouterWork)
+    write_table(traffic.drops(run.brokers), results, Drop)
+    write_table(findings.faults.faults(), results, Fault)
+    write_table(traffic.queues(), results, QueueLength)
+    write_table(delays.over_time(), results, DelayOverTime)
+    write_table(delays.distribution(), results, DelayDistribution)
+    write_table(delays.by_hops(), results, DelayByHops)
+    write_table(_phases(run.manifest.variants), results, PhaseTimes)
+
+
+def _phases(variants: Iterable[VariantRecord]) -> list[PhaseTimes]:
+    return [
+        PhaseTimes(
+            variant=variant.name,
+            phase=phase.name,
+            start_ns=phase.start,
+            end_ns=phase.end,
+            start_s=_offset(phase.start, variant),
+            end_s=_offset(phase.end, variant),
+        )
+        for variant in variants
+        for phase in variant.phases
+    ]
+
+
+def _offset(time: int, variant: VariantRecord) -> float:
+    return (time - (variant.run_start or time)) / SECOND

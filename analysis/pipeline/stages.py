@@ -1,0 +1,126 @@
+"""The stages of the analysis, one after another, on whichever engine runs them.
+
+1. `reading.log_stage`, by share of the logs: log files -> counts, client operations, faults; events of publications.
+2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes.
+3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples.
+4. `judging.delay_stage`, by group of notifications: percentiles of delays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+from analysis.engines.interface import Exchange, Workers
+from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
+from analysis.judging.fault_counts import VariantFaults
+from analysis.judging.fault_tables import FaultTables
+from analysis.judging.histories import faults_of, histories_of, log_stage_of
+from analysis.judging.publication_stage import PublicationStage, PublicationTally
+from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
+from analysis.judging.router_work import WorkTables
+from analysis.pipeline.progress import Progress, counted
+from analysis.reading.lifetimes import Lifetime, lifetimes
+from analysis.reading.log_stage import LogTally
+from analysis.reading.traffic import TrafficTables
+from analysis.run_files.logs import divide
+from analysis.run_files.run_directory import RunDirectory
+from analysis.tables.definitions import Expectation, Notification
+from analysis.tables.partitions import parts_directory, publish_parts
+from record.errors import RunDirectoryError
+
+LARGEST_SHARE = 32 << 20
+"""Bytes of logs that one task reads; about 150,000 records."""
+SMALLEST_SHARE = 1 << 20
+BUCKET_BYTES = 64 << 20
+"""Bytes of logs for each bucket of publications; a worker holds about as much in memory at a time."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The results of all stages."""
+
+    logs: LogTally
+    lifetimes: list[Lifetime]
+    publications: PublicationTally
+    publishers: PublisherTally
+    traffic: TrafficTables
+    delays: DelayTables
+    faults: FaultTables
+    work: WorkTables
+
+
+class _Mergeable(Protocol):
+    def merge(self, other: Self) -> None: ...
+
+
+_Tally = TypeVar("_Tally", bound=_Mergeable)
+
+
+def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findings:
+    """Runs the stages. Writes `results/notifications.parquet` and `results/expected.parquet`."""
+    log_bytes = sum(file.stat().st_size for file in run.log_files)
+    # Two rounds of tasks; an engine may want one bucket more, for the tallies.
+    buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)
+    share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
+    progress("reading logs")
+    read = workers.run(divide(run.log_files, share), log_stage_of(run, buckets), buckets)
+    logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
+    if not logs.records:
+        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
+    lives = lifetimes(logs.operations)
+    progress(f"judging deliveries, from {logs.records:,} records")
+    variants = run.manifest.variants
+    faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
+    judged = read.then(PublicationStage(histories_of(run, lives, logs.outages), faults, buckets), buckets)
+    publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
+    progress("writing notifications")
+    contexts = tuple(
+        VariantContext(
+            name=variant.name,
+            run_start=variant.run_start,
+            keeps_order=variant.keeps_order,
+            faults=VariantFaults(times, publications.baselines.late_from(number, times)),
+        )
+        for number, (variant, times) in enumerate(zip(variants, faults, strict=True))
+    )
+    publishers, delays = _by_publisher(run, judged, contexts, buckets, progress)
+    names = tuple(variant.name for variant in variants)
+    return Findings(
+        logs=logs,
+        lifetimes=lives,
+        publications=publications,
+        publishers=publishers,
+        traffic=TrafficTables(logs.traffic, names),
+        delays=DelayTables(delays, names),
+        faults=FaultTables(contexts, publications.baselines, publishers.faults, logs.neighbours),
+        work=WorkTables(publications.work, names),
+    )
+
+
+def _by_publisher(
+    run: RunDirectory,
+    judged: Exchange[PublicationTally],
+    variants: tuple[VariantContext, ...],
+    buckets: int,
+    progress: Progress,
+) -> tuple[PublisherTally, DelayTally]:
+    """Stages 3 and 4, and the tables whose parts the workers of stage 3 wrote."""
+    names = [variant.name for variant in variants]
+    with parts_directory(run.results) as parts:
+        ordered = judged.then(PublisherStage(variants, str(parts.resolve()), buckets), buckets)
+        publishers = _merged(ordered.tallies(counted("writing notifications", progress)), PublisherTally())
+        measured = ordered.then(measure_delays, 1)
+        delays = _merged(measured.tallies(counted("measuring delays", progress)), DelayTally())
+        written = publish_parts(parts, Notification, run.results, names)
+        publish_parts(parts, Expectation, run.results, names)
+    if written != sum(counts.delivered for counts in publishers.counts.values()):
+        raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
+    return publishers, delays
+
+
+def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
+    for tally in tallies:
+        total.merge(tally)
+    return total

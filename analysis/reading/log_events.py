@@ -1,0 +1,67 @@
+"""Rare log events, kept whole: operations of clients, faults and their heals, sessions and neighbours lost and
+found."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from record.log import Event, PredicateRecord
+
+
+class LogPosition(NamedTuple):
+    """The position of a record: its time, then its place in the logs, which orders what happened at the same time."""
+
+    time: int
+    file: str
+    offset: int
+    line: int
+
+
+class ClientOperation(NamedTuple):
+    """A client's (un)subscription or (un)advertisement, or the broker's answer to one."""
+
+    at: LogPosition
+    variant: int
+    event: Event
+    kind: str
+    """The operation: the event's own value, or the operation that is answered."""
+    client: str
+    id: str
+    node: str
+    """The driver that runs the client."""
+    broker: str | None
+    predicates: tuple[PredicateRecord, ...]
+
+
+class OutageEvent(NamedTuple):
+    """The begin or the end of an outage: of a broker or a link (`node` is empty), or of a driver's session."""
+
+    at: LogPosition
+    variant: int
+    node: str
+    """The driver whose session with the broker `target` it is."""
+    target: str
+    """The broker, or `A-B` for a link, or `A->B` for one direction of it."""
+    kind: str
+    """The kind of the fault or of its heal; empty for sessions."""
+    begins: bool
+
+
+class BrokerDefect(NamedTuple):
+    """A broker ended because its own code failed, nearly always its router."""
+
+    at: LogPosition
+    variant: int
+    broker: str
+    text: str
+    """A sentence, then the stack trace."""
+
+
+class NeighbourChange(NamedTuple):
+    """A broker lost a neighbour or regained it, by its own log."""
+
+    at: LogPosition
+    variant: int
+    node: str
+    neighbour: str
+    up: bool
