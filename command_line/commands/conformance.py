@@ -14,11 +14,11 @@ from rich.console import Console
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from studies.conformance import Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
+from studies.conformance import Result, SimulatedCaseRunner, Verdict, read_all, run_case, run_relation
+from studies.conformance.case_runner import CaseRunner
 from studies.conformance.display import Display, display, print_report
 from studies.conformance.junit import suites_of
 from studies.conformance.selection import Selection, in_company, select
-from studies.conformance.testbed import Testbed
 from studies.junit import require_writable, write_junit
 
 SIMULATED = "simulated"
@@ -88,10 +88,10 @@ def _results(
         return
     for runtime in runtimes:
         shown.doing(f"{runtime}: getting ready")
-        with _testbed(runtime, interrupt, console) as testbed:
+        with _case_runner(runtime, interrupt, console) as runner:
             for trial in selection.trials if runtime == SIMULATED else in_company(selection.trials):
                 shown.doing(f"{runtime}: {trial.case.id}")
-                yield run_case(trial.case, trial.protocol, testbed)
+                yield run_case(trial.case, trial.protocol, runner)
         for unknown in selection.unknown:
             note = f"this version has no protocol {unknown.protocol}"
             yield Result(
@@ -99,9 +99,9 @@ def _results(
             )
 
 
-def _testbed(runtime: str, interrupt: Interrupt, console: Console) -> AbstractContextManager[Testbed]:
+def _case_runner(runtime: str, interrupt: Interrupt, console: Console) -> AbstractContextManager[CaseRunner]:
     if runtime == SIMULATED:
-        return nullcontext(SimulatedTestbed())
-    from studies.conformance.host import host_testbed  # noqa: PLC0415 - loads Docker and Mininet
+        return nullcontext(SimulatedCaseRunner())
+    from studies.conformance.host import host_case_runner  # noqa: PLC0415 - loads Docker and Mininet
 
-    return host_testbed(runtime, interrupt, partial(console.print, markup=False, soft_wrap=True))
+    return host_case_runner(runtime, interrupt, partial(console.print, markup=False, soft_wrap=True))

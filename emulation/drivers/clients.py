@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import msgspec
-
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
 from broker_service.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
+from emulation.drivers.status import ClientCounts
 from emulation.workload.operations import OperationKind
 from record.log import Event
 
@@ -29,18 +28,6 @@ class Session(Protocol):
         """As `broker_service.client_library.client_requests.ClientRequests.submit`."""
 
 
-class Counts(msgspec.Struct):
-    """What clients did and what happened to them, since the start."""
-
-    issued: int = 0
-    """Operations handed over, of all kinds."""
-    published: int = 0
-    confirmed: int = 0
-    rejected: int = 0
-    """Operations refused by brokers or by the session."""
-    notified: int = 0
-
-
 class UnknownBrokerError(Exception):
     """An operation names a broker that nobody told the clients of."""
 
@@ -48,7 +35,7 @@ class UnknownBrokerError(Exception):
 class Clients:
     """The clients of one node. `sessions` are those with their brokers; their events are to come to `on_event`."""
 
-    def __init__(self, sessions: Mapping[str, Session], recorder: Recorder, counts: Counts) -> None:
+    def __init__(self, sessions: Mapping[str, Session], recorder: Recorder, counts: ClientCounts) -> None:
         self._sessions = sessions
         self._recorder = recorder
         self._counts = counts

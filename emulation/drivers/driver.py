@@ -3,7 +3,7 @@
 `python -m emulation.drivers.driver DRIVER.json` connects to its brokers, prints `{"event":"ready"}`, reads `{"start":
 <ns of the monotonic clock>}` from standard input, and then issues each operation at start + `at`, whether or not the
 overlay keeps up (open loop); one that is late is issued at once, and its log record tells both times. Twice a second it
-prints a `Status` line. It ends with exit code 0 when standard input is closed or SIGTERM comes.
+prints a `DriverStatus` line. It ends with exit code 0 when standard input is closed or SIGTERM comes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from broker_service.language import ContentError
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace
-from emulation.drivers.clients import Clients, Counts
+from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ReadyOperation, Schedule
+from emulation.drivers.status import DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
 from emulation.workload.operations import read_operations
 from record.exit_codes import ExitCode
@@ -68,15 +69,6 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Seconds for all brokers to answer."""
 
 
-class Status(Counts):
-    """What a driver reports."""
-
-    lag_ms: float = 0.0
-    """How late an operation was issued at worst since the last report."""
-    done: bool = False
-    """All operations are issued."""
-
-
 class Start(msgspec.Struct):
     """The line on standard input that begins the workload."""
 
@@ -88,7 +80,7 @@ class Driver:
 
     def __init__(self, config: DriverConfig, schedule: Schedule) -> None:
         """Raises `OSError` when the log cannot be opened."""
-        self.status = Status()
+        self.status = DriverStatus()
         self._config = config
         self._schedule = schedule
         self._trace = FileTrace(Path(config.log), config.name, config.variant)
@@ -168,7 +160,7 @@ class Driver:
         say(self.status)
 
 
-def say(line: object) -> None:
+def say(line: Report) -> None:
     """Prints one JSON line; whoever no longer listens does not stop a driver."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
@@ -186,7 +178,7 @@ async def drive(config: DriverConfig, schedule: Schedule) -> None:
         await driver.open()
         gc.collect()
         gc.freeze()
-        say({"event": "ready"})
+        say(Ready())
         await _first_end(_listen(driver), told.wait(), driver.failed)
     finally:
         await driver.close()

@@ -2,18 +2,18 @@
 
     schedule = plan(scenario.faults, overlay, join=30, run=120, seed=1)    # concrete brokers, links and times
     require_possible(schedule, "process")                                  # HostError names what it cannot do
-    under_way = FaultRun(schedule, overlay, actuator, trace, clock)
-    under_way.begin(start)
-    under_way.advance(Counts(notifications, publications))                 # again and again
-    under_way.heal()                                                       # before the drain phase
+    fault_run = FaultRun(schedule, live_overlay, trace, clock)
+    fault_run.begin(start)
+    fault_run.advance(Counts(notifications, publications))                 # again and again
+    fault_run.heal()                                                       # before the drain phase
 
-A fault run asks a `FaultInjector`, which does no I/O, what is due, and has an `Actuator` do it: that of
-`emulation.run.actuator` for brokers that are processes, that of `emulation.simulation.actuator` for the simulator.
+A fault run asks a `FaultInjector`, which does no I/O, which actions are due, and performs them on a `LiveOverlay`, on
+hosts or in virtual time.
 """
 
-from emulation.faults.actuator import Actuator, perform
 from emulation.faults.capabilities import require_possible
 from emulation.faults.conditions import LinkChange
+from emulation.faults.execution import perform
 from emulation.faults.fault_run import FaultRun
 from emulation.faults.injector import Action, FaultInjector
 from emulation.faults.planning import FaultError, Schedule, plan
@@ -23,7 +23,6 @@ from emulation.faults.times import Count, Counter, Counts, Moment, Phase
 
 __all__ = [
     "Action",
-    "Actuator",
     "Count",
     "Counter",
     "Counts",

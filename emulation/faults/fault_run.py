@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from broker_service.trace import Trace
-from emulation.faults.actuator import Actuator, perform
+from emulation.faults.execution import perform
 from emulation.faults.injector import Action, FaultInjector
 from emulation.faults.planning import Schedule
 from emulation.faults.times import Counter, Counts
-from topology import Overlay
+from emulation.live_overlay.contract import LiveOverlay
 
 NODE = "emulator"
 """The node that logs faults."""
@@ -18,11 +18,9 @@ NODE = "emulator"
 class FaultRun:
     """See the module. Times are nanoseconds of the run's clock."""
 
-    def __init__(
-        self, schedule: Schedule, overlay: Overlay, actuator: Actuator, trace: Trace, clock: Callable[[], int]
-    ) -> None:
-        self._injector = FaultInjector(schedule, overlay)
-        self._actuator = actuator
+    def __init__(self, schedule: Schedule, overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
+        self._injector = FaultInjector(schedule, overlay.overlay)
+        self._overlay = overlay
         self._trace = trace
         self._clock = clock
         self._start = 0
@@ -56,4 +54,4 @@ class FaultRun:
         return self._perform(self._injector.heal())
 
     def _perform(self, actions: Iterable[Action]) -> list[Action]:
-        return list(perform(actions, self._actuator, self._trace, self._clock))
+        return list(perform(actions, self._overlay, self._trace, self._clock))

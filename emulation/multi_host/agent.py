@@ -36,9 +36,8 @@ from emulation.multi_host.signals import Signals
 from emulation.network.echo import Clock, FarHost
 from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_way
 from emulation.planning.plan import Plan, VariantPlan, make_plan
-from emulation.run import emulate
-from emulation.run import host_share as run_part
-from emulation.run.context import HostSession
+from emulation.run import emulate, host_share
+from emulation.run.context import HostRunContext
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import Simulated, choose
 from emulation.scenario import Scenario
@@ -66,7 +65,7 @@ class Agent:
         if isinstance(rungs, Simulated):
             raise HostError("simulated brokers are of no host; leave --hosts out")
         clean(None if rungs.docker is None else rungs.docker.client)
-        emulate(self._plan(), rungs, self._directory / "run", console, _nothing, part=self._of)
+        emulate(self._plan(), rungs, self._directory / "run", console, _nothing, share_of=self._of)
 
     def _plan(self) -> Plan:
         """The whole run's plan, under this host's name for the run."""
@@ -74,26 +73,26 @@ class Agent:
         return replace(plan, run_id=self._part.part_id, created=datetime.fromisoformat(self._part.created))
 
     @contextmanager
-    def _of(self, variant: VariantPlan, session: HostSession) -> Iterator[run_part.Part]:
+    def _of(self, variant: VariantPlan, session: HostRunContext) -> Iterator[host_share.HostShare]:
         """This host's part of a variant, with what connects it to the others."""
         part, placement = self._part, place(variant.overlay, self._part.members)
         meeting = Meeting(self._signals, session, self._variants, part.patience)
         with self._answering(session) as responder:
-            meeting.meet("answering")
+            meeting.wait_for_all("answering")
             tunnels = self._tunnels(placement, responder)
             with self._watching(tunnels, session) as clock:
                 meeting.clock = clock
-                yield run_part.Part(
+                yield host_share.HostShare(
                     brokers=frozenset(broker for broker, host in placement.items() if host == part.host),
                     host=part.host,
                     tunnels=tunnels,
                     rendezvous=meeting,
                 )
-            meeting.meet("compared")
+            meeting.wait_for_all("compared")
         self._variants += 1
 
     @contextmanager
-    def _answering(self, session: HostSession) -> Iterator[ResponderProcess]:
+    def _answering(self, session: HostRunContext) -> Iterator[ResponderProcess]:
         """Lets other hosts ask this one."""
         part = self._part
         session.journal.creating(Resource.PROCESS, _RESPONDER)
@@ -127,7 +126,7 @@ class Agent:
         )
 
     @contextmanager
-    def _watching(self, tunnels: HostTunnels, session: HostSession) -> Iterator[ClockWatch | None]:
+    def _watching(self, tunnels: HostTunnels, session: HostRunContext) -> Iterator[ClockWatch | None]:
         """Compares this host's clock with the run's; None where it is the run's."""
         record = self._record(session)
         if self._part.number == 0:
@@ -142,7 +141,7 @@ class Agent:
                 record.offsets += watch.offsets
                 manifest.write(session.manifest, session.paths.directory)
 
-    def _record(self, session: HostSession) -> HostRecord:
+    def _record(self, session: HostRunContext) -> HostRecord:
         """This host in its manifest."""
         known = session.manifest
         if not known.hosts:
@@ -154,7 +153,7 @@ class Agent:
 class Meeting:
     """Where this host waits for the others: a `Rendezvous` by signals."""
 
-    def __init__(self, signals: Signals, session: HostSession, variant: int, patience: float) -> None:
+    def __init__(self, signals: Signals, session: HostRunContext, variant: int, patience: float) -> None:
         self._signals = signals
         self._session = session
         self._variant = variant
@@ -162,8 +161,8 @@ class Meeting:
         self.clock: ClockWatch | None = None
         """How far this host's clock is from the run's; None where it is the run's."""
 
-    def meet(self, place: str) -> None:
-        self._meet(place)
+    def wait_for_all(self, stage: str) -> None:
+        self._meet(stage)
 
     def begin(self) -> float:
         start = int(self._meet("ready"))

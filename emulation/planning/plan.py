@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,18 +13,14 @@ from typing import Any
 
 import msgspec
 
-from broker_service.config import BrokerConfig, LinkConfig
 from emulation.faults import Demand, Schedule, require_possible
 from emulation.faults import plan as plan_faults
-from emulation.network.model import LinkEnd, name_links
-from emulation.runtimes.interface import Paths, Resources
+from emulation.live_overlay.configuration import BrokerSettings
+from emulation.runtimes.interface import Resources
 from emulation.scenario import Scenario, Variant
 from emulation.workload import Operation, OperationKind, Workload, generate
 from record.errors import HostError
 from topology import BrokerId, Overlay
-
-BROKER_PORT = 7000
-"""Where a broker listens on each of its link addresses; namespaces of their own keep it free."""
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
 
@@ -84,6 +80,19 @@ class VariantPlan:
         scenario, timeline = self.scenario, self.scenario.timeline
         return plan_faults(
             scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=self.demand
+        )
+
+    @property
+    def broker_settings(self) -> BrokerSettings:
+        """Settings that all brokers of the variant share."""
+        scenario = self.scenario
+        return BrokerSettings(
+            protocol=scenario.routing.protocol,
+            options=scenario.routing.options,
+            seed=scenario.seed,
+            limits=scenario.brokers.limits.limits(),
+            service_time=scenario.brokers.work(),
+            variant=self.name,
         )
 
     @property
@@ -179,49 +188,3 @@ def write_driver_inputs(
             files[one.name].write(encoder.encode(operation) + b"\n")
             one.count(operation)
     return [one for one in inputs.values() if one.operations]
-
-
-def broker_configs(
-    variant: VariantPlan, run_id: str, paths: Callable[[BrokerId], Paths], incarnation: int = 1
-) -> list[BrokerConfig]:
-    """What each broker of a variant is told. `paths` says where a broker finds its files."""
-    links = link_configs(variant.overlay, run_id)
-    scenario = variant.scenario
-    return [
-        BrokerConfig(
-            id=broker.id,
-            incarnation=incarnation,
-            protocol=scenario.routing.protocol,
-            options=scenario.routing.options,
-            attributes=dict(broker.attributes),
-            listen=(f"unix:{paths(broker.id).socket}",),
-            links=links[broker.id],
-            log=paths(broker.id).log,
-            variant=variant.name,
-            seed=scenario.seed,
-            service_time=scenario.brokers.work(),
-            limits=scenario.brokers.limits.limits(),
-        )
-        for broker in variant.overlay.brokers
-    ]
-
-
-def link_configs(overlay: Overlay, run_id: str) -> dict[BrokerId, tuple[LinkConfig, ...]]:
-    """The ends of the overlay's links at each broker, with the addresses that the run's network gives them."""
-    ends: dict[BrokerId, list[LinkConfig]] = {broker.id: [] for broker in overlay.brokers}
-    attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
-    for names in name_links(overlay.links, run_id):
-        link = names.link
-        ends[link.a].append(_link_config(names.end(0), attributes[link.b]))
-        ends[link.b].append(_link_config(names.end(1), attributes[link.a]))
-    return {broker: tuple(links) for broker, links in ends.items()}
-
-
-def _link_config(end: LinkEnd, attributes: dict[str, Any]) -> LinkConfig:
-    return LinkConfig(
-        neighbour=end.neighbour,
-        local=f"{end.local_address}:{BROKER_PORT}",
-        remote=f"{end.remote_address}:{BROKER_PORT}",
-        dial=end.first,
-        attributes=attributes,
-    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import structlog
 
+from emulation.drivers.status import ClientCounts
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.run.interrupt import Interrupt
@@ -21,8 +22,8 @@ from record.manifest import Manifest, Phase, PhaseName, VariantRecord
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
-    """The run under way, whatever its brokers run on."""
+class RunContext:
+    """The run in progress, on whatever its brokers run."""
 
     paths: RunPaths
     manifest: Manifest
@@ -34,14 +35,17 @@ class Session:
     clock: Callable[[], int]
     """Nanoseconds of the run's time."""
 
-    def at(self, clock: Callable[[], int]) -> Session:
-        """The same run by another clock."""
-        return replace(self, clock=clock)
-
-    def say(self, line: str) -> None:
-        """Tells the user, and the log."""
-        self.log.info("said", line=line)
+    def announce(self, line: str) -> None:
+        """Shows the user a line, and logs it."""
+        self.log.info("announced", line=line)
         self.display.say(line)
+
+    def show_counts(self, counts: ClientCounts) -> None:
+        """Shows what clients have done so far."""
+        snapshot = self.snapshot
+        snapshot.published, snapshot.delivered = counts.published, counts.notified
+        snapshot.rejected = counts.rejected
+        self.display.refresh()
 
     def doing(self, activity: str) -> None:
         """Shows what takes time right now."""
@@ -75,7 +79,7 @@ class Session:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HostSession(Session):
+class HostRunContext(RunContext):
     """A run on this very host, in real time."""
 
     journal: Journal

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+import msgspec
+
+from emulation.drivers.status import DriverStatus, Report
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE
 from record.errors import HostError
@@ -20,37 +22,6 @@ from record.errors import HostError
 _END_WITHIN = 10.0
 """Seconds that a driver gets to write its log down."""
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True, slots=True)
-class DriverStatus:
-    """What a driver reports twice a second; all counts since its start."""
-
-    issued: int = 0
-    published: int = 0
-    confirmed: int = 0
-    rejected: int = 0
-    notified: int = 0
-    lag_ms: float = 0.0
-    done: bool = False
-    """All operations issued."""
-
-    @classmethod
-    def of(cls, line: dict[str, Any]) -> DriverStatus:
-        return cls(**{field.name: line[field.name] for field in fields(cls) if field.name in line})
-
-    @classmethod
-    def total(cls, statuses: Sequence[DriverStatus]) -> DriverStatus:
-        """Of several drivers together."""
-        return cls(
-            issued=sum(status.issued for status in statuses),
-            published=sum(status.published for status in statuses),
-            confirmed=sum(status.confirmed for status in statuses),
-            rejected=sum(status.rejected for status in statuses),
-            notified=sum(status.notified for status in statuses),
-            lag_ms=max((status.lag_ms for status in statuses), default=0.0),
-            done=all(status.done for status in statuses),
-        )
 
 
 class DriverProcess:
@@ -120,13 +91,13 @@ class DriverProcess:
         with self._process.stdout as lines:
             for line in lines:
                 try:
-                    told = json.loads(line)
-                except ValueError:
+                    report = msgspec.json.decode(line, type=Report)
+                except msgspec.DecodeError:  # printed by a library, or cut short by the driver's end
                     continue
-                if told.get("event") == "ready":
-                    self.ready.set()
+                if isinstance(report, DriverStatus):
+                    self.status = report
                 else:
-                    self.status = DriverStatus.of(told)
+                    self.ready.set()
         self.ready.set()
 
 

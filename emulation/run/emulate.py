@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
 
-from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements, judge
 from emulation.host import provenance
 from emulation.host.journal import Journal
@@ -19,12 +18,13 @@ from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.network import NetworkError
 from emulation.planning.plan import Plan, VariantPlan
-from emulation.run.context import HostSession, open_log
+from emulation.run.context import HostRunContext, open_log
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
-from emulation.run.host_share import Part
-from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.run.host_deployment import HostDeployment
+from emulation.run.host_share import HostShare
+from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
-from emulation.run.variant import VariantRun
+from emulation.run.variants import run_variants
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
 from record import manifest
@@ -34,17 +34,17 @@ _AROUND = 12.0
 """Seconds that starting and stopping a variant is expected to take."""
 
 
-PartOf = Callable[[VariantPlan, HostSession], AbstractContextManager[Part]]
+ShareOf = Callable[[VariantPlan, HostRunContext], AbstractContextManager[HostShare]]
 """What this host has of a variant, while that is run."""
 
 
-def whole(variant: VariantPlan, _session: HostSession) -> AbstractContextManager[Part]:
+def whole(variant: VariantPlan, _session: HostRunContext) -> AbstractContextManager[HostShare]:
     """All of it."""
-    return nullcontext(Part.whole(variant.overlay))
+    return nullcontext(HostShare.whole(variant.overlay))
 
 
 def emulate(
-    plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None], *, part: PartOf = whole
+    plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None], *, share_of: ShareOf = whole
 ) -> Outcome:
     """Runs a plan, or this host's `part` of it, and returns when nothing is left on the host but the run directory.
 
@@ -70,7 +70,7 @@ def emulate(
         os.environ[RUN_VARIABLE] = plan.run_id  # for the children that others start
         stack.callback(os.environ.pop, RUN_VARIABLE)
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
-        session = HostSession(
+        context = HostRunContext(
             paths=paths,
             manifest=record,
             snapshot=snapshot,
@@ -81,9 +81,17 @@ def emulate(
             journal=journal,
             runtime=runtime,
         )
+        last = plan.variants[-1].name
+
+        @contextmanager
+        def deploy(variant: VariantPlan, measured: Measurements) -> Iterator[HostDeployment]:
+            with share_of(variant, context) as share:
+                over = when_over if variant.name == last else _nothing
+                yield HostDeployment(context, variant, share, rungs.driver, measured, when_over=over)
+
         try:
             with full_disk_in_words(paths.directory):
-                measured = _run_variants(session, plan, overlays, rungs, when_over, part=part)
+                measured = run_variants(context, plan, overlays, deploy, around=_AROUND)
         except NetworkError as error:
             log.error("network", error=str(error))
             raise HostError(str(error)) from error
@@ -96,42 +104,5 @@ def emulate(
     return conclude(paths, record, measured, judge)
 
 
-def _run_variants(
-    session: HostSession,
-    plan: Plan,
-    overlays: list[str],
-    rungs: Rungs,
-    when_over: Callable[[], None],
-    *,
-    part: PartOf,
-) -> list[Measurements]:
-    """Runs the variants one after another, until all are done or the user interrupts."""
-    measured: list[Measurements] = []
-    ahead = [variant.lasts + _AROUND for variant in plan.variants]
-    for number, variant in enumerate(plan.variants):
-        session.snapshot.begin_variant(variant.name, number + 1, time.monotonic() + sum(ahead[number:]))
-        session.snapshot.dilation = variant.scenario.time_dilation
-        last = number == len(plan.variants) - 1
-        try:
-            with part(variant, session) as mine:
-                run = VariantRun(session, variant, rungs.driver, mine, when_over if last else _nothing)
-                run.record.topology = overlays[number]
-                session.manifest.variants.append(run.record)
-                measured.append(run.measured)
-                run.execute()
-        except BrokerDefectError as defect:
-            measured[-1].defect = str(defect)
-            session.cut_short(number)
-            break
-        except (Interrupted, NetworkError):
-            if not session.interrupt.asked:  # Ctrl-C on a terminal reaches the network's helpers too
-                raise
-            session.manifest.interrupted = True
-            session.cut_short(number)
-            session.say("interrupted: what was running has been ended in order")
-            break
-    return measured
-
-
 def _nothing() -> None:
-    """What is to be done after a variant that is not the last."""
+    """Nothing is to be done after a variant that is not the last."""

@@ -1,4 +1,4 @@
-"""What this host has of a variant: all of it, or the part that was given to it where several hosts share one."""
+"""A host's share of a variant: all of it, or the brokers placed on this host where several hosts share a variant."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LEAD = 0.3
 
 
 class Rendezvous(Protocol):
-    """Where the hosts that share a variant wait for each other. Raises `HostError` when one does not come."""
+    """Barrier of the hosts that share a variant. Raises `HostError` when one does not come."""
 
-    def meet(self, place: str) -> None:
-        """Returns when every host has come this far."""
+    def wait_for_all(self, stage: str) -> None:
+        """Returns when every host has reached this stage."""
 
     def begin(self) -> float:
         """When the workload begins on all hosts: seconds of this host's monotonic clock, a little ahead.
@@ -30,17 +30,17 @@ class Rendezvous(Protocol):
 
 
 class Alone:
-    """Nobody to wait for."""
+    """The barrier of a host that shares its variant with no other."""
 
-    def meet(self, place: str) -> None:
-        """Goes on."""
+    def wait_for_all(self, stage: str) -> None:
+        """Returns at once."""
 
     def begin(self) -> float:
         return time.monotonic() + LEAD
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class HostShare:
     """See the module."""
 
     brokers: frozenset[BrokerId]
@@ -52,7 +52,7 @@ class Part:
     rendezvous: Rendezvous = field(default_factory=Alone)
 
     @classmethod
-    def whole(cls, overlay: Overlay) -> Part:
+    def whole(cls, overlay: Overlay) -> HostShare:
         """All of it."""
         return cls(brokers=frozenset(broker.id for broker in overlay.brokers))
 

@@ -1,15 +1,18 @@
 """What hosts the brokers of a run in real time."""
 
 from emulation.runtimes.container import ContainerRuntime
-from emulation.runtimes.interface import Ending, Launch, Paths, Resources, Runtime
+from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
+from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
 from emulation.runtimes.process import ProcessRuntime
 
 __all__ = [
     "ContainerRuntime",
     "Ending",
+    "HostOverlay",
+    "Hosting",
     "Launch",
-    "Paths",
     "ProcessRuntime",
     "Resources",
     "Runtime",
+    "host_configs",
 ]

@@ -23,7 +23,8 @@ from docker.types import LogConfig, Mount
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
-from emulation.runtimes.interface import Ending, Launch, Paths
+from emulation.live_overlay.configuration import BrokerFiles
+from emulation.runtimes.interface import Ending, Launch
 from record.errors import HostError
 from topology.model import BrokerId
 
@@ -88,8 +89,8 @@ class ContainerRuntime:
         pids = self._each(lambda broker: self._pid(self._sandboxes[broker]), brokers)
         return dict(zip(brokers, pids, strict=True))
 
-    def paths(self, broker: BrokerId) -> Paths:
-        return Paths(socket=f"{SOCKET_MOUNT}/broker.sock", log=f"{LOG_MOUNT}/{broker}.jsonl")
+    def files(self, broker: BrokerId) -> BrokerFiles:
+        return BrokerFiles(socket=f"{SOCKET_MOUNT}/broker.sock", log=f"{LOG_MOUNT}/{broker}.jsonl")
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         # The namespaces are those of the sandboxes, which containers join by name.

@@ -17,6 +17,7 @@ import msgspec
 
 from broker_service.config import BrokerConfig
 from emulation.host.processes import ProcessIdentity
+from emulation.live_overlay.configuration import BrokerFiles
 from record.exit_codes import ExitCode
 from topology.model import BrokerId
 
@@ -52,14 +53,6 @@ class Launch:
         self.config_directory.mkdir(parents=True, exist_ok=True)
         content = msgspec.json.format(msgspec.json.encode(self.config), indent=2)
         (self.config_directory / "broker.json").write_bytes(content)
-
-
-@dataclass(frozen=True, slots=True)
-class Paths:
-    """Where a broker finds its files, as seen by the broker itself."""
-
-    socket: str
-    log: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,8 @@ class Runtime(Protocol):
         Returns the pid that holds each; nothing when the network's own hosts are to hold them.
         """
 
-    def paths(self, broker: BrokerId) -> Paths: ...
+    def files(self, broker: BrokerId) -> BrokerFiles:
+        """Paths of a broker's files, as the broker itself sees them."""
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         """Starts brokers side by side, each in the network namespace of the given pid."""

@@ -18,7 +18,8 @@ import broker_service
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
-from emulation.runtimes.interface import Ending, Launch, Paths
+from emulation.live_overlay.configuration import BrokerFiles
+from emulation.runtimes.interface import Ending, Launch
 from record.errors import HostError
 from record.files import log_file
 from topology.model import BrokerId
@@ -56,8 +57,8 @@ class ProcessRuntime:
     def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
         return {}
 
-    def paths(self, broker: BrokerId) -> Paths:
-        return Paths(socket=str(self._run_paths.socket(broker)), log=str(log_file(self._run_paths.logs, broker)))
+    def files(self, broker: BrokerId) -> BrokerFiles:
+        return BrokerFiles(socket=str(self._run_paths.socket(broker)), log=str(log_file(self._run_paths.logs, broker)))
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         for launch in launches:

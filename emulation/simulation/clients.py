@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from broker_service.trace import Recorder, Trace
-from emulation.drivers.clients import Clients, Counts
+from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ReadyOperation
+from emulation.drivers.status import ClientCounts
 from emulation.planning.plan import drivers
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
@@ -19,7 +20,7 @@ class ClientNodes:
     """Publishers and subscribers, each a node with a session to every broker that one of its clients is at."""
 
     def __init__(self, workload: Workload, overlay: SimulatedOverlay, trace_of: Callable[[str], Trace]) -> None:
-        self.counts = Counts()
+        self.counts = ClientCounts()
         self._overlay = overlay
         self._trace_of = trace_of
         self._homes = workload.clients

@@ -6,13 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 
+from emulation.live_overlay.contract import UnsettledError
+
 Call = Callable[[], None]
 
 _WORK, _BACKGROUND = 1, 0
-
-
-class UnsettledError(Exception):
-    """Work goes on and on."""
 
 
 class Agenda:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from broker_service.broker import Broker
 from broker_service.client_library.client_requests import SessionLimits
-from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
+from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, Tables
+from emulation.live_overlay.status import status_of
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import Agenda
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
-from topology import BrokerId, Overlay
+from record.errors import HostError
+from topology import BrokerId, LinkDirection, LinkProperties, Overlay
 
 SETTLE_WITHIN = 600.0
 """Virtual seconds after which messages that still move are taken to move for ever."""
@@ -34,32 +36,29 @@ _STOP_LOOK = 0.005
 """Virtual seconds between two looks whether it has."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What all brokers of a simulation have in common."""
-
-    protocol: str = "tid"
-    options: Mapping[str, object] = field(default_factory=dict)
-    """The protocol's own, as in the scenario's `routing` section."""
-    seed: int = 0
-    limits: Limits = field(default_factory=Limits)
-    service_time: ServiceTime = field(default_factory=ServiceTime)
-    """Work added to each message, as `BrokerConfig.service_time`."""
-    calibration: Calibration = field(default_factory=Calibration.free)
-    """What a broker's own work takes besides."""
-    stopwatch: Callable[[], int] | None = None
-    """Tells how long brokers' routers work, in nanoseconds; by default the virtual clock, so no time at all."""
-    variant: str = "base"
-
-
 class SimulatedOverlay:
-    """Brokers joined by modelled links. `trace_of` gives the log of each broker."""
+    """A `LiveOverlay` of broker cores, joined by modelled links."""
 
     def __init__(
-        self, overlay: Overlay, settings: Settings, trace_of: Callable[[BrokerId], Trace], agenda: Agenda | None = None
+        self,
+        overlay: Overlay,
+        settings: BrokerSettings,
+        trace_of: Callable[[BrokerId], Trace],
+        agenda: Agenda | None = None,
+        *,
+        calibration: Calibration | None = None,
+        stopwatch: Callable[[], int] | None = None,
     ) -> None:
+        """`trace_of` gives the log of each broker; `calibration` is the cost of a broker's own work, by default none.
+
+        `stopwatch` tells nanoseconds, by which routers' work is timed; by default the virtual clock, so that it takes
+        no time.
+        """
         self.overlay = overlay
-        self.settings = settings
+        self._settings = settings
+        self._configs = BrokerConfigs(overlay, settings)
+        self._calibration = calibration or Calibration.free()
+        self._stopwatch = stopwatch
         self.agenda = agenda or Agenda()
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
         self._random = random.Random(f"{settings.seed}:simulation")
@@ -112,14 +111,20 @@ class SimulatedOverlay:
         self, broker: BrokerId, on_event: Callable[[ClientEvent], None], limits: SessionLimits | None = None
     ) -> SimulatedSession:
         """A session with a broker, open at once if it lives, else when it does."""
-        source = random.Random(f"{self.settings.seed}:session {len(self._sessions)}:{broker}")
-        calibration = self.settings.calibration
+        source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
+        calibration = self._calibration
         submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
         session = SimulatedSession(broker, self.agenda, on_event, submit, notify, limits=limits)
         self._sessions.append((broker, session))
         if broker in self._living:
             session.connect(self._living[broker])
         return session
+
+    def await_links(self, within: float) -> None:
+        self.settle(within)
+
+    def pass_time(self, seconds: float) -> None:
+        self.run_until(self.agenda.now + round(seconds * NANOSECONDS))
 
     def run_until(self, time: int) -> None:
         """Lets everything happen until this virtual time, in nanoseconds."""
@@ -129,14 +134,14 @@ class SimulatedOverlay:
         """Lets everything happen until nothing moves, at most so many seconds. Raises `UnsettledError`."""
         self.agenda.settle(round(within * NANOSECONDS))
 
-    # What can happen to brokers
+    # Faults of brokers
 
     def kill(self, broker: BrokerId) -> None:
         """A crash. Neighbours and clients see their streams break, a link's delay later. Its links stay."""
         self._living.pop(broker).kill()
         self._leave(broker)
 
-    def stop_one(self, broker: BrokerId) -> None:
+    def stop_broker(self, broker: BrokerId) -> None:
         """An end in order: it takes nothing new from clients, and ends when it has passed on what waits."""
         stopping = self._living[broker]
         stopping.stopping = True
@@ -169,30 +174,42 @@ class SimulatedOverlay:
             for link in self._links_of[broker]:
                 link.thaw(broker)
 
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        """Raises `HostError` unless `cores` is None."""
+        if cores is not None:
+            raise HostError(f"cannot throttle broker {broker}: virtual time has no CPU to share")
+
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         """Its service time is this one from now on; None: its own. A broker that has ended stays as it is."""
         if broker in self._living:
-            self._living[broker].work_at(self.settings.service_time if service_time is None else service_time)
+            self._living[broker].work_at(self._settings.service_time if service_time is None else service_time)
 
-    # What can happen to links
+    # Faults of links
 
-    def cut(self, a: BrokerId, b: BrokerId) -> None:
-        """A link carries nothing any more; its ends notice by the heartbeats they miss."""
-        self.cut_direction(a, b)
-        self.cut_direction(b, a)
+    def cut(self, direction: LinkDirection) -> None:
+        """Both directions fail soon after one is cut: the end that receives nothing gives the link up."""
+        self.link(direction.source, direction.target).cut(direction.source)
 
-    def restore(self, a: BrokerId, b: BrokerId) -> None:
-        """A link that was cut works again: what it held arrives, or a new stream is opened."""
-        self.restore_direction(a, b)
-        self.restore_direction(b, a)
+    def restore(self, direction: LinkDirection) -> None:
+        """What the direction held arrives, or a new stream is opened."""
+        self.link(direction.source, direction.target).restore(direction.source)
 
-    def cut_direction(self, source: BrokerId, target: BrokerId) -> None:
-        """What `source` sends no longer reaches `target`; the reverse does, until `target` gives the link up."""
-        self.link(source, target).cut(source)
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        self.link(direction.source, direction.target).change(direction.source, properties)
 
-    def restore_direction(self, source: BrokerId, target: BrokerId) -> None:
-        """Undoes `cut_direction`."""
-        self.link(source, target).restore(source)
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        self.link(direction.source, direction.target).corrupt(direction.source, share)
+
+    # Observation
+
+    def status(self) -> Mapping[BrokerId, BrokerStatus]:
+        return {name: status_of(broker) for name, broker in self.brokers.items()}
+
+    def tables(self) -> Tables:
+        return {name: broker.tables() for name, broker in self.brokers.items()}
+
+    def quiet_watch(self) -> SimulatedQuietWatch:
+        return SimulatedQuietWatch(self)
 
     def link(self, a: BrokerId, b: BrokerId) -> SimulatedLink:
         """The link between two brokers. Raises `KeyError` where there is none."""
@@ -205,7 +222,7 @@ class SimulatedOverlay:
 
     @property
     def _patience(self) -> float:
-        return self.settings.limits.reconnect_last
+        return self._settings.limits.reconnect_last
 
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
         self.agenda.at(self.agenda.now + round(seconds * NANOSECONDS), call)
@@ -232,31 +249,13 @@ class SimulatedOverlay:
 
     def _start(self, broker: BrokerId) -> None:
         self._incarnations[broker] += 1
-        settings = self.settings
-        config = BrokerConfig(
-            id=broker,
-            incarnation=self._incarnations[broker],
-            protocol=settings.protocol,
-            options=dict(settings.options),
-            attributes=dict(self.overlay.broker(broker).attributes),
-            links=tuple(
-                LinkConfig(
-                    neighbour=neighbour,
-                    local="",
-                    remote="",
-                    dial=False,
-                    attributes=dict(self.overlay.broker(neighbour).attributes),
-                )
-                for neighbour in self.overlay.neighbours(broker)
-            ),
-            variant=settings.variant,
-            seed=settings.seed,
-            service_time=settings.service_time,
-            limits=settings.limits,
-        )
-        trace, stopwatch = self._traces[broker], settings.stopwatch
         started = SimulatedBroker(
-            config, self.agenda, trace, settings.calibration, stopwatch=stopwatch, decode=self._decode
+            self._configs.of(broker, self._incarnations[broker]),
+            self.agenda,
+            self._traces[broker],
+            self._calibration,
+            stopwatch=self._stopwatch,
+            decode=self._decode,
         )
         self._living[broker] = started
         for link in self._links_of[broker]:
@@ -265,3 +264,21 @@ class SimulatedOverlay:
     def _reconnect(self, session: SimulatedSession, broker: BrokerId) -> None:
         if broker in self._living and not session.up:
             session.connect(self._living[broker])
+
+
+class SimulatedQuietWatch:
+    """A `QuietWatch` of the event queue, which knows at any time whether a message moves."""
+
+    def __init__(self, overlay: SimulatedOverlay) -> None:
+        self._overlay = overlay
+
+    @property
+    def busy(self) -> list[BrokerId]:
+        return self._overlay.busy
+
+    @property
+    def quiet_for(self) -> float:
+        return math.inf if self._overlay.settled else 0.0
+
+    def look(self, end: int) -> None:
+        """Needs no look."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
-from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
-from emulation.planning.plan import Plan
-from emulation.run.context import Session, open_log
+from emulation.planning.plan import Plan, VariantPlan
+from emulation.run.context import RunContext, open_log
 from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
-from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Display, Snapshot, no_display
+from emulation.run.variants import run_variants
 from emulation.simulation.calibration import Calibration, load_calibration
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.memory import rare_collections
-from emulation.simulation.variant import SimulatedVariant
 from record import manifest
 from record.manifest import MODELLED, Choice
 
@@ -54,7 +53,7 @@ def simulate(
         overlays = save_overlays(plan, paths)
         record = new_manifest(plan, runtime, MODELLED, CLOCK, None)
         manifest.write(record, paths.directory)
-        session = Session(
+        context = RunContext(
             paths=paths,
             manifest=record,
             snapshot=snapshot,
@@ -63,46 +62,20 @@ def simulate(
             log=log,
             clock=_not_begun,
         )
+
+        def deploy(variant: VariantPlan, measured: Measurements) -> AbstractContextManager[SimulatedDeployment]:
+            dilation = measured.time_dilation
+            return nullcontext(
+                SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch)
+            )
+
         try:
             with full_disk_in_words(paths.directory), rare_collections():
-                measured = _simulate_variants(session, plan, costs, overlays, stopwatch)
+                measured = run_variants(context, plan, overlays, deploy)
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise
     return conclude(paths, record, measured, judge_modelled)
-
-
-def _simulate_variants(
-    session: Session,
-    plan: Plan,
-    calibration: Calibration,
-    overlays: list[str],
-    stopwatch: Callable[[], int] | None,
-) -> list[Measurements]:
-    """Runs the variants one after another, each in a time of its own, until all are done or the user interrupts."""
-    measured: list[Measurements] = []
-    for number, variant in enumerate(plan.variants):
-        ahead = sum(each.lasts for each in plan.variants[number:])
-        agenda = Agenda()
-        run = SimulatedVariant(session.at(agenda.clock), variant, calibration, agenda, stopwatch=stopwatch)
-        session.snapshot.clock = agenda.seconds
-        session.snapshot.begin_variant(variant.name, number + 1, ahead)
-        session.snapshot.dilation = variant.scenario.time_dilation
-        run.record.topology = overlays[number]
-        session.manifest.variants.append(run.record)
-        measured.append(run.measured)
-        try:
-            run.execute()
-        except BrokerDefectError as defect:
-            run.measured.defect = str(defect)
-            session.cut_short(number)
-            break
-        except Interrupted:
-            session.manifest.interrupted = True
-            session.cut_short(number)
-            session.say("interrupted: what was simulated so far is kept")
-            break
-    return measured
 
 
 def _not_begun() -> int:

@@ -18,8 +18,8 @@ import broker_service
 from broker_service.config import BrokerConfig, LinkConfig
 from emulation.drivers.driver import DriverConfig
 from emulation.host.journal import Journal
-from emulation.planning.plan import BROKER_PORT
 from emulation.run.drivers import Drivers
+from emulation.runtimes.host_overlay import BROKER_PORT
 from emulation.workload.operations import Operation, write_operations
 from record.errors import HostError
 from record.files import JOURNAL, LOGS, log_file

@@ -1,7 +1,7 @@
 """Conformance: behaviour as data, the same on every runtime and under every routing protocol.
 
 case = parse_cases(text, "name")[0]                              # or read(path), or made in Python: Case(...)
-result = run_case(case, PROTOCOLS["tid-fixed"], SimulatedTestbed())
+result = run_case(case, PROTOCOLS["tid-fixed"], SimulatedCaseRunner())
 print(write(case))                                               # as it can be pasted into a file
 """
 
@@ -22,7 +22,7 @@ from studies.conformance.reading import CaseError, parse_cases, read, read_all
 from studies.conformance.relations import run_relation
 from studies.conformance.result import Difference, Result, Verdict
 from studies.conformance.running import run_case
-from studies.conformance.simulated import SimulatedTestbed
+from studies.conformance.simulated import SimulatedCaseRunner
 from studies.conformance.writing import write, write_all
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
     "LinkFault",
     "Relation",
     "Result",
-    "SimulatedTestbed",
+    "SimulatedCaseRunner",
     "Step",
     "Verdict",
     "Withdrawal",

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation, Outcome
+from studies.conformance.case_runner import CaseRun, Session
 from studies.conformance.content import encode
 from studies.conformance.model import ClientStep, Declaration, Notification
-from studies.conformance.testbed import RunningOverlay, Session
 
 _OPERATIONS: Mapping[str, Operation] = {
     "advertise": Operation.ADVERTISE,
@@ -28,16 +28,16 @@ _OPERATIONS: Mapping[str, Operation] = {
 class CaseClients:
     """All clients at a broker share one session with it, opened at the beginning, when all brokers live."""
 
-    def __init__(self, overlay: RunningOverlay, brokers: set[BrokerId]) -> None:
+    def __init__(self, run: CaseRun, brokers: set[BrokerId]) -> None:
         self.got: dict[ClientId, list[Notification]] = defaultdict(list)
         """Notifications in the order of their arrival."""
         self.refused: list[str] = []
         """What brokers rejected, in words."""
         self.places: dict[ClientId, BrokerId] = {}
         """Where each client is."""
-        self._overlay = overlay
+        self._run = run
         self._sessions: dict[BrokerId, Session] = {
-            broker: overlay.open_session(broker, self._hear) for broker in sorted(brokers)
+            broker: run.open_session(broker, self._receive) for broker in sorted(brokers)
         }
 
     def perform(self, step: ClientStep) -> None:
@@ -52,11 +52,11 @@ class CaseClients:
             return
         if former is not None:
             self._sessions[former].submit(client, Operation.DETACH)
-            self._overlay.hand_over()
+            self._run.hand_over()
         self._sessions[broker].submit(client, Operation.ATTACH)
         self.places[client] = broker
 
-    def _hear(self, event: ClientEvent) -> None:
+    def _receive(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
             for client in event.clients:
                 self.got[client].append(event.id)

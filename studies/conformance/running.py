@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import networkx as nx
 
 from broker_service.errors import BrokerDefectError
 from broker_service.messages import BrokerId, ClientId
+from emulation.live_overlay import LiveOverlay, Tables, UnsettledError
+from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Step
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import Difference, Result, TablesOnTheWay, Verdict, differences
-from studies.conformance.testbed import RunningOverlay, Tables, Testbed, UnsettledError
-from topology import Overlay
+from topology import LinkDirection, Overlay
 
 _PUBLICATIONS_SHOWN = 3
 """Publications of a failure for which tables are kept."""
@@ -31,16 +32,16 @@ def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
     return ""
 
 
-def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Result:
+def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> Result:
     """Runs a case without `problems`. One with an `obstacle` is skipped, with a note."""
     if note := obstacle(case, protocol):
-        return Result(case=case.id, protocol=protocol.name, runtime=testbed.runtime, verdict=Verdict.SKIPPED, note=note)
+        return Result(case=case.id, protocol=protocol.name, runtime=runner.runtime, verdict=Verdict.SKIPPED, note=note)
     begin = time.monotonic()
     course = _Course(case)
     problem = ""
     try:
-        with testbed.run(case, protocol) as overlay:
-            course.follow(overlay, protocol)
+        with runner.run(case, protocol) as run:
+            course.follow(run, protocol)
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
     except BrokerDefectError as defect:
@@ -49,7 +50,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, testbed: Testbed) -> Res
     return Result(
         case=case.id,
         protocol=protocol.name,
-        runtime=testbed.runtime,
+        runtime=runner.runtime,
         verdict=Verdict.FAILED if found or problem else Verdict.PASSED,
         differences=found,
         problem=problem,
@@ -78,27 +79,27 @@ class _Course:
         self._case = case
         self._published: dict[str, _Published] = {}
 
-    def follow(self, overlay: RunningOverlay, protocol: ConformanceProtocol) -> None:
+    def follow(self, run: CaseRun, protocol: ConformanceProtocol) -> None:
         """Carries out all steps. Raises `UnsettledError`.
 
         After the return of a broker, settling includes what the protocol's own timers put right later.
         """
         case = self._case
-        clients = CaseClients(overlay, {step.broker for step in case.steps if isinstance(step, ClientStep)})
+        clients = CaseClients(run, {step.broker for step in case.steps if isinstance(step, ClientStep)})
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
             self.where = f"steps[{number}] ({step.op})"
-            _perform(step, overlay, clients)
+            _perform(step, run.overlay, clients)
             if step.wait is not None:
-                overlay.let_pass(step.wait)
+                run.pass_time(step.wait)
             else:
-                overlay.settle()
+                settle(run)
                 if step.op == "restart":
-                    overlay.let_pass(protocol.reconciles_within)
-                    overlay.settle()
+                    run.pass_time(protocol.reconciles_within)
+                    settle(run)
             if isinstance(step, ClientStep) and step.op == "publish":
-                self._published[step.id] = _Published(step.broker, dict(clients.places), overlay.tables())
-        overlay.settle()
+                self._published[step.id] = _Published(step.broker, dict(clients.places), run.overlay.tables())
+        settle(run)
 
     def tables_on_the_way(self, found: tuple[Difference, ...]) -> Iterator[TablesOnTheWay]:
         """For the first publications that went wrong."""
@@ -127,18 +128,24 @@ def brokers_between(overlay: Overlay, one: BrokerId, other: BrokerId) -> frozens
     return frozenset(next(part for part in parts if {one, other} <= part))
 
 
-def _perform(step: Step, overlay: RunningOverlay, clients: CaseClients) -> None:
+def _perform(step: Step, overlay: LiveOverlay, clients: CaseClients) -> None:
     match step:
         case BrokerFault(op="kill"):
             overlay.kill(step.broker)
         case BrokerFault():
             overlay.restart(step.broker)
         case LinkFault(op="link_down"):
-            overlay.cut(*step.link)
+            _each_direction(overlay.cut, step.link)
         case LinkFault():
-            overlay.restore(*step.link)
+            _each_direction(overlay.restore, step.link)
         case _:
             clients.perform(step)
+
+
+def _each_direction(act: Callable[[LinkDirection], None], link: tuple[BrokerId, BrokerId]) -> None:
+    direction = LinkDirection(*link)
+    act(direction)
+    act(direction.reverse)
 
 
 def _ids(notification: str | tuple[str, ...]) -> tuple[str, ...]:

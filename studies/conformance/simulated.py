@@ -8,19 +8,16 @@ from contextlib import contextmanager
 from broker_service.messages import BrokerId, ClientEvent
 from broker_service.trace import Trace
 from broker_service.trace_writer import NullTrace
-from emulation.simulation import Settings, SimulatedOverlay
-from emulation.simulation import UnsettledError as NeverSettledError
+from emulation.simulation import SimulatedOverlay
+from studies.conformance.case_runner import Session, settings, settle
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
-from studies.conformance.testbed import LIMITS, Session, Tables, UnsettledError
 
 SETTLE_WITHIN = 60.0
 """Virtual seconds."""
 
-_NANOSECONDS = 1_000_000_000
 
-
-class SimulatedTestbed:
+class SimulatedCaseRunner:
     """`trace_of` gives each broker's log; nothing is logged without it."""
 
     runtime = "simulated"
@@ -29,17 +26,17 @@ class SimulatedTestbed:
         self._trace_of = trace_of or _no_trace
 
     @contextmanager
-    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCase]:
-        settings = Settings(protocol=protocol.protocol, options=protocol.options, seed=case.seed, limits=LIMITS)
-        simulated = SimulatedOverlay(case.overlay(), settings, self._trace_of)
-        simulated.start()
-        overlay = SimulatedCase(simulated)
-        overlay.settle()
-        yield overlay
+    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCaseRun]:
+        run = SimulatedCaseRun(SimulatedOverlay(case.overlay(), settings(case, protocol), self._trace_of))
+        run.overlay.start()
+        settle(run)
+        yield run
 
 
-class SimulatedCase:
-    """The overlay of one case under way. Every call happens at a moment of virtual time."""
+class SimulatedCaseRun:
+    """One case in progress. Every call happens at a moment of virtual time."""
+
+    settle_within = SETTLE_WITHIN
 
     def __init__(self, overlay: SimulatedOverlay) -> None:
         self.overlay = overlay
@@ -50,29 +47,8 @@ class SimulatedCase:
     def hand_over(self) -> None:
         self.overlay.run_until(self.overlay.agenda.now)
 
-    def settle(self) -> None:
-        try:
-            self.overlay.settle(SETTLE_WITHIN)
-        except NeverSettledError as error:
-            raise UnsettledError(f"the overlay does not settle: {error}") from error
-
-    def let_pass(self, seconds: float) -> None:
-        self.overlay.run_until(self.overlay.agenda.now + round(seconds * _NANOSECONDS))
-
-    def kill(self, broker: BrokerId) -> None:
-        self.overlay.kill(broker)
-
-    def restart(self, broker: BrokerId) -> None:
-        self.overlay.restart(broker)
-
-    def cut(self, a: BrokerId, b: BrokerId) -> None:
-        self.overlay.cut(a, b)
-
-    def restore(self, a: BrokerId, b: BrokerId) -> None:
-        self.overlay.restore(a, b)
-
-    def tables(self) -> Tables:
-        return {name: broker.tables() for name, broker in self.overlay.brokers.items()}
+    def pass_time(self, seconds: float) -> None:
+        self.overlay.pass_time(seconds)
 
 
 def _no_trace(broker: BrokerId) -> Trace:

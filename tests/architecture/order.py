@@ -48,7 +48,8 @@ ROOMS: Mapping[str, Floors] = {
         "drawing inspection mesh_files mesh_overlays planetlab transit_stub",
     ),
     "emulation": _floors(
-        "ansible faults host",
+        "ansible host live_overlay",
+        "faults",
         "network scenario",
         "runtimes workload",
         "drivers fidelity planning upkeep",

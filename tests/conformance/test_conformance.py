@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from emulation.run.interrupt import Interrupt
-from studies.conformance import Relation, Result, SimulatedTestbed, Verdict, read_all, run_case, run_relation
+from studies.conformance import Relation, Result, SimulatedCaseRunner, Verdict, read_all, run_case, run_relation
 from studies.conformance.display import explanation
-from studies.conformance.host import host_testbed
+from studies.conformance.host import host_case_runner
 from studies.conformance.running import obstacle
 from studies.conformance.selection import Trial, in_company, select
 
@@ -38,7 +38,7 @@ def check(result: Result) -> None:
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: f"{trial.case.id}-{trial.protocol.name}")
 def test_in_the_simulator(trial: Trial) -> None:
-    check(run_case(trial.case, trial.protocol, SimulatedTestbed()))
+    check(run_case(trial.case, trial.protocol, SimulatedCaseRunner()))
 
 
 @pytest.mark.parametrize("relation", SELECTION.relations, ids=lambda relation: relation.id)
@@ -51,8 +51,8 @@ def test_relation(relation: Relation) -> None:
 def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
     trials = in_company(select(CASES, ON_REAL_BROKERS, protocols).trials)
     assert {step.op for trial in trials for step in trial.case.steps} == OPS
-    with Interrupt() as interrupt, host_testbed(runtime, interrupt, print) as testbed:
-        results = [run_case(trial.case, trial.protocol, testbed) for trial in trials]
+    with Interrupt() as interrupt, host_case_runner(runtime, interrupt, print) as runner:
+        results = [run_case(trial.case, trial.protocol, runner) for trial in trials]
     for result in results:
         check(result)
 
@@ -61,5 +61,5 @@ def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
 def test_a_scot_on_real_brokers() -> None:
     """They have to be told their places in it."""
     (trial,) = select(CASES, ["octopia-the-last-of-two-subscribers-of-a-cluster-leaves"], ["octopia-idr"]).trials
-    with Interrupt() as interrupt, host_testbed("process", interrupt, print) as testbed:
-        check(run_case(trial.case, trial.protocol, testbed))
+    with Interrupt() as interrupt, host_case_runner("process", interrupt, print) as runner:
+        check(run_case(trial.case, trial.protocol, runner))

@@ -15,7 +15,7 @@ import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
 from emulation.scenario import load_text
-from studies.conformance import SimulatedTestbed, Verdict, read_all, run_case
+from studies.conformance import SimulatedCaseRunner, Verdict, read_all, run_case
 from studies.conformance.display import explanation
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.selection import Trial, select
@@ -73,7 +73,7 @@ def test_it_passes_the_conformance_cases(flooding: ConformanceProtocol) -> None:
     ]
     assert len(trials) > 30
     for trial in trials:
-        result = run_case(trial.case, flooding, SimulatedTestbed())
+        result = run_case(trial.case, flooding, SimulatedCaseRunner())
         assert result.verdict is Verdict.PASSED, "\n".join([result.note, *explanation(result)])
 
 

@@ -14,7 +14,7 @@ from studies.conformance.protocols import PROTOCOLS
 from studies.conformance.reading import parse_cases
 from studies.conformance.result import Verdict
 from studies.conformance.running import run_case
-from studies.conformance.simulated import SimulatedTestbed
+from studies.conformance.simulated import SimulatedCaseRunner
 from tests.properties import checks, mutants
 from tests.properties.strategies import cases
 
@@ -71,6 +71,6 @@ def test_the_case_that_is_printed_shows_the_fault_again(router: type[TidRouter])
         text = caught(checks.delivered_exactly_once, checks.FIXED, cases())
         (case,) = parse_cases(text, "printed.json", json_only=True)
         assert isinstance(case, Case)
-        result = run_case(case, PROTOCOLS[checks.FIXED], SimulatedTestbed())
+        result = run_case(case, PROTOCOLS[checks.FIXED], SimulatedCaseRunner())
         assert result.verdict is Verdict.FAILED
         assert len(result.differences) >= 1

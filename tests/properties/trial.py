@@ -12,14 +12,14 @@ from unittest import mock
 
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
+from emulation.live_overlay import UnsettledError
 from emulation.simulation import SimulatedOverlay
 from record.log import Event, TraceRecord
 from studies.conformance.model import Case
 from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
 from studies.conformance.result import Result
 from studies.conformance.running import run_case
-from studies.conformance.simulated import SimulatedCase, SimulatedTestbed
-from studies.conformance.testbed import UnsettledError
+from studies.conformance.simulated import SimulatedCaseRun, SimulatedCaseRunner
 from studies.conformance.writing import write
 from tests.properties.oracle import violations
 
@@ -63,7 +63,7 @@ class Arrivals:
             self.hops = max(self.hops, record.hops or 0)
 
 
-class _Testbed(SimulatedTestbed):
+class _CaseRunner(SimulatedCaseRunner):
     """Keeps the overlay of the last case, to be looked at when all is over."""
 
     overlay: SimulatedOverlay
@@ -73,7 +73,7 @@ class _Testbed(SimulatedTestbed):
         super().__init__(lambda broker: self.arrivals.setdefault(broker, Arrivals(broker)))
 
     @contextmanager
-    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCase]:
+    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCaseRun]:
         with super().run(case, protocol) as running:
             self.overlay = running.overlay
             yield running
@@ -105,11 +105,11 @@ class Outcome:
 
 
 def run(case: Case, protocol: str) -> Outcome:
-    testbed = _Testbed()
+    runner = _CaseRunner()
     expecting_nothing = case.model_copy(update={"expect": {}})  # so that all that came is a difference
-    result: Result = run_case(expecting_nothing, PROTOCOLS[protocol], testbed)
+    result: Result = run_case(expecting_nothing, PROTOCOLS[protocol], runner)
     got = {each.client: [str(id) for id in each.got] for each in result.differences}
-    return Outcome(case, got, result.problem, testbed.arrivals, testbed.overlay)
+    return Outcome(case, got, result.problem, runner.arrivals, runner.overlay)
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 """Cases in real time: brokers as processes or in containers, on an emulated network."""
 
-from studies.conformance.host.testbed import HostTestbed, host_testbed
+from studies.conformance.host.case_runner import HostCaseRunner, host_case_runner
 
-__all__ = ["HostTestbed", "host_testbed"]
+__all__ = ["HostCaseRunner", "host_case_runner"]

@@ -6,7 +6,6 @@ from emulation.faults import Count, Counter, Counts, FaultRun
 from emulation.faults.conditions import Cut, Down
 from emulation.faults.planning import Entry, Schedule
 from emulation.faults.programs import Hold
-from emulation.simulation.actuator import SimulatedActuator
 from record.faults import FaultKind
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 from topology import LinkDirection
@@ -27,8 +26,7 @@ def test_a_fault_run() -> None:
             ),
         )
     )
-    actuator = SimulatedActuator(trial.overlay)
-    run = FaultRun(schedule, trial.overlay.overlay, actuator, log, agenda.clock)
+    run = FaultRun(schedule, trial.overlay, log, agenda.clock)
     begin = agenda.now + 7 * SECOND
     run.begin(begin)
     assert run.next_time == begin + 2 * SECOND

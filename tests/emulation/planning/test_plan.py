@@ -7,18 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.config import BrokerConfig
 from broker_service.service_time import ServiceTime
 from emulation.planning.plan import (
     PUBLISHERS,
     SUBSCRIBERS,
     Plan,
-    broker_configs,
     make_plan,
     make_run_id,
     write_driver_inputs,
 )
-from emulation.runtimes.interface import Paths
 from emulation.scenario import load
 from emulation.workload import OperationKind, read_operations
 from record.errors import HostError
@@ -44,11 +41,6 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     return make_plan(load(path))
 
 
-def configs(plan: Plan, variant: int) -> dict[str, BrokerConfig]:
-    paths = {f"B{number}": Paths(f"/sockets/B{number}", f"/logs/B{number}") for number in range(1, 5)}
-    return {config.id: config for config in broker_configs(plan.variants[variant], plan.run_id, paths.__getitem__)}
-
-
 def test_variants_differ_in_what_is_varied_and_in_nothing_else(plan: Plan, tmp_path: Path) -> None:
     fixed, dynamic = plan.variants
     assert [dict(variant.settings) for variant in plan.variants] == [
@@ -61,26 +53,15 @@ def test_variants_differ_in_what_is_varied_and_in_nothing_else(plan: Plan, tmp_p
         (directory := tmp_path / variant.name).mkdir()
         operations.append([one.path.read_bytes() for one in write_driver_inputs(variant.workload, directory)])
     assert operations[0] == operations[1]
-    assert configs(plan, 0)["B1"].options == {"publications": "fixed"}
-    assert configs(plan, 1)["B1"].options == {"publications": "dynamic"}
-
-
-def test_each_link_has_one_end_that_dials_and_both_know_each_others_address(plan: Plan) -> None:
-    ends = {(config.id, link.neighbour): link for config in configs(plan, 0).values() for link in config.links}
-    assert len(ends) == 8
-    for (broker, neighbour), link in ends.items():
-        opposite = ends[neighbour, broker]
-        assert link.local == opposite.remote
-        assert link.dial is not opposite.dial
-    assert len({link.local for link in ends.values()}) == 8
+    assert fixed.broker_settings.options == {"publications": "fixed"}
+    assert dynamic.broker_settings.options == {"publications": "dynamic"}
 
 
 def test_what_the_scenario_says_of_brokers_reaches_them(plan: Plan) -> None:
-    config = configs(plan, 1)["B3"]
-    assert (config.protocol, config.seed, config.variant) == ("tid", 11, plan.variants[1].name)
-    assert config.service_time == ServiceTime(mean=0.001)
-    assert config.listen == ("unix:/sockets/B3",)
-    assert config.log == "/logs/B3"
+    settings = plan.variants[1].broker_settings
+    assert (settings.protocol, settings.seed, settings.variant) == ("tid", 11, plan.variants[1].name)
+    assert settings.service_time == ServiceTime(mean=0.001)
+    assert settings.limits == plan.variants[1].scenario.brokers.limits.limits()
     resources = plan.variants[1].resources
     assert (resources.cpu, resources.memory) == (0.5, 100_000_000)
 

@@ -4,7 +4,7 @@ from emulation.faults import Schedule
 from emulation.faults.conditions import Cut, Down
 from emulation.faults.planning import Entry
 from emulation.faults.programs import Hold, Lift, Repeat, Sequence, Wait
-from emulation.run.host_share import Part
+from emulation.run.host_share import HostShare
 from record.faults import FaultKind
 from topology import Broker, Link, LinkDirection, Overlay
 
@@ -19,15 +19,15 @@ def schedule() -> Schedule:
 
 
 def test_who_is_alone_has_all_of_it() -> None:
-    part = Part.whole(OVERLAY)
+    part = HostShare.whole(OVERLAY)
     assert part.brokers == {"A", "B", "C"}
     assert part.own(schedule()) == schedule()
     assert not part.suffix
-    part.rendezvous.meet("anywhere")
+    part.rendezvous.wait_for_all("anywhere")
 
 
 def test_a_host_injects_the_faults_on_its_brokers_and_on_what_they_send() -> None:
-    parts = [Part(brokers=frozenset("A"), host="h1"), Part(brokers=frozenset("BC"), host="h2")]
+    parts = [HostShare(brokers=frozenset("A"), host="h1"), HostShare(brokers=frozenset("BC"), host="h2")]
     kills, flap = parts[0].own(schedule()).entries
     assert kills == Entry(0, Hold((Down("A", FaultKind.KILL),), 2.0), "faults[0].kill")
     assert flap.program == Repeat(Sequence((Hold((Cut(LinkDirection("A", "B")),)), Wait(1.0), Lift())))

@@ -11,12 +11,15 @@ from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
-from emulation.simulation import Settings, SimulatedOverlay, SimulatedSession
+from emulation.live_overlay import BrokerSettings
+from emulation.simulation import SimulatedOverlay, SimulatedSession
+from emulation.simulation.calibration import Calibration
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
-from topology import Broker, Link, LinkProperties, Overlay
+from topology import Broker, Link, LinkDirection, LinkProperties, Overlay
 
 MILLISECOND = 1_000_000
+B12 = LinkDirection("B1", "B2")
 STOCKS = encode_predicates(
     (Predicate("class", Operator.STRING_EQUAL, "STOCK"), Predicate("price", Operator.GREATER, 0))
 )
@@ -26,12 +29,16 @@ DEAR = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"), Pr
 class Trial:
     """An overlay and the sessions of its clients, and what they were told when."""
 
-    def __init__(self, links: dict[tuple[str, str], LinkProperties], **settings: Any) -> None:
+    def __init__(
+        self, links: dict[tuple[str, str], LinkProperties], calibration: Calibration | None = None, **settings: Any
+    ) -> None:
         names = sorted({end for pair in links for end in pair})
         brokers = tuple(Broker(name, {"region": name, "cluster": 0}) for name in names)
         overlay = Overlay("trial", brokers, tuple(Link(a, b, p, p) for (a, b), p in links.items()))
         self.traces = {name: ListTrace(name) for name in names}
-        self.overlay = SimulatedOverlay(overlay, Settings(**settings), self.traces.__getitem__)
+        self.overlay = SimulatedOverlay(
+            overlay, BrokerSettings(**settings), self.traces.__getitem__, calibration=calibration
+        )
         self.sessions: dict[str, SimulatedSession] = {}
         self.notified: dict[str, list[tuple[str, int]]] = defaultdict(list)
         self.overlay.start()
@@ -64,6 +71,16 @@ class Trial:
         self.attach("S", subscriber)
         self.ask("P", Operation.ADVERTISE, "a1", STOCKS)
         self.ask("S", Operation.SUBSCRIBE, "s1", DEAR)
+
+
+def cut(trial: Trial) -> None:
+    for direction in (B12, B12.reverse):
+        trial.overlay.cut(direction)
+
+
+def restore(trial: Trial) -> None:
+    for direction in (B12, B12.reverse):
+        trial.overlay.restore(direction)
 
 
 def line(**properties: Any) -> dict[tuple[str, str], LinkProperties]:
@@ -143,11 +160,11 @@ def test_publications_go_round_a_dead_broker_when_routing_is_dynamic() -> None:
         {pair: LinkProperties(delay=delay) for pair, delay in square.items()}, options={"publications": "dynamic"}
     )
     trial.one_publisher_one_subscriber("B1", "B4")
-    trial.overlay.cut("B1", "B2")
+    cut(trial)
     trial.overlay.settle()
     trial.attach("Q", "B1")
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree has to go over B3, and offers that way
-    trial.overlay.restore("B1", "B2")
+    restore(trial)
     trial.overlay.settle()
     trial.overlay.kill("B2")
     trial.overlay.settle()
@@ -223,7 +240,7 @@ def test_a_subscription_finds_room_behind_publications_that_fill_the_queue_of_a_
     trial.one_publisher_one_subscriber("B1", "B3")
     trial.attach("Q", "B3")
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)
-    trial.overlay.cut("B1", "B2")
+    cut(trial)
     trial.overlay.settle()
     for number in range(5):
         trial.publish("P", f"p{number}")
@@ -231,7 +248,7 @@ def test_a_subscription_finds_room_behind_publications_that_fill_the_queue_of_a_
     trial.attach("T", "B1")
     trial.ask("T", Operation.SUBSCRIBE, "s1", DEAR)
     assert trial.overlay.brokers["B1"].links["B2"].queue_length == 3
-    trial.overlay.restore("B1", "B2")
+    restore(trial)
     trial.overlay.settle()
     trial.publish("Q", "q")
     trial.overlay.settle()
@@ -243,11 +260,11 @@ def test_a_subscription_finds_room_behind_publications_that_fill_the_queue_of_a_
 def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) -> None:
     trial = Trial(line(delay=0.001))
     trial.one_publisher_one_subscriber("B1", "B3")
-    trial.overlay.cut("B1", "B2")
+    cut(trial)
     trial.publish("P", "p1")
     trial.overlay.run_until(trial.overlay.agenda.now + round(seconds * 1e9))
     assert trial.ids("S") == []
-    trial.overlay.restore("B1", "B2")
+    restore(trial)
     trial.publish("P", "p2")
     trial.overlay.settle()
     assert trial.ids("S") == ["p1", "p2"]

@@ -8,7 +8,8 @@ from typing import Any
 from broker_service.config import BrokerConfig
 from broker_service.messages import Kind, Message
 from broker_service.service_time import Distribution, ServiceTime
-from emulation.simulation import Agenda, Settings, SimulatedOverlay
+from emulation.live_overlay import BrokerSettings
+from emulation.simulation import Agenda, SimulatedOverlay
 from emulation.simulation.calibration import GROUPS, Calibration, Latency
 from emulation.simulation.server import SimulatedServer, work_of
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
@@ -99,8 +100,8 @@ def test_brokers_draw_latencies_of_their_own_which_the_seed_fixes() -> None:
     def arrivals(seed: int) -> list[int]:
         overlay = Overlay("pair", (Broker("B1"), Broker("B2")), (Link("B1", "B2", LinkProperties(delay=0.005)),))
         traces = {name: ListTrace(name) for name in ("B1", "B2")}
-        settings = Settings(seed=seed, calibration=Calibration(link=Latency.of(range(100_000))))
-        simulated = SimulatedOverlay(overlay, settings, traces.__getitem__)
+        calibration = Calibration(link=Latency.of(range(100_000)))
+        simulated = SimulatedOverlay(overlay, BrokerSettings(seed=seed), traces.__getitem__, calibration=calibration)
         simulated.start()
         draws = [broker.latency() for broker in simulated._living.values() for _ in range(5)]
         assert draws[:5] != draws[5:]

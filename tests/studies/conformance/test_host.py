@@ -15,7 +15,7 @@ from emulation.host.processes import processes_of_run
 from emulation.host.registry import runs
 from emulation.run.interrupt import Interrupt
 from studies.conformance import PROTOCOLS, Verdict, run_case
-from studies.conformance.host import host_testbed
+from studies.conformance.host import host_case_runner
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, line, publish
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,10 +30,10 @@ def test_brokers_serve_further_cases_until_one_is_killed() -> None:
     killing = case(ADVERTISE, SUBSCRIBE, {"op": "kill", "broker": "B3"}, publish("p1"))
     wrong = case(ADVERTISE, SUBSCRIBE, publish("p1"))
     verdicts, brokers = [], []
-    with Interrupt() as interrupt, host_testbed("process", interrupt, print) as testbed:
+    with Interrupt() as interrupt, host_case_runner("process", interrupt, print) as runner:
         for each in (ordinary, cut, wrong, killing, ordinary):
-            verdicts.append(run_case(each, PROTOCOLS["tid-fixed"], testbed).verdict)
-            brokers.append(testbed._brokers)
+            verdicts.append(run_case(each, PROTOCOLS["tid-fixed"], runner).verdict)
+            brokers.append(runner._overlay)
     assert verdicts == [Verdict.PASSED, Verdict.PASSED, Verdict.FAILED, Verdict.PASSED, Verdict.PASSED]
     assert brokers[0] is not None
     assert brokers[:3] == [brokers[0]] * 3

@@ -18,7 +18,7 @@ from studies.conformance import (
     ConformanceProtocol,
     Difference,
     Result,
-    SimulatedTestbed,
+    SimulatedCaseRunner,
     Verdict,
     run_case,
 )
@@ -34,7 +34,7 @@ UNADVERTISE = step("unadvertise", "P", "B1", "a1")
 
 
 def run(*steps: dict[str, Any], protocol: str = "tid-fixed", **fields: Any) -> Result:
-    return run_case(case(*steps, **fields), PROTOCOLS[protocol], SimulatedTestbed())
+    return run_case(case(*steps, **fields), PROTOCOLS[protocol], SimulatedCaseRunner())
 
 
 def got(*steps: dict[str, Any], client: str = "S", **fields: Any) -> tuple[Any, ...]:
@@ -50,9 +50,9 @@ def test_a_case_is_skipped_by_a_protocol_that_its_overlay_does_not_suit(monkeypa
     scots_only = replace(ROUTERS["tid"], options=ScotsOnly)
     monkeypatch.setitem(cast(dict[str, Any], ROUTERS), "structured", scots_only)
     protocol = ConformanceProtocol("structured", "structured")
-    assert run_case(case(ADVERTISE), protocol, SimulatedTestbed()).verdict is Verdict.PASSED
+    assert run_case(case(ADVERTISE), protocol, SimulatedCaseRunner()).verdict is Verdict.PASSED
     ring = {"brokers": [f"B{number}" for number in range(5)], "links": [[f"B{n}", f"B{(n + 1) % 5}"] for n in range(5)]}
-    result = run_case(case(ADVERTISE, **ring), protocol, SimulatedTestbed())
+    result = run_case(case(ADVERTISE, **ring), protocol, SimulatedCaseRunner())
     assert result.verdict is Verdict.SKIPPED
     assert result.note == "structured needs an overlay whose brokers have cluster, region"
 
@@ -202,7 +202,7 @@ def test_brokers_between_two_are_those_on_any_way(one: str, other: str, between:
 def test_a_defect_of_a_router_fails_the_case_with_its_stack_trace() -> None:
     protocol = ConformanceProtocol("defective", DEFECTIVE, {"fails_in": "receive"})
     with registered():
-        result = run_case(case(ADVERTISE, SUBSCRIBE, publish("p1")), protocol, SimulatedTestbed())
+        result = run_case(case(ADVERTISE, SUBSCRIBE, publish("p1")), protocol, SimulatedCaseRunner())
     assert result.verdict is Verdict.FAILED
     assert "broker defect: B" in result.problem
     assert "    a, b = (1, 2, 3)" in result.problem

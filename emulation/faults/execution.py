@@ -1,55 +1,25 @@
-"""From actions to deeds: the contract of whoever acts on brokers and links, and the log of what was done.
+"""Execution of actions on a live overlay, and the log of faults.
 
-Records are written when the deed is done, and say how long it took. A `fault` has the time at which the deed began, a
-`healed` that at which it was done, so that all that a fault can have spoilt lies between the two.
+A record is written when its action is done, with the action's duration. A `fault` carries the time at which the action
+began and a `healed` the time at which it was done, so that everything a fault can have spoilt lies between the two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.faults.injector import Action
+from emulation.live_overlay.contract import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from topology import BrokerId, LinkDirection, LinkProperties
 
 
-class Actuator(Protocol):
-    """Acts on the brokers and links of one variant. Returns when done; raises `HostError` when the host refuses.
-
-    The three of `resume`, `throttle(None)` and `slow(None)` do nothing to a broker that is down: it will
-    be restarted as it was at first.
-    """
-
-    def kill(self, broker: BrokerId) -> None: ...
-
-    def stop(self, broker: BrokerId) -> None: ...
-
-    def restart(self, broker: BrokerId) -> None: ...
-
-    def pause(self, broker: BrokerId) -> None: ...
-
-    def resume(self, broker: BrokerId) -> None: ...
-
-    def throttle(self, broker: BrokerId, cores: float | None) -> None:
-        """None: as many as the scenario gives it."""
-
-    def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
-        """None: its own."""
-
-    def cut(self, direction: LinkDirection) -> None: ...
-
-    def restore(self, direction: LinkDirection) -> None: ...
-
-    def change(self, direction: LinkDirection, properties: LinkProperties) -> None: ...
-
-    def corrupt(self, direction: LinkDirection, share: float) -> None: ...
-
-
-def perform(actions: Iterable[Action], actuator: Actuator, trace: Trace, clock: Callable[[], int]) -> Iterator[Action]:
+def perform(
+    actions: Iterable[Action], overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]
+) -> Iterator[Action]:
     """Does one action after another and writes it down; yields each when it is done.
 
     Both directions of one link, when the same happens to them, are one record.
@@ -57,7 +27,7 @@ def perform(actions: Iterable[Action], actuator: Actuator, trace: Trace, clock: 
     for group in _grouped(actions):
         begin = clock()
         for action in group:
-            carry_out(action, actuator)
+            carry_out(action, overlay)
         end, heals = clock(), group[0].heals
         trace.write(
             TraceRecord(
@@ -78,50 +48,50 @@ def described(actions: Iterable[Action]) -> list[str]:
     return [f"{group[0].kind} {_peer(group)}" for group in _grouped(actions)]
 
 
-def carry_out(action: Action, actuator: Actuator) -> None:
+def carry_out(action: Action, overlay: LiveOverlay) -> None:
     """Does one action."""
     if isinstance(action.target, LinkDirection):
-        _to_link(action, action.target, actuator)
+        _to_link(action, action.target, overlay)
     else:
-        _to_broker(action, action.target, actuator)
+        _to_broker(action, action.target, overlay)
 
 
-def _to_broker(action: Action, broker: BrokerId, actuator: Actuator) -> None:
+def _to_broker(action: Action, broker: BrokerId, overlay: LiveOverlay) -> None:
     match action.kind, action.setting:
         case FaultKind.KILL, _:
-            actuator.kill(broker)
+            overlay.kill(broker)
         case FaultKind.STOP, _:
-            actuator.stop(broker)
+            overlay.stop_broker(broker)
         case HealKind.RESTART, _:
-            actuator.restart(broker)
+            overlay.restart(broker)
         case FaultKind.PAUSE, _:
-            actuator.pause(broker)
+            overlay.pause(broker)
         case HealKind.RESUME, _:
-            actuator.resume(broker)
+            overlay.resume(broker)
         case FaultKind.THROTTLE, float(cores):
-            actuator.throttle(broker, cores)
+            overlay.throttle(broker, cores)
         case HealKind.UNTHROTTLE, _:
-            actuator.throttle(broker, None)
+            overlay.throttle(broker, None)
         case FaultKind.SLOW, ServiceTime() as service_time:
-            actuator.slow(broker, service_time)
+            overlay.slow(broker, service_time)
         case HealKind.FULL_SPEED, _:
-            actuator.slow(broker, None)
+            overlay.slow(broker, None)
         case kind, given:
             raise ValueError(f"{kind} of a broker, with {given!r}")
 
 
-def _to_link(action: Action, direction: LinkDirection, actuator: Actuator) -> None:
+def _to_link(action: Action, direction: LinkDirection, overlay: LiveOverlay) -> None:
     match action.kind, action.setting:
         case FaultKind.LINK_DOWN, _:
-            actuator.cut(direction)
+            overlay.cut(direction)
         case HealKind.LINK_UP, _:
-            actuator.restore(direction)
+            overlay.restore(direction)
         case FaultKind.DEGRADE | HealKind.RECOVER, LinkProperties() as properties:
-            actuator.change(direction, properties)
+            overlay.change(direction, properties)
         case FaultKind.CORRUPT, float(share):
-            actuator.corrupt(direction, share)
+            overlay.corrupt(direction, share)
         case HealKind.CLEAN, _:
-            actuator.corrupt(direction, 0.0)
+            overlay.corrupt(direction, 0.0)
         case kind, given:
             raise ValueError(f"{kind} of a link, with {given!r}")
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from broker_service.client_library.client_session import ClientSession
-from broker_service.config import BrokerConfig, Limits
+from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.messages import ClientEvent, Operation
@@ -21,10 +21,9 @@ from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
+from emulation.live_overlay import BrokerFiles, BrokerSettings
 from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
-from emulation.planning.plan import link_configs
-from emulation.run.actuator import HostActuator
-from emulation.runtimes import ContainerRuntime, Launch, ProcessRuntime, Runtime
+from emulation.runtimes import ContainerRuntime, Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
 from record.errors import HostError
 from tests.emulation.faults.overlays import overlay_of
 from tests.tries import one_of_three
@@ -56,22 +55,19 @@ class Hosted:
         self.network = stack.enter_context(
             EmulatedNetwork(OVERLAY, self.paths.run_id, LinkDriver.USERSPACE, sandboxes, journal)
         )
-        links = link_configs(OVERLAY, self.paths.run_id)
-        limits = Limits(heartbeat=0.2, reconnect_last=0.2)
-        launches = [
-            Launch(
-                config=BrokerConfig(
-                    id=broker, incarnation=1, protocol="tid", links=links[broker], limits=limits,
-                    listen=(f"unix:{self.runtime.paths(broker).socket}",),
-                ),
-                config_directory=self.paths.variant("base") / broker,
-            )
-            for broker in brokers
-        ]  # fmt: skip
-        self.addresses = {broker: f"unix:{self.paths.socket(broker)}" for broker in brokers}
-        self.runtime.start(launches, {broker: self.network.pid(broker) for broker in brokers})
-        self.faults = HostActuator(self.runtime, self.network, launches, self.addresses)
-        self.until(lambda: self.linked("A") and self.linked("B"), "both are linked")
+        settings = BrokerSettings(limits=Limits(heartbeat=0.2, reconnect_last=0.2))
+        configs = host_configs(
+            OVERLAY, settings, self.run_paths.run_id, lambda broker: BrokerFiles(self.runtime.files(broker).socket)
+        )
+        hosting = Hosting(
+            runtime=self.runtime,
+            network=self.network,
+            sockets=self.run_paths.socket,
+            directory=self.run_paths.variant("base"),
+        )
+        self.overlay = stack.enter_context(HostOverlay(OVERLAY, configs, hosting))
+        self.addresses = self.overlay.addresses
+        self.overlay.await_links(WITHIN)
 
     def _runtime(self, kind: str, journal: Journal, stack: ExitStack) -> Runtime:
         if kind == "process":
@@ -127,14 +123,14 @@ def hosted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield Hosted(request.param, tmp_path_factory.mktemp(request.param), stack)
 
 
-@pytest.mark.parametrize("end", ["kill", "stop"])
+@pytest.mark.parametrize("end", ["kill", "stop_broker"])
 def test_a_broker_that_ended_comes_back_as_another_incarnation(hosted: Hosted, end: str) -> None:
     before = hosted.incarnation("B")
-    getattr(hosted.faults, end)("B")
+    getattr(hosted.overlay, end)("B")
     assert "B" not in hosted.runtime.processes()
     assert hosted.status("B", 0.2) is None
     hosted.until(lambda: not hosted.linked("A"), "A notices")
-    hosted.faults.restart("B")
+    hosted.overlay.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.incarnation("B") == before + 1
     assert set(hosted.runtime.processes()) == {"A", "B"}
@@ -142,36 +138,36 @@ def test_a_broker_that_ended_comes_back_as_another_incarnation(hosted: Hosted, e
 
 def test_a_paused_broker_is_silent_and_goes_on(hosted: Hosted) -> None:
     before = hosted.incarnation("B")
-    hosted.faults.pause("B")
+    hosted.overlay.pause("B")
     assert hosted.status("B", 0.3) is None
     hosted.until(lambda: not hosted.linked("A"), "A misses its heartbeats")
-    hosted.faults.resume("B")
+    hosted.overlay.resume("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.incarnation("B") == before
 
 
 def test_a_paused_broker_can_be_killed(hosted: Hosted) -> None:
     process = hosted.runtime.processes()["B"]
-    hosted.faults.pause("B")
-    hosted.faults.kill("B")
-    hosted.faults.resume("B")
+    hosted.overlay.pause("B")
+    hosted.overlay.kill("B")
+    hosted.overlay.resume("B")
     hosted.until(lambda: not process.alive, "it has ended")
-    hosted.faults.restart("B")
+    hosted.overlay.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
 
 
 def test_a_cut_is_noticed_and_undone(hosted: Hosted) -> None:
-    hosted.faults.cut(AB)
+    hosted.overlay.cut(AB)
     hosted.until(lambda: not hosted.linked("B"), "B hears nothing of A")
-    hosted.faults.restore(AB)
+    hosted.overlay.restore(AB)
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
 
 
 def test_a_link_is_degraded_and_recovers(hosted: Hosted) -> None:
-    hosted.faults.change(AB, LinkProperties(delay=0.05))
+    hosted.overlay.change(AB, LinkProperties(delay=0.05))
     forward, backward = one_of_three(lambda: as_asked(hosted))
     assert (forward.delay_asked, backward.delay_asked) == (0.05, 0.001)
-    hosted.faults.change(AB, OVERLAY.links[0].forward)
+    hosted.overlay.change(AB, OVERLAY.links[0].forward)
     forward, backward = one_of_three(lambda: as_asked(hosted))
     assert (forward.delay_asked, backward.delay_asked) == (0.001, 0.001)
 
@@ -183,29 +179,29 @@ def as_asked(hosted: Hosted) -> list[LinkProbe]:
 
 
 def test_a_broker_is_slowed_and_gets_its_speed_back(hosted: Hosted) -> None:
-    hosted.faults.slow("B", VERY_SLOW)
-    hosted.faults.slow("B", None)
+    hosted.overlay.slow("B", VERY_SLOW)
+    hosted.overlay.slow("B", None)
     assert hosted.answers("B", WITHIN)
-    hosted.faults.slow("B", VERY_SLOW)
+    hosted.overlay.slow("B", VERY_SLOW)
     assert not hosted.answers("B", 0.3)
     start_anew(hosted)
 
 
 def test_a_paused_broker_is_told_to_be_slow_when_it_can_hear(hosted: Hosted) -> None:
-    hosted.faults.pause("B")
-    hosted.faults.slow("B", VERY_SLOW)
-    hosted.faults.resume("B")
+    hosted.overlay.pause("B")
+    hosted.overlay.slow("B", VERY_SLOW)
+    hosted.overlay.resume("B")
     assert not hosted.answers("B", 0.3)
     start_anew(hosted)
 
 
 def start_anew(hosted: Hosted) -> None:
     """What is healed while a broker is down does nothing; it comes back at full speed."""
-    hosted.faults.kill("B")
-    hosted.faults.slow("B", None)
-    hosted.faults.throttle("B", None)
-    hosted.faults.resume("B")
-    hosted.faults.restart("B")
+    hosted.overlay.kill("B")
+    hosted.overlay.slow("B", None)
+    hosted.overlay.throttle("B", None)
+    hosted.overlay.resume("B")
+    hosted.overlay.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.answers("B", WITHIN)
 
@@ -213,12 +209,12 @@ def start_anew(hosted: Hosted) -> None:
 def test_a_throttled_broker_has_a_quota(hosted: Hosted) -> None:
     if hosted.runtime.name == "process":
         with pytest.raises(HostError, match="a plain process has no CPU quota; use containers"):
-            hosted.faults.throttle("B", 0.25)
+            hosted.overlay.throttle("B", 0.25)
         return
     assert quota(hosted) is None
-    hosted.faults.throttle("B", 0.25)
+    hosted.overlay.throttle("B", 0.25)
     assert quota(hosted) == 0.25
-    hosted.faults.throttle("B", None)
+    hosted.overlay.throttle("B", None)
     assert quota(hosted) is None
 
 

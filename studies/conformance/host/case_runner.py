@@ -20,24 +20,27 @@ from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, register, unregister
 from emulation.host.run_paths import RunPaths
+from emulation.live_overlay import BrokerFiles, Tables, UnsettledError
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.planning.plan import make_run_id
 from emulation.run.interrupt import Interrupt
-from emulation.runtimes import Runtime
+from emulation.runtimes import Hosting, HostOverlay, Runtime, host_configs
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import AUTO, Rungs, choose
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError
-from studies.conformance.host.brokers import HostBrokers
-from studies.conformance.host.overlay import HostCase
+from studies.conformance.case_runner import settings, settle
+from studies.conformance.host.case_run import HostCaseRun
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
-from studies.conformance.testbed import UnsettledError
+
+CONNECT_WITHIN = 60.0
+"""Seconds that all brokers of an overlay may take to start and to connect."""
 
 
 @contextmanager
-def host_testbed(runtime: str, interrupt: Interrupt, say: Callable[[str], None]) -> Iterator[HostTestbed]:
-    """The testbed of a runtime, `process` or `container`. Leaving it removes all that was made on the host.
+def host_case_runner(runtime: str, interrupt: Interrupt, say: Callable[[str], None]) -> Iterator[HostCaseRunner]:
+    """The runner_of_cases of a runtime, `process` or `container`. Leaving it removes all that was made on the host.
 
     What it keeps in files lies below the run's own entry in the registry, which goes last; so `brokerlab clean` finds
     and removes everything even where this process was killed. Raises `HostError` where the host cannot run it.
@@ -60,17 +63,17 @@ def host_testbed(runtime: str, interrupt: Interrupt, say: Callable[[str], None])
         stack.callback(os.environ.pop, RUN_VARIABLE)
         hosting = stack.enter_context(runtime_on(rungs, run_paths, journal))
         runner = stack.enter_context(asyncio.Runner())
-        testbed = HostTestbed(
+        runner_of_cases = HostCaseRunner(
             run_paths, journal, runtime=hosting, driver=rungs.driver, runner=runner, interrupt=interrupt
         )
         try:
-            yield testbed
+            yield runner_of_cases
         finally:
             interrupt.teardown = True
-            testbed.close()
+            runner_of_cases.close()
 
 
-class HostTestbed:
+class HostCaseRunner:
     """See the module."""
 
     def __init__(
@@ -92,27 +95,30 @@ class HostTestbed:
         self._interrupt = interrupt
         self._sandboxed: set[BrokerId] = set()
         self._network: EmulatedNetwork | None = None
-        self._brokers: HostBrokers | None = None
-        self._wired: object = None
-        """What the network was made for."""
-        self._started: object = None
-        """What the brokers were started for."""
-        self._pristine: object = None
-        """The routing tables of those brokers when they had just started."""
+        self._overlay: HostOverlay | None = None
+        self._wired_for: object = None
+        """Brokers and links that the network was made for."""
+        self._started_for: object = None
+        """Protocol, seed and attributes that the brokers were started with."""
+        self._pristine: Tables = {}
+        """Routing tables of those brokers when they had just started."""
 
     @contextmanager
-    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[HostCase]:
-        overlay, fresh = self._overlay(case, protocol)
+    def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[HostCaseRun]:
+        network = self._wire(case)
+        wanted = protocol.name, case.seed, case.overlay().brokers
+        overlay = self._overlay
+        if overlay is None or self._started_for != wanted:
+            overlay = self._start(case, protocol, network)
+            self._started_for = wanted
+        run = HostCaseRun(overlay, self._runner, self._interrupt)
         ended = False
         try:
-            if fresh:
-                overlay.come_up()
-                self._pristine = overlay.tables()
-            yield overlay
+            yield run
             ended = True
         finally:
-            overlay.close()
-            if not (ended and self._as_new(overlay)):
+            run.close()
+            if not (ended and self._as_new(run)):
                 self._stop_brokers()
 
     def close(self) -> None:
@@ -120,24 +126,35 @@ class HostTestbed:
         self._stop_brokers()
         self._stop_network()
 
-    def _overlay(self, case: Case, protocol: ConformanceProtocol) -> tuple[HostCase, bool]:
-        """The overlay for a case, and whether its brokers are being started for it."""
-        network = self._wire(case)
-        wanted = protocol.name, case.seed, case.regions
-        fresh = self._brokers is None or self._started != wanted
-        if fresh:
+    def _start(self, case: Case, protocol: ConformanceProtocol, network: EmulatedNetwork) -> HostOverlay:
+        """New brokers for a case, all connected. They write no log, because cases look only at what clients get."""
+        self._stop_brokers()
+        self._interrupt.check()
+        paths, runtime, overlay = self._run_paths, self._hosting, case.overlay()
+        configs = host_configs(
+            overlay, settings(case, protocol), paths.run_id,
+            lambda broker: BrokerFiles(socket=runtime.files(broker).socket),
+        )  # fmt: skip
+        hosting = Hosting(
+            runtime=runtime,
+            network=network,
+            sockets=paths.socket,
+            directory=paths.variant(protocol.name),
+            wait=self._interrupt.wait,
+        )
+        started = self._overlay = HostOverlay(overlay, configs, hosting)
+        try:
+            started.start()
+            started.settle(CONNECT_WITHIN)
+        except BaseException:
             self._stop_brokers()
-            self._interrupt.check()
-            self._brokers = HostBrokers(
-                case.overlay(), protocol, case.seed, run_paths=self._run_paths, runtime=self._hosting, network=network
-            )
-            self._started = wanted
-        assert self._brokers is not None
-        return HostCase(self._brokers, self._runner, self._interrupt), fresh
+            raise
+        self._pristine = started.tables()
+        return started
 
     def _wire(self, case: Case) -> EmulatedNetwork:
         wanted = case.brokers, case.links
-        if self._network is not None and self._wired == wanted:
+        if self._network is not None and self._wired_for == wanted:
             return self._network
         self._stop_brokers()
         self._stop_network()
@@ -148,24 +165,25 @@ class HostTestbed:
         self._run_paths.make_socket_directories(list(case.brokers))
         network = EmulatedNetwork(case.overlay(), self._run_paths.run_id, self._driver, sandboxes, self._journal)
         network.start()
-        self._network, self._wired = network, wanted
+        self._network, self._wired_for = network, wanted
         return network
 
-    def _as_new(self, overlay: HostCase) -> bool:
-        """Whether the brokers that a case leaves behind are as good as new."""
-        if self._brokers is None or not self._brokers.as_started:
+    def _as_new(self, run: HostCaseRun) -> bool:
+        """Whether the brokers that a case leaves behind behave as if they had just started."""
+        if not run.overlay.as_started:
             return False
         try:
-            overlay.settle()
+            settle(run)
         except UnsettledError:
             return False
-        return overlay.tables() == self._pristine
+        return run.overlay.tables() == self._pristine
 
     def _stop_brokers(self) -> None:
-        brokers, self._brokers = self._brokers, None
-        if brokers is not None:
-            self._runner.run(brokers.controls.close())
-            brokers.stop()
+        overlay, self._overlay = self._overlay, None
+        if overlay is not None:
+            overlay.stop(within=0.0)
+            for direction in list(overlay.expected.cut):  # the network serves further brokers
+                overlay.restore(direction)
 
     def _stop_network(self) -> None:
         network, self._network = self._network, None

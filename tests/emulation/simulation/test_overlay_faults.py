@@ -9,7 +9,6 @@ import pytest
 from broker_service.config import Limits
 from broker_service.messages import Operation
 from broker_service.service_time import ServiceTime
-from emulation.simulation.actuator import SimulatedActuator
 from record.errors import HostError
 from record.log import Event
 from tests.emulation.simulation.test_overlay import MILLISECOND, STOCKS, Trial, line, ring
@@ -24,7 +23,6 @@ class Faulty(Trial):
 
     def __init__(self, links: dict[tuple[str, str], LinkProperties] | None = None, **settings: Any) -> None:
         super().__init__(links or line(delay=0.001), **settings)
-        self.faults = SimulatedActuator(self.overlay)
         self.one_publisher_one_subscriber("B1", "B3")
 
     def wait(self, seconds: float) -> None:
@@ -43,12 +41,12 @@ class Faulty(Trial):
 def test_a_paused_broker_delivers_what_came_once_it_goes_on(seconds: float) -> None:
     """Shorter than three heartbeats nobody notices; longer, its neighbours give it up. Nothing is lost or doubled."""
     trial = Faulty()
-    trial.faults.pause("B2")
+    trial.overlay.pause("B2")
     for number in range(100):
         trial.publish("P", f"p{number}")
         trial.wait(seconds / 100)
     assert trial.ids("S") == []
-    trial.faults.resume("B2")
+    trial.overlay.resume("B2")
     trial.wait(10.0)
     assert trial.ids("S") == [f"p{number}" for number in range(100)]
     assert trial.breaks("B1") == (["B2"] if seconds > 4 else [])
@@ -62,10 +60,10 @@ def test_a_paused_broker_does_nothing() -> None:
         trial.publish("P", f"p{number}")
     trial.wait(0.02)
     before = len(trial.traces["B2"].records)
-    trial.faults.pause("B2")
+    trial.overlay.pause("B2")
     trial.wait(30.0)
     assert len(trial.traces["B2"].records) == before, "no message, no timer, no gauge"
-    trial.faults.resume("B2")
+    trial.overlay.resume("B2")
     trial.wait(10.0)
     assert trial.ids("S") == [f"p{number}" for number in range(50)]
 
@@ -76,9 +74,9 @@ def test_timers_of_a_paused_broker_wait() -> None:
     trial.overlay.brokers["B2"].timer = lambda _: fired.append(trial.overlay.agenda.now)  # type: ignore[method-assign]
     trial.overlay._living["B2"]._schedule("test", 1.0)
     begin = trial.overlay.agenda.now
-    trial.faults.pause("B2")
+    trial.overlay.pause("B2")
     trial.wait(10.0)
-    trial.faults.resume("B2")
+    trial.overlay.resume("B2")
     trial.wait(10.0)
     assert fired == [begin + 10 * SECOND]
 
@@ -87,19 +85,19 @@ def test_a_pause_postpones_the_work_under_way_by_its_length() -> None:
     trial = Faulty(service_time=ServiceTime(mean=0.1))
     published = trial.publish("P", "p1")
     trial.wait(0.151)  # B1 is done, B2 has worked on it for 50 ms
-    trial.faults.pause("B2")
+    trial.overlay.pause("B2")
     trial.wait(0.5)
-    trial.faults.resume("B2")
+    trial.overlay.resume("B2")
     trial.overlay.settle()
     assert trial.delay("p1", published) == 3 * 100 + 2 * 1 + 500
 
 
 def test_a_client_of_a_paused_broker_is_answered_afterwards() -> None:
     trial = Faulty()
-    trial.faults.pause("B1")
+    trial.overlay.pause("B1")
     trial.publish("P", "p1")
     trial.wait(60.0)
-    trial.faults.resume("B1")
+    trial.overlay.resume("B1")
     trial.wait(10.0)
     assert trial.ids("S") == ["p1"]
     assert trial.sessions["P"].connections == 1, "it never noticed"
@@ -107,11 +105,11 @@ def test_a_client_of_a_paused_broker_is_answered_afterwards() -> None:
 
 def test_a_broker_that_is_killed_while_paused_comes_back_afresh() -> None:
     trial = Faulty()
-    trial.faults.pause("B2")
+    trial.overlay.pause("B2")
     trial.wait(1.0)
-    trial.faults.kill("B2")
-    trial.faults.resume("B2")
-    trial.faults.restart("B2")
+    trial.overlay.kill("B2")
+    trial.overlay.resume("B2")
+    trial.overlay.restart("B2")
     trial.wait(10.0)
     trial.publish("P", "p1")
     trial.wait(1.0)
@@ -123,15 +121,15 @@ def test_dynamic_routing_goes_round_a_paused_broker() -> None:
     trial = Faulty(
         {ends: LinkProperties(delay=delay) for ends, delay in square.items()}, options={"publications": "dynamic"}
     )
-    trial.faults.cut(B12)
-    trial.faults.cut(B21)
+    trial.overlay.cut(B12)
+    trial.overlay.cut(B21)
     trial.wait(10.0)
     trial.attach("Q", "B1")
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree goes over B4, and offers that way
-    trial.faults.restore(B12)
-    trial.faults.restore(B21)
+    trial.overlay.restore(B12)
+    trial.overlay.restore(B21)
     trial.wait(10.0)
-    trial.faults.pause("B2")
+    trial.overlay.pause("B2")
     trial.wait(5.0)
     trial.publish("P", "round it")
     trial.wait(1.0)
@@ -140,10 +138,10 @@ def test_dynamic_routing_goes_round_a_paused_broker() -> None:
 
 def test_a_slowed_broker_takes_its_time_and_nothing_overtakes() -> None:
     trial = Faulty()
-    trial.faults.slow("B2", ServiceTime(mean=0.05))
+    trial.overlay.slow("B2", ServiceTime(mean=0.05))
     published = [trial.publish("P", f"p{number}") for number in range(4)]
     trial.wait(0.06)
-    trial.faults.slow("B2", None)
+    trial.overlay.slow("B2", None)
     trial.publish("P", "at full speed")
     trial.overlay.settle()
     assert trial.ids("S") == ["p0", "p1", "p2", "p3", "at full speed"]
@@ -156,10 +154,10 @@ def test_a_slowed_broker_takes_its_time_and_nothing_overtakes() -> None:
 
 def test_a_broker_with_a_service_time_gets_its_own_back() -> None:
     trial = Faulty(service_time=ServiceTime(mean=0.01))
-    trial.faults.slow("B2", ServiceTime(mean=0.1))
+    trial.overlay.slow("B2", ServiceTime(mean=0.1))
     slow = trial.publish("P", "slow")
     trial.overlay.settle()
-    trial.faults.slow("B2", None)
+    trial.overlay.slow("B2", None)
     normal = trial.publish("P", "normal")
     trial.overlay.settle()
     assert (trial.delay("slow", slow), trial.delay("normal", normal)) == (122, 32)
@@ -167,18 +165,18 @@ def test_a_broker_with_a_service_time_gets_its_own_back() -> None:
 
 def test_a_slowed_broker_that_dies_forgets_what_waited() -> None:
     trial = Faulty()
-    trial.faults.slow("B1", ServiceTime(mean=1.0))
+    trial.overlay.slow("B1", ServiceTime(mean=1.0))
     trial.publish("P", "p1")
     trial.wait(0.1)
-    trial.faults.slow("B1", ServiceTime(mean=2.0))
+    trial.overlay.slow("B1", ServiceTime(mean=2.0))
     trial.publish("P", "p2")
     trial.wait(0.1)
-    trial.faults.kill("B1")
+    trial.overlay.kill("B1")
     died = len(trial.traces["B1"].records)
     trial.wait(20.0)
     assert len(trial.traces["B1"].records) == died, "the dead write nothing"
-    trial.faults.slow("B1", None)
-    trial.faults.restart("B1")
+    trial.overlay.slow("B1", None)
+    trial.overlay.restart("B1")
     trial.wait(10.0)
     published = trial.publish("P", "p3")
     trial.wait(1.0)
@@ -197,7 +195,7 @@ def test_a_stopped_broker_passes_on_what_waits_a_killed_one_does_not(end: str) -
     assert len(trial.ids("S")) == 20 if end == "stop" else 0 < len(trial.ids("S")) < 20
     stopped = [record for record in trial.traces["B2"].records if record.event is Event.STOPPED]
     assert len(stopped) == (end == "stop")
-    trial.faults.restart("B2")
+    trial.overlay.restart("B2")
     trial.wait(10.0)
     trial.publish("P", "afterwards")
     trial.wait(1.0)
@@ -209,7 +207,7 @@ def test_a_stopping_broker_takes_nothing_new() -> None:
     for number in range(5):
         trial.publish("P", f"p{number}")
     trial.wait(0.05)
-    trial.faults.stop("B1")
+    trial.overlay.stop_broker("B1")
     trial.wait(0.05)
     trial.publish("P", "too late")
     trial.wait(10.0)
@@ -221,9 +219,9 @@ def test_a_stopping_broker_may_be_killed_and_restarted() -> None:
     for number in range(20):
         trial.publish("P", f"p{number}")
     trial.wait(0.5)
-    trial.faults.stop("B2")
+    trial.overlay.stop_broker("B2")
     trial.wait(0.1)
-    trial.faults.restart("B2")
+    trial.overlay.restart("B2")
     trial.wait(20.0)
     starts = [record.count for record in trial.traces["B2"].records if record.event is Event.STARTED]
     assert starts == [1, 2]
@@ -239,7 +237,7 @@ def test_a_one_way_cut_holds_one_way_and_is_noticed_by_who_hears_nothing(seconds
     trial.attach("R", "B1")
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)
     trial.ask("R", Operation.SUBSCRIBE, "s1", STOCKS)
-    trial.faults.cut(B12)
+    trial.overlay.cut(B12)
     trial.publish("P", "there")
     back = trial.publish("Q", "back")
     trial.wait(0.5)
@@ -247,7 +245,7 @@ def test_a_one_way_cut_holds_one_way_and_is_noticed_by_who_hears_nothing(seconds
     assert dict(trial.notified["R"])["back"] == back + 2 * MILLISECOND
     trial.wait(seconds - 0.5)
     assert ("B1" in trial.breaks("B2"), "B2" in trial.breaks("B1")) == (seconds > 4, seconds > 4)
-    trial.faults.restore(B12)
+    trial.overlay.restore(B12)
     trial.wait(10.0)
     assert trial.ids("S") == ["back", "there"]
 
@@ -255,12 +253,12 @@ def test_a_one_way_cut_holds_one_way_and_is_noticed_by_who_hears_nothing(seconds
 def test_a_cut_that_comes_back_in_time_goes_unnoticed_however_often() -> None:
     trial = Faulty()
     for number in range(10):
-        trial.faults.cut(B12)
-        trial.faults.cut(B21)
+        trial.overlay.cut(B12)
+        trial.overlay.cut(B21)
         trial.publish("P", f"p{number}")
         trial.wait(2.0)
-        trial.faults.restore(B12)
-        trial.faults.restore(B21)
+        trial.overlay.restore(B12)
+        trial.overlay.restore(B21)
         trial.wait(0.5)
     assert trial.ids("S") == [f"p{number}" for number in range(10)]
     assert trial.breaks("B1") == trial.breaks("B2") == []
@@ -268,21 +266,21 @@ def test_a_cut_that_comes_back_in_time_goes_unnoticed_however_often() -> None:
 
 def test_a_neighbour_that_died_behind_a_cut_is_noticed_when_the_link_is_back() -> None:
     trial = Faulty()
-    trial.faults.cut(B12)
-    trial.faults.cut(B21)
-    trial.faults.kill("B2")
-    trial.faults.restore(B12)
-    trial.faults.restore(B21)
+    trial.overlay.cut(B12)
+    trial.overlay.cut(B21)
+    trial.overlay.kill("B2")
+    trial.overlay.restore(B12)
+    trial.overlay.restore(B21)
     trial.wait(0.1)
     assert trial.breaks("B1") == ["B2"]
 
 
 def test_a_degraded_link_changes_for_what_comes_and_not_for_what_is_under_way() -> None:
     trial = Faulty()
-    trial.faults.change(B12, LinkProperties(delay=0.1))
+    trial.overlay.change(B12, LinkProperties(delay=0.1))
     slow = trial.publish("P", "slow")
     trial.wait(0.05)
-    trial.faults.change(B12, LinkProperties(delay=0.001))
+    trial.overlay.change(B12, LinkProperties(delay=0.001))
     quick = trial.publish("P", "quick")
     trial.overlay.settle()
     assert trial.delay("slow", slow) == 101
@@ -294,7 +292,7 @@ def test_a_degraded_link_changes_for_what_comes_and_not_for_what_is_under_way() 
 
 def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
     trial = Faulty(ring(delay=0.001))
-    trial.faults.corrupt(LinkDirection("B1", "B3"), 0.3)
+    trial.overlay.corrupt(LinkDirection("B1", "B3"), 0.3)
     published = []
     for number in range(100):
         published.append(trial.publish("P", f"p{number}"))
@@ -304,7 +302,7 @@ def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
     late = [delay for delay in delays if delay is not None and delay > 100]
     assert None not in delays
     assert 15 < len(late) < 45
-    trial.faults.corrupt(LinkDirection("B1", "B3"), 0.0)
+    trial.overlay.corrupt(LinkDirection("B1", "B3"), 0.0)
     at = trial.publish("P", "clean")
     trial.wait(0.5)
     assert trial.delay("clean", at) == 1
@@ -313,7 +311,7 @@ def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
 def test_what_virtual_time_cannot_do() -> None:
     trial = Faulty()
     with pytest.raises(HostError, match="virtual time knows no CPU"):
-        trial.faults.throttle("B1", 0.5)
+        trial.overlay.throttle("B1", 0.5)
 
 
 def test_the_same_seed_gives_the_same_log_under_faults() -> None:
@@ -321,7 +319,7 @@ def test_the_same_seed_gives_the_same_log_under_faults() -> None:
     for _ in range(2):
         trial = Faulty(ring(delay=0.003, jitter=0.001, loss=0.02), seed=7, limits=Limits(heartbeat=0.5))
         for step, fault in enumerate((lambda t: t.pause("B2"), lambda t: t.cut(B23), lambda t: t.resume("B2"))):
-            fault(trial.faults)
+            fault(trial.overlay)
             for number in range(20):
                 trial.publish("P", f"p{step}.{number}")
             trial.wait(3.0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from broker_service.service_time import ServiceTime
 from emulation.faults import Action, perform
-from emulation.faults.actuator import described
+from emulation.faults.execution import described
+from emulation.live_overlay import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from topology import LinkDirection, LinkProperties
@@ -46,7 +47,7 @@ class Deeds:
 
 def done(*actions: Action) -> Deeds:
     deeds = Deeds()
-    assert list(perform(actions, deeds, deeds, deeds.clock)) == list(actions)
+    assert list(perform(actions, cast(LiveOverlay, deeds), deeds, deeds.clock)) == list(actions)
     return deeds
 
 
@@ -54,7 +55,7 @@ def done(*actions: Action) -> Deeds:
     ("action", "deed"),
     [
         (Action(FaultKind.KILL, "B1"), ("kill", "B1")),
-        (Action(FaultKind.STOP, "B1"), ("stop", "B1")),
+        (Action(FaultKind.STOP, "B1"), ("stop_broker", "B1")),
         (Action(HealKind.RESTART, "B1"), ("restart", "B1")),
         (Action(FaultKind.PAUSE, "B1"), ("pause", "B1")),
         (Action(HealKind.RESUME, "B1"), ("resume", "B1")),
@@ -99,7 +100,7 @@ def test_actions_in_words() -> None:
 def test_what_fails_is_not_written_down() -> None:
     deeds = Deeds()
     with pytest.raises(ValueError, match="throttle of a broker, with None"):
-        list(perform([Action(FaultKind.THROTTLE, "B1")], deeds, deeds, deeds.clock))
+        list(perform([Action(FaultKind.THROTTLE, "B1")], cast(LiveOverlay, deeds), deeds, deeds.clock))
     assert deeds.records == []
 
 

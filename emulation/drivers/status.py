@@ -1,0 +1,48 @@
+"""Lines that a driver process prints on its standard output: `Ready` once, then a `DriverStatus` twice a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class ClientCounts(msgspec.Struct):
+    """Counts of what clients did and of what happened to them, since the start."""
+
+    issued: int = 0
+    """Operations handed over, of all kinds."""
+    published: int = 0
+    confirmed: int = 0
+    rejected: int = 0
+    """Operations refused by brokers or by the session."""
+    notified: int = 0
+
+
+class Ready(msgspec.Struct, tag_field="event", tag="ready"):
+    """The driver is connected to all its brokers."""
+
+
+class DriverStatus(ClientCounts, tag_field="event", tag="status"):
+    """Report of a driver in progress."""
+
+    lag_ms: float = 0.0
+    """How late an operation was issued at worst since the last report."""
+    done: bool = False
+    """All operations are issued."""
+
+    @classmethod
+    def total(cls, statuses: Sequence[DriverStatus]) -> DriverStatus:
+        """Status of several drivers together."""
+        return cls(
+            issued=sum(status.issued for status in statuses),
+            published=sum(status.published for status in statuses),
+            confirmed=sum(status.confirmed for status in statuses),
+            rejected=sum(status.rejected for status in statuses),
+            notified=sum(status.notified for status in statuses),
+            lag_ms=max((status.lag_ms for status in statuses), default=0.0),
+            done=all(status.done for status in statuses),
+        )
+
+
+Report = Ready | DriverStatus

@@ -1,0 +1,31 @@
+"""A running overlay: the contract that hosts and the simulator fulfil, its brokers' configuration, status and quiet.
+
+    overlay.start()                               # every broker runs; links come up
+    overlay.await_links(30.0)                     # UnsettledError says which broker does not answer
+    overlay.kill("B7"); overlay.cut(LinkDirection("B1", "B2"))
+    overlay.settle(20.0)                          # nothing moves any more
+    overlay.status()["B1"].links
+
+`emulation.runtimes.host_overlay.HostOverlay` fulfils it with broker processes or containers on this host,
+`emulation.simulation.overlay.SimulatedOverlay` in virtual time.
+"""
+
+from emulation.live_overlay.configuration import BrokerConfigs, BrokerFiles, BrokerSettings, LinkAddresses
+from emulation.live_overlay.contract import LiveOverlay, QuietWatch, Tables, UnsettledError
+from emulation.live_overlay.quiet import Expectation, QuietDetector
+from emulation.live_overlay.status import BrokerStatus, LinkStatus
+
+__all__ = [
+    "BrokerConfigs",
+    "BrokerFiles",
+    "BrokerSettings",
+    "BrokerStatus",
+    "Expectation",
+    "LinkAddresses",
+    "LinkStatus",
+    "LiveOverlay",
+    "QuietDetector",
+    "QuietWatch",
+    "Tables",
+    "UnsettledError",
+]

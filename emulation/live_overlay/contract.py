@@ -1,0 +1,104 @@
+"""The contract of a running overlay, in real and in virtual time.
+
+One scenario, one conformance case and one schedule of faults run on every implementation, and what passes on one must
+pass on the others. Calls return when they are done, and raise `HostError` when the host refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from broker_service.service_time import ServiceTime
+from emulation.live_overlay.status import BrokerStatus
+from topology import BrokerId, LinkDirection, LinkProperties, Overlay
+
+Tables = Mapping[BrokerId, Mapping[str, object]]
+"""Routing tables by broker, as `Broker.tables` shows them."""
+
+
+class UnsettledError(Exception):
+    """The overlay does not come to rest, or not up, in the time given; the text names the obstacle."""
+
+
+class QuietWatch(Protocol):
+    """Repeated looks that tell whether messages move. The overlay is quiet when nothing moved between two of them."""
+
+    @property
+    def busy(self) -> list[BrokerId]:
+        """Brokers that were not quiet at the latest look."""
+
+    @property
+    def quiet_for(self) -> float:
+        """Seconds for which the overlay has been quiet; 0 while it is not. Infinite in virtual time once it is."""
+
+    def look(self, end: int) -> None:
+        """Looks once more. A look that takes until after `end`, nanoseconds of the overlay's clock, does not count."""
+
+
+class LiveOverlay(Protocol):
+    """Brokers that run, the links between them, and the faults that can be injected into both.
+
+    `resume`, `throttle(None)` and `slow(None)` have no effect on a broker that is down: it restarts with its own
+    settings.
+    """
+
+    @property
+    def overlay(self) -> Overlay: ...
+
+    def start(self) -> None:
+        """Starts all brokers."""
+
+    def await_links(self, within: float) -> None:
+        """Returns when all links are up. Raises `UnsettledError` after `within` seconds."""
+
+    def stop(self) -> None:
+        """Stops all brokers in order."""
+
+    def kill(self, broker: BrokerId) -> None:
+        """Ends a broker as a crash does. Its links stay."""
+
+    def stop_broker(self, broker: BrokerId) -> None:
+        """Ends a broker in order: it passes on what waits."""
+
+    def restart(self, broker: BrokerId) -> None:
+        """Starts a new incarnation of a broker, with empty tables."""
+
+    def pause(self, broker: BrokerId) -> None:
+        """Freezes a broker; its connections stay open."""
+
+    def resume(self, broker: BrokerId) -> None:
+        """Undoes `pause`."""
+
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        """Limits a broker to that many CPU cores; None: to those of the scenario."""
+
+    def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
+        """Gives a broker another service time; None: its own."""
+
+    def cut(self, direction: LinkDirection) -> None:
+        """Drops whatever is sent in this direction from now on."""
+
+    def restore(self, direction: LinkDirection) -> None:
+        """Undoes `cut`."""
+
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        """Gives whatever is sent in this direction from now on other properties."""
+
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        """Damages this share of the frames sent in this direction from now on; 0 ends it."""
+
+    def status(self) -> Mapping[BrokerId, BrokerStatus]:
+        """Status of the running brokers; one that does not answer is missing."""
+
+    def tables(self) -> Tables:
+        """Routing tables of the running brokers; one that does not answer is missing."""
+
+    def quiet_watch(self) -> QuietWatch:
+        """A watch that has not looked yet."""
+
+    def settle(self, within: float) -> None:
+        """Returns when nothing moves and every link that should work is up. Raises `UnsettledError`."""
+
+    def pass_time(self, seconds: float) -> None:
+        """Returns after that many seconds of the overlay's time."""

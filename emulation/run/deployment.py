@@ -1,0 +1,79 @@
+"""The contract of a deployment: one variant's overlay with its clients, on hosts in real time or in virtual time.
+
+`emulation.run.variant` takes every variant through the same phases on any deployment. What differs between hosts and
+the simulator (processes and links to be made, host and relay to be observed, time that passes by itself or is made to
+pass) is behind this contract.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from broker_service.trace import Trace
+from emulation.drivers.status import ClientCounts
+from emulation.faults import Schedule
+from emulation.live_overlay import LiveOverlay
+
+
+class Deployment(Protocol):
+    """See the module. Times are nanoseconds of `clock`, seconds where they are floats."""
+
+    @property
+    def overlay(self) -> LiveOverlay:
+        """Available once `start` has returned."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The faults to be injected here."""
+
+    @property
+    def counts(self) -> ClientCounts:
+        """What the clients have done so far."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the clients have issued all their operations."""
+
+    @property
+    def rest(self) -> float:
+        """Seconds of quiet after which the drain phase may end."""
+
+    @property
+    def counting_step(self) -> int:
+        """Longest time between two looks at `counts` while a fault waits for a count."""
+
+    def clock(self) -> int: ...
+
+    def start(self) -> None:
+        """Starts network, brokers and clients; returns when all are connected. Raises `HostError`, `Interrupted`."""
+
+    def open_fault_log(self) -> Trace:
+        """The log of faults."""
+
+    def begin(self) -> int:
+        """Begins the workload; returns the time at which it begins, now or a little later."""
+
+    def advance(self, until: int) -> None:
+        """Lets time pass, at most until this time; returns earlier where something needs a look.
+
+        Raises `Interrupted` when the user asks for the end.
+        """
+
+    def look(self) -> None:
+        """Updates the display and notes what has ended by itself. Raises `HostError` where the run cannot go on."""
+
+    def look_interval(self, left: float) -> float:
+        """Seconds until the next look at whether messages move, when the phase still takes `left` seconds."""
+
+    def observing(self, seconds: float) -> AbstractContextManager[None]:
+        """Measures hosts and links during the run phase, which takes that long."""
+
+    def drained(self) -> None:
+        """All messages have arrived, as far as this host can tell; waits for the others, where several share it."""
+
+    def stop(self) -> None:
+        """Clients leave and brokers stop, in order."""
+
+    def abort(self) -> None:
+        """Ends whatever runs, however far `start` has come. May be called after `stop`."""

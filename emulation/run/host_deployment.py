@@ -1,0 +1,241 @@
+"""A variant deployed on this host, or this host's share of it: network, broker processes and driver processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from broker_service.errors import BrokerDefectError
+from broker_service.trace_writer import FileTrace, NullTrace
+from emulation.drivers.driver import DriverConfig
+from emulation.drivers.status import DriverStatus
+from emulation.faults.fault_run import NODE
+from emulation.fidelity import Measurements
+from emulation.fidelity.throttling import count_periods, throttling
+from emulation.live_overlay import BrokerStatus, UnsettledError
+from emulation.network import EmulatedNetwork, LinkDriver
+from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
+from emulation.run.context import HostRunContext
+from emulation.run.drivers import Drivers
+from emulation.run.host_share import HostShare
+from emulation.run.observation import LoadObserver, link_checks
+from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
+from record.errors import HostError
+from record.files import log_file
+
+TICK = 0.5
+"""Seconds between two looks at brokers and drivers."""
+_SHORTEST_TICK = 0.05
+_CONNECT_WITHIN = 30.0
+_CONNECT_WITHIN_EACH = 1.0
+"""Seconds that all brokers, and each further one, get to start and to connect."""
+_QUIET_FOR = 1.0
+"""Seconds of quiet after which the drain phase ends early."""
+_NANOSECONDS = 1_000_000_000
+
+
+class HostDeployment:
+    """A `Deployment` in real time. Nothing but the sandboxes carries over to the next variant."""
+
+    counting_step = round(TICK * _NANOSECONDS)
+
+    def __init__(
+        self,
+        context: HostRunContext,
+        plan: VariantPlan,
+        share: HostShare,
+        driver: LinkDriver,
+        measured: Measurements,
+        *,
+        when_over: Callable[[], None],
+    ) -> None:
+        """`plan` is dilated; `when_over` is called when the variant's messages have arrived."""
+        self.schedule = share.own(plan.schedule())
+        self.rest = _QUIET_FOR * measured.time_dilation
+        self.clock = context.clock
+        self._context = context
+        self._plan = plan
+        self._share = share
+        self._driver = driver
+        self._measured = measured
+        self._when_over = when_over
+        self._brokers = [broker.id for broker in plan.overlay.brokers if broker.id in share.brokers]
+        self._links = [link for link in plan.overlay.links if share.brokers & {link.a, link.b}]
+        self._exits = ExitStack()
+        self._trace: FileTrace | NullTrace = NullTrace(NODE, plan.name)
+
+    @property
+    def overlay(self) -> HostOverlay:
+        return self._overlay
+
+    @property
+    def counts(self) -> DriverStatus:
+        return self._drivers.status
+
+    @property
+    def done(self) -> bool:
+        return self._drivers.status.done
+
+    def start(self) -> None:
+        snapshot = self._context.snapshot
+        snapshot.brokers, snapshot.links = len(self._brokers), len(self._links)
+        self._network = self._exits.enter_context(self._emulated_network())
+        self._share.rendezvous.wait_for_all("wired")
+        self._probe()
+        self._share.rendezvous.wait_for_all("probed")
+        self._context.interrupt.check()
+        self._overlay = self._started_brokers()
+        self._drivers = self._started_drivers()
+
+    def open_fault_log(self) -> FileTrace | NullTrace:
+        node = f"{NODE}{self._share.suffix}"
+        if self.schedule:  # a run without faults has no such log
+            self._trace = FileTrace(log_file(self._context.paths.logs, node), node, self._plan.name)
+            self._exits.callback(self._trace.close)
+        return self._trace
+
+    def begin(self) -> int:
+        start = int(self._share.rendezvous.begin() * _NANOSECONDS)
+        self._drivers.begin(start)
+        return start
+
+    def advance(self, until: int) -> None:
+        self._context.interrupt.wait(min(TICK, max(0, until - time.monotonic_ns()) / _NANOSECONDS))
+
+    def look(self) -> None:
+        context = self._context
+        self._trace.flush()
+        self._drivers.check()
+        self._network.check()
+        for ending in self._overlay.ended():
+            self._measured.endings.append(ending)
+            context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+            if ending.is_defect:  # a run without this broker proves nothing
+                raise BrokerDefectError(ending.broker, str(ending))
+        context.snapshot.brokers_up = len(self._overlay.expected.running)
+        context.show_counts(self._drivers.status)
+
+    def look_interval(self, left: float) -> float:
+        """Short towards the end, because whatever moved since the latest look counts as not settled."""
+        return min(TICK, max(_SHORTEST_TICK, left / 3))
+
+    @contextmanager
+    def observing(self, seconds: float) -> Iterator[None]:
+        quota = self._plan.resources.cpu
+        self._measured.quotas = quota is not None or self.schedule.throttles
+        processes = self._context.runtime.processes()
+        pids = [process.pid for broker, process in processes.items() if broker not in self.schedule.brokers]
+        observer = LoadObserver(
+            self._network, self._links, self._context.paths.run_id,
+            seconds=seconds, dilation=self._measured.time_dilation,
+        )  # fmt: skip
+        periods = count_periods(pids)
+        with observer:
+            self._context.log.info("observing", variant=self._plan.name)
+            yield
+        observer.report(self._measured)
+        if quota is not None:
+            self._measured.throttling = throttling(quota, periods, count_periods(pids))
+        self._context.log.info("observed", host=self._measured.host, relay=self._measured.relay)
+
+    def drained(self) -> None:
+        self._share.rendezvous.wait_for_all("drained")
+        self._when_over()
+
+    def stop(self) -> None:
+        self._exits.close()
+
+    def abort(self) -> None:
+        self._exits.close()
+
+    # Network, brokers, clients
+
+    def _emulated_network(self) -> EmulatedNetwork:
+        context = self._context
+        context.doing("making network namespaces")
+        context.paths.make_socket_directories(self._brokers)
+        sandboxes = context.runtime.sandboxes(self._brokers)
+        context.interrupt.check()
+        context.doing("wiring and shaping links")
+        return EmulatedNetwork(
+            self._plan.overlay,
+            context.paths.run_id,
+            self._driver,
+            sandboxes,
+            context.journal,
+            seed=self._plan.scenario.seed,
+            tunnels=self._share.tunnels,
+        )
+
+    def _probe(self) -> None:
+        self._context.interrupt.check()
+        self._context.doing(f"probing {len(self._links)} links")
+        self._measured.links += link_checks(self._network.probe(), "before", self._measured.time_dilation)
+
+    def _started_brokers(self) -> HostOverlay:
+        """The brokers, each connected to its neighbours."""
+        context, plan = self._context, self._plan
+        context.doing("starting brokers")
+        hosting = Hosting(
+            runtime=context.runtime,
+            network=self._network,
+            sockets=context.paths.socket,
+            directory=context.paths.variant(plan.name),
+            resources=plan.resources,
+            wait=context.interrupt.wait,
+        )
+        configs = host_configs(plan.overlay, plan.broker_settings, context.paths.run_id, context.runtime.files)
+        overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
+        self._exits.callback(overlay.stop)
+        overlay.start()
+        context.doing("waiting for brokers to connect")
+        try:
+            overlay.await_links(self._connect_within)
+        except UnsettledError as error:
+            raise HostError(f"while brokers started: {error}; see their logs in {context.paths.logs}") from error
+        return overlay
+
+    def _show(self, statuses: Mapping[str, BrokerStatus]) -> None:
+        snapshot = self._context.snapshot
+        snapshot.brokers_up = len(statuses)
+        snapshot.links_up = sum(status.links_up for status in statuses.values()) // 2
+        self._context.display.refresh()
+
+    @property
+    def _connect_within(self) -> float:
+        """Slower links take longer to open, too."""
+        return _CONNECT_WITHIN * self._measured.time_dilation + _CONNECT_WITHIN_EACH * len(self._brokers)
+
+    def _started_drivers(self) -> Drivers:
+        """The driver processes, connected to their clients' brokers."""
+        context, share = self._context, self._share
+        context.doing("connecting clients")
+        directory = context.paths.variant(self._plan.name)
+        inputs = write_driver_inputs(self._plan.workload, directory, share.brokers, share.suffix)
+        context.snapshot.publications = sum(given.publications for given in inputs)
+        configs = [(given.name, self._write_driver(given)) for given in inputs]
+        drivers = self._exits.enter_context(Drivers(configs, context.paths.run_id, context.journal))
+        deadline = time.monotonic() + self._connect_within
+        while not drivers.ready:
+            if time.monotonic() > deadline:
+                raise HostError(f"clients cannot connect to their brokers; see {context.paths.directory}")
+            context.interrupt.wait(TICK / 5)
+        return drivers
+
+    def _write_driver(self, given: DriverInput) -> Path:
+        """Writes a driver's configuration; returns its path."""
+        paths = self._context.paths
+        config = DriverConfig(
+            name=given.name,
+            variant=self._plan.name,
+            log=str(log_file(paths.logs, given.name)),
+            brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
+            operations=str(given.path),
+        )
+        path = paths.variant(self._plan.name) / f"{given.name}.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
+        return path

@@ -1,0 +1,107 @@
+"""Client of the brokers' control service: status, routing tables and service time of broker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import grpc
+import msgspec
+
+from broker_service.generated import broker_pb2 as pb
+from broker_service.generated import broker_pb2_grpc
+from broker_service.service_time import ServiceTime
+from emulation.live_overlay.status import BrokerStatus, LinkStatus
+from record.errors import HostError
+from topology import BrokerId
+
+_LARGEST_REPLY = 1 << 26
+"""Bytes; routing tables are in it."""
+_ANSWER_WITHIN = 5.0
+"""Seconds."""
+_OPTIONS = (("grpc.max_receive_message_length", _LARGEST_REPLY), ("grpc.use_local_subchannel_pool", 1))
+
+
+class BrokerControls:
+    """One channel for each broker, made anew after a failure, because gRPC pauses before it retries an old one."""
+
+    def __init__(self, addresses: Mapping[BrokerId, str]) -> None:
+        """`addresses` gives each broker's control service: `unix:/path` or `host:port`."""
+        self._addresses = addresses
+        self._channels: dict[BrokerId, grpc.Channel] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for broker in list(self._channels):
+            self._discard(broker)
+
+    def status(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, BrokerStatus]:
+        """Status of these brokers, asked side by side; those that do not answer are missing."""
+        return {broker: _status(reply) for broker, reply in self._ask(brokers, pb.StatusRequest()).items()}
+
+    def tables(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, dict[str, object]]:
+        """Routing tables of these brokers; those that do not answer are missing."""
+        replies = self._ask(brokers, pb.StatusRequest(tables=True))
+        return {broker: msgspec.json.decode(reply.tables, type=dict[str, object]) for broker, reply in replies.items()}
+
+    def set_service_time(self, broker: BrokerId, service_time: ServiceTime) -> None:
+        """Gives a broker a service time. Raises `HostError` when it does not answer."""
+        request = pb.PaceRequest(
+            mean=service_time.mean, distribution=service_time.distribution.value, deviation=service_time.deviation
+        )
+        try:
+            self._stub(broker).Pace(request, timeout=_ANSWER_WITHIN, wait_for_ready=True)
+        except grpc.RpcError as error:
+            self._discard(broker)
+            raise HostError(f"broker {broker} does not accept another service time: {error}") from error
+
+    def _ask(self, brokers: Iterable[BrokerId], request: pb.StatusRequest) -> dict[BrokerId, pb.StatusReply]:
+        calls = {broker: self._stub(broker).Status.future(request, timeout=_ANSWER_WITHIN) for broker in brokers}
+        replies: dict[BrokerId, pb.StatusReply] = {}
+        for broker, call in calls.items():
+            try:
+                replies[broker] = call.result()
+            except grpc.RpcError:
+                self._discard(broker)
+        return replies
+
+    def _stub(self, broker: BrokerId) -> Any:
+        channel = self._channels.get(broker)
+        if channel is None:
+            channel = self._channels[broker] = grpc.insecure_channel(self._addresses[broker], options=_OPTIONS)
+        return broker_pb2_grpc.BrokerControlStub(channel)  # type: ignore[no-untyped-call]
+
+    def _discard(self, broker: BrokerId) -> None:
+        if (channel := self._channels.pop(broker, None)) is not None:
+            channel.close()
+
+
+def _status(reply: pb.StatusReply) -> BrokerStatus:
+    return BrokerStatus(
+        incarnation=reply.incarnation,
+        clients=reply.clients,
+        published=reply.published,
+        delivered=reply.delivered,
+        rejected=reply.rejected,
+        dropped=reply.dropped,
+        links=tuple(
+            LinkStatus(
+                neighbour=link.neighbour,
+                up=link.up,
+                queued=link.queued,
+                in_flight=link.in_flight,
+                sent=link.sent,
+                received=link.received,
+                dropped=link.dropped,
+            )
+            for link in reply.links
+        ),
+    )

@@ -1,0 +1,306 @@
+"""A running overlay on this host: broker processes or containers of a runtime, on a network between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from broker_service.errors import BrokerDefectError
+from broker_service.service_time import ServiceTime
+from emulation.live_overlay import (
+    BrokerConfigs,
+    BrokerFiles,
+    BrokerSettings,
+    BrokerStatus,
+    Expectation,
+    LinkAddresses,
+    QuietDetector,
+    Tables,
+    UnsettledError,
+)
+from emulation.live_overlay.quiet import link_obstacles
+from emulation.network.model import name_links
+from emulation.runtimes.control import BrokerControls
+from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
+from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
+
+BROKER_PORT = 7000
+"""Port on which a broker listens on each of its link addresses; namespaces of their own keep it free."""
+
+STOP_WITHIN = 10.0
+"""Seconds after which a broker that was asked to stop is killed."""
+
+_FIRST_LOOKS, _LOOKS_AT_START, _LOOKS_AT_MESSAGES = 0.005, 0.25, 0.08
+"""Seconds between two looks at an overlay that is awaited: short at first, then longer up to one of the latter two.
+Most overlays settle at once; those that wait for a broker to start, or for a failure to be noticed, take longer."""
+_CHECK_INTERVAL = 0.2
+"""Seconds between two checks that all brokers still run, while time passes."""
+
+_MOST_NAMED = 5
+"""Brokers that an error message lists."""
+
+
+class Network(Protocol):
+    """The links between brokers' network namespaces, as `emulation.network.EmulatedNetwork` has them."""
+
+    def pid(self, broker: BrokerId) -> int: ...
+
+    def check(self) -> None: ...
+
+    def cut(self, source: BrokerId, target: BrokerId) -> None: ...
+
+    def restore(self, source: BrokerId, target: BrokerId) -> None: ...
+
+    def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None: ...
+
+    def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosting:
+    """The means by which brokers run on this host."""
+
+    runtime: Runtime
+    network: Network
+    sockets: Callable[[BrokerId], Path]
+    """A broker's socket, as seen from the host."""
+    directory: Path
+    """Parent of the directories with the brokers' configuration files."""
+    resources: Resources = field(default_factory=Resources)
+    wait: Callable[[float], None] = time.sleep
+    """Sleeps that many seconds; may raise to end whatever waits."""
+
+
+class HostOverlay:
+    """A `LiveOverlay` of processes. Brokers that end by themselves are left as they are; see `ended`."""
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        configs: BrokerConfigs,
+        hosting: Hosting,
+        *,
+        brokers: Iterable[BrokerId] | None = None,
+        on_status: Callable[[Mapping[BrokerId, BrokerStatus]], None] = lambda _: None,
+    ) -> None:
+        """`brokers` are those on this host, all when None; `on_status` receives every status that is waited with."""
+        self.overlay = overlay
+        names = [broker.id for broker in overlay.brokers]
+        mine = set(names if brokers is None else brokers)
+        self.expected = Expectation(
+            [link for link in overlay.links if mine & {link.a, link.b}], [name for name in names if name in mine]
+        )
+        self._configs = configs
+        self._hosting = hosting
+        self._runtime, self._network = hosting.runtime, hosting.network
+        self._on_status = on_status
+        self.addresses = {broker: f"unix:{hosting.sockets(broker)}" for broker in self.expected.brokers}
+        """Where clients and control reach each broker."""
+        self._controls = BrokerControls(self.addresses)
+        self._incarnations = dict.fromkeys(self.expected.brokers, 1)
+        self._service_times: dict[BrokerId, ServiceTime] = {}
+        """Service times that paused brokers get when they go on."""
+        self._paused: set[BrokerId] = set()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def as_started(self) -> bool:
+        """Whether all brokers are in their first incarnation and run, with no link cut."""
+        first = all(incarnation == 1 for incarnation in self._incarnations.values())
+        return first and not self.expected.down and not self.expected.cut
+
+    def start(self) -> None:
+        self._start(self.expected.brokers)
+
+    def await_links(self, within: float) -> None:
+        deadline, interval = time.monotonic() + within, _FIRST_LOOKS
+        while True:
+            self.require_running()
+            statuses = self.status()
+            self._on_status(statuses)
+            silent = [broker for broker in self.expected.running if broker not in statuses]
+            if not silent and next(link_obstacles(statuses, self.expected), None) is None:
+                return
+            if time.monotonic() > deadline:
+                raise UnsettledError(self._not_connected(silent, statuses))
+            self._hosting.wait(interval)
+            interval = min(1.5 * interval, _LOOKS_AT_START)
+
+    def stop(self, within: float = STOP_WITHIN) -> None:
+        """Stops all brokers; those that have not ended after `within` seconds are killed. Their network stays."""
+        self._controls.close()
+        self._runtime.stop(self.expected.brokers, within)
+
+    def ended(self) -> list[Ending]:
+        """Brokers that have ended by themselves since the last call."""
+        gone = [broker for broker, process in self._runtime.processes().items() if not process.alive]
+        self.expected.down.update(gone)
+        return [self._runtime.ending(broker) for broker in gone]
+
+    def require_running(self) -> None:
+        """Raises an error when a broker has ended by itself, or the network.
+
+        `BrokerDefectError` when the broker's own code failed, `UnsettledError` when it ended for another reason,
+        `NetworkError` for the network.
+        """
+        self._network.check()
+        if endings := self.ended():
+            if endings[0].is_defect:
+                raise BrokerDefectError(endings[0].broker, str(endings[0]))
+            raise UnsettledError("\n".join([str(endings[0]), *endings[0].last_lines]))
+
+    # Faults of brokers
+
+    def kill(self, broker: BrokerId) -> None:
+        if self._runs(broker):
+            self._runtime.kill(broker)
+            self.expected.down.add(broker)
+
+    def stop_broker(self, broker: BrokerId) -> None:
+        self._runtime.stop([broker], STOP_WITHIN)
+        self.expected.down.add(broker)
+
+    def restart(self, broker: BrokerId) -> None:
+        self._incarnations[broker] += 1
+        self._start([broker])
+        self.expected.down.discard(broker)
+
+    def pause(self, broker: BrokerId) -> None:
+        if self._runs(broker):
+            self._runtime.pause(broker)
+            self._paused.add(broker)
+
+    def resume(self, broker: BrokerId) -> None:
+        self._paused.discard(broker)
+        self._runtime.resume(broker)
+        if (service_time := self._service_times.pop(broker, None)) is not None:
+            self._set_service_time(broker, service_time)
+
+    def throttle(self, broker: BrokerId, cores: float | None) -> None:
+        self._runtime.throttle(broker, cores)
+
+    def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
+        wanted = self._configs.of(broker).service_time if service_time is None else service_time
+        if broker in self._paused:
+            self._service_times[broker] = wanted
+        else:
+            self._set_service_time(broker, wanted)
+
+    # Faults of links
+
+    def cut(self, direction: LinkDirection) -> None:
+        self._network.cut(direction.source, direction.target)
+        self.expected.cut.add(direction)
+
+    def restore(self, direction: LinkDirection) -> None:
+        self._network.restore(direction.source, direction.target)
+        self.expected.cut.discard(direction)
+
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        self._network.change(direction.source, direction.target, properties)
+
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        self._network.corrupt(direction.source, direction.target, share)
+
+    # Observation
+
+    def status(self) -> Mapping[BrokerId, BrokerStatus]:
+        return self._controls.status(self.expected.running)
+
+    def tables(self) -> Tables:
+        return self._controls.tables(self.expected.running)
+
+    def quiet_watch(self) -> HostQuietWatch:
+        return HostQuietWatch(self)
+
+    def settle(self, within: float) -> None:
+        deadline, interval = time.monotonic() + within, _FIRST_LOOKS
+        detector = QuietDetector()
+        while not detector.look(self.status(), self.expected):
+            self.require_running()
+            if time.monotonic() > deadline:
+                raise UnsettledError(f"not settled after {within:g} seconds: {detector.obstacle}")
+            self._hosting.wait(interval)
+            interval = min(1.5 * interval, _LOOKS_AT_MESSAGES)
+
+    def pass_time(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.require_running()
+            self._hosting.wait(min(left, _CHECK_INTERVAL))
+
+    # Inside
+
+    def _start(self, brokers: Sequence[BrokerId]) -> None:
+        hosting = self._hosting
+        launches = [
+            Launch(
+                config=self._configs.of(broker, self._incarnations[broker]),
+                config_directory=hosting.directory / broker,
+                resources=hosting.resources,
+            )
+            for broker in brokers
+        ]
+        self._runtime.start(launches, {broker: self._network.pid(broker) for broker in brokers})
+
+    def _runs(self, broker: BrokerId) -> bool:
+        process = self._runtime.processes().get(broker)
+        return process is not None and process.alive
+
+    def _set_service_time(self, broker: BrokerId, service_time: ServiceTime) -> None:
+        if self._runs(broker):
+            self._controls.set_service_time(broker, service_time)
+
+    def _not_connected(self, silent: list[BrokerId], statuses: Mapping[BrokerId, BrokerStatus]) -> str:
+        if silent:
+            return f"brokers {', '.join(silent[:_MOST_NAMED])} do not answer"
+        partial = [broker for broker, status in statuses.items() if status.links_up < len(status.links)]
+        return f"brokers {', '.join(partial[:_MOST_NAMED])} cannot reach all their neighbours over the emulated links"
+
+
+class HostQuietWatch:
+    """A `QuietWatch` that asks the brokers for their status."""
+
+    def __init__(self, overlay: HostOverlay) -> None:
+        self._overlay = overlay
+        self._detector = QuietDetector()
+
+    @property
+    def busy(self) -> list[BrokerId]:
+        return self._detector.busy
+
+    @property
+    def quiet_for(self) -> float:
+        return self._detector.quiet_for
+
+    def look(self, end: int) -> None:
+        statuses = self._overlay.status()
+        if time.monotonic_ns() < end:
+            self._detector.look(statuses, self._overlay.expected)
+
+
+def host_configs(
+    overlay: Overlay, settings: BrokerSettings, run_id: str, files: Callable[[BrokerId], BrokerFiles]
+) -> BrokerConfigs:
+    """Configurations of brokers whose links have the addresses that the run's emulated network gives them."""
+    addresses = {
+        names.link: LinkAddresses(*(f"{address}:{BROKER_PORT}" for address in names.addresses))
+        for names in name_links(overlay.links, run_id)
+    }
+
+    def addresses_of(link: Link) -> LinkAddresses:
+        return addresses[link]
+
+    return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of)

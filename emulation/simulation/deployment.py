@@ -1,0 +1,153 @@
+"""A variant deployed in virtual time: the simulated overlay and its clients, in one process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from broker_service.trace import Trace
+from emulation.drivers.driver_operations import ready
+from emulation.drivers.status import ClientCounts
+from emulation.faults.fault_run import NODE as FAULT_NODE
+from emulation.live_overlay import UnsettledError
+from emulation.planning.plan import VariantPlan
+from emulation.run.context import RunContext
+from emulation.run.directory import full_disk_in_words
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.clients import ClientNodes
+from emulation.simulation.event_queue import Agenda
+from emulation.simulation.links import NANOSECONDS
+from emulation.simulation.logs import LogDirectory
+from emulation.simulation.overlay import SimulatedOverlay
+from record.errors import HostError
+
+_STEP = NANOSECONDS // 10
+"""Virtual time that passes at most between two looks at the user and the disk."""
+_LOOK_INTERVAL = 0.2
+"""Seconds between two refreshed displays."""
+_START_WITHIN = 60.0
+_STOP_WITHIN = 2.0
+"""Virtual seconds that links get to come up, and messages in flight get to arrive when all ends."""
+
+
+class SimulatedDeployment:
+    """A `Deployment` in virtual time. A thousand operations a second are issued here, so that steps must be cheap."""
+
+    counting_step = NANOSECONDS // 1000
+    rest = 0.001
+    """In virtual time, a quiet overlay stays quiet."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        plan: VariantPlan,
+        calibration: Calibration,
+        *,
+        time_dilation: float,
+        stopwatch: Callable[[], int] | None = None,
+    ) -> None:
+        """`plan` is dilated, by `time_dilation`."""
+        self.schedule = plan.schedule()
+        self._context = context
+        self._plan = plan
+        self._time_dilation = time_dilation
+        self._agenda = agenda = Agenda()
+        self.clock = agenda.clock
+        self._logs = LogDirectory(context.paths.logs, plan.name)
+        self.overlay = SimulatedOverlay(
+            plan.overlay, plan.broker_settings, self._logs.of, agenda, calibration=calibration, stopwatch=stopwatch
+        )
+        self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of)
+        self._operations = plan.workload.operations()
+        self._next = next(self._operations, None)
+        self._begin = 0
+        """When the workload began, in virtual time."""
+        self._began = time.monotonic()
+        self._look_at = 0.0
+
+    @property
+    def counts(self) -> ClientCounts:
+        return self._clients.counts
+
+    @property
+    def done(self) -> bool:
+        return self._next is None
+
+    def start(self) -> None:
+        snapshot, overlay = self._context.snapshot, self._plan.overlay
+        snapshot.publications = self._plan.workload.estimate().publications
+        snapshot.brokers, snapshot.links = len(overlay.brokers), len(overlay.links)
+        within = _START_WITHIN * self._time_dilation
+        try:
+            self.overlay.start()
+            self.overlay.await_links(within)
+        except UnsettledError:
+            raise HostError(
+                f"{self._plan.name}: links do not come up within {within:g} s of virtual time; "
+                "`topology.link` says how they are: less `loss` or `delay` lets them"
+            ) from None
+        self._clients.open()
+        snapshot.brokers_up, snapshot.links_up = snapshot.brokers, snapshot.links
+
+    def open_fault_log(self) -> Trace:
+        return self._logs.of(FAULT_NODE)
+
+    def begin(self) -> int:
+        self._begin = self._agenda.now
+        return self._begin
+
+    def advance(self, until: int) -> None:
+        """Has clients do what is due by now, open loop, and lets virtual time pass until the next operation at most."""
+        agenda, begin, clients = self._agenda, self._begin, self._clients
+        now, operation = agenda.now, self._next
+        while operation is not None and begin + operation.at <= now:
+            clients.issue(ready(operation), begin + operation.at)
+            operation = next(self._operations, None)
+        self._next = operation
+        until = min(until, now + _STEP)
+        agenda.run_until(until if operation is None else min(until, begin + operation.at))
+
+    def look(self) -> None:
+        """Raises `Interrupted` when the user asks for the end, `HostError` when the disk is full."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_INTERVAL
+        context, snapshot = self._context, self._context.snapshot
+        context.interrupt.check()
+        self._check_logs()
+        snapshot.brokers_up = len(self.overlay.brokers)
+        snapshot.speed = snapshot.clock() / max(1e-9, now - self._began)
+        context.show_counts(self._clients.counts)
+
+    def look_interval(self, left: float) -> float:
+        return _STEP / NANOSECONDS
+
+    def observing(self, seconds: float) -> AbstractContextManager[None]:
+        """Virtual time has no host and no relay to be observed."""
+        return nullcontext()
+
+    def drained(self) -> None:
+        """No other host shares the variant."""
+
+    def stop(self) -> None:
+        self._clients.close()
+        try:
+            self.overlay.settle(_STOP_WITHIN * self._time_dilation)
+        except UnsettledError:
+            self._context.log.info("brokers stopped with messages in flight", variant=self._plan.name)
+
+        self._clients.stop()
+        self.overlay.stop()
+        self.abort()
+
+    def abort(self) -> None:
+        """Calls no broker any more, because one of them may have a defect."""
+        self._logs.flush()
+        self._check_logs()
+
+    def _check_logs(self) -> None:
+        if self._logs.failure is not None:
+            with full_disk_in_words(self._context.paths.directory):
+                raise self._logs.failure

@@ -1,0 +1,68 @@
+"""The contract between a case and whatever it runs on: a live overlay, and client sessions with its brokers.
+
+One contract for virtual and for real time: what passes on one runtime must pass on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from broker_service.config import Limits
+from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation
+from emulation.live_overlay import BrokerSettings, LiveOverlay
+from studies.conformance.model import Case
+from studies.conformance.protocols import ConformanceProtocol
+
+LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15)
+"""Neighbours notice the failure of a broker or link within a second, and its return as soon, to keep cases short."""
+
+
+class Session(Protocol):
+    """One session with one broker, which all its clients share. It outlives the broker."""
+
+    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
+        """As `broker_service.client_library.client_requests.ClientRequests.submit`."""
+
+
+class CaseRun(Protocol):
+    """One case in progress: its overlay, with tables that are empty to begin with, and its clients' sessions."""
+
+    @property
+    def overlay(self) -> LiveOverlay: ...
+
+    @property
+    def settle_within(self) -> float:
+        """Seconds of the overlay's time after which a case whose messages still move has failed."""
+
+    def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
+        """Opens a session with a running broker."""
+
+    def hand_over(self) -> None:
+        """Returns when running brokers have taken what clients asked of them, and clients what brokers sent them."""
+
+    def pass_time(self, seconds: float) -> None:
+        """Returns after that many seconds of the overlay's time, in which clients send and receive."""
+
+
+class CaseRunner(Protocol):
+    """Runs cases, one at a time."""
+
+    @property
+    def runtime(self) -> str: ...
+
+    def run(self, case: Case, protocol: ConformanceProtocol) -> AbstractContextManager[CaseRun]:
+        """The overlay of a case, for as long as the case runs. Raises `UnsettledError` when it does not come up."""
+
+
+def settings(case: Case, protocol: ConformanceProtocol) -> BrokerSettings:
+    """Settings of the brokers of a case."""
+    return BrokerSettings(protocol=protocol.protocol, options=protocol.options, seed=case.seed, limits=LIMITS)
+
+
+def settle(run: CaseRun) -> None:
+    """Waits until nothing moves and clients have received whatever brokers sent. Raises `UnsettledError`."""
+    run.hand_over()
+    run.overlay.settle(run.settle_within)
+    run.hand_over()

@@ -1,0 +1,102 @@
+"""One case in progress on real brokers: client sessions on an event loop that runs only while a call lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+from broker_service.client_library.client_session import ClientSession, ConnectError
+from broker_service.messages import BrokerId, ClientEvent, Operation
+from emulation.live_overlay import UnsettledError
+from emulation.run.interrupt import Interrupt
+from emulation.runtimes import HostOverlay
+
+SETTLE_WITHIN = 20.0
+"""Seconds. A link that fails is noticed within one; starting a broker on a busy host takes several."""
+
+_CHECK_INTERVAL = 0.2
+"""Seconds between two checks whether the user wants the end, and whether all that should run still does."""
+_BARRIER = "conformance-barrier"
+"""A client that only attaches. Sessions keep operations and events in order, so the confirmation that it is attached
+means that the broker has taken all operations before, and that all notifications before have arrived."""
+
+_Result = TypeVar("_Result")
+
+
+class HostCaseRun:
+    """See the module."""
+
+    settle_within = SETTLE_WITHIN
+
+    def __init__(self, overlay: HostOverlay, runner: asyncio.Runner, interrupt: Interrupt) -> None:
+        self.overlay = overlay
+        self._addresses = overlay.addresses
+        self._runner = runner
+        self._interrupt = interrupt
+        self._sessions: dict[BrokerId, ClientSession] = {}
+        self._passed: dict[tuple[BrokerId, int], asyncio.Event] = {}
+
+    def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
+        return self._run(self._open(broker, on_event))
+
+    def hand_over(self) -> None:
+        self._run(self._pass_barriers())
+
+    def pass_time(self, seconds: float) -> None:
+        self._run(asyncio.sleep(seconds))
+
+    def close(self) -> None:
+        """Ends the sessions, as clients do that leave."""
+        self._runner.run(self._close())
+
+    def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Raises `Interrupted` as soon as the user asks for the end, `UnsettledError` when a broker ends by itself."""
+        return self._runner.run(self._unless_interrupted(work))
+
+    async def _open(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
+        session = ClientSession(self._addresses[broker], partial(self._receive, broker, on_event))
+        try:
+            await session.open()
+        except ConnectError as error:
+            raise UnsettledError(str(error)) from error
+        self._sessions[broker] = session
+        return session
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        self._sessions.clear()
+
+    def _receive(self, broker: BrokerId, on_event: Callable[[ClientEvent], None], event: ClientEvent) -> None:
+        if (passed := self._passed.get((broker, event.number))) is not None:
+            passed.set()
+        else:
+            on_event(event)
+
+    async def _unless_interrupted(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                self._interrupt.check()
+                self.overlay.require_running()
+                await asyncio.wait((task,), timeout=_CHECK_INTERVAL)
+            return task.result()
+        finally:
+            task.cancel()
+
+    async def _pass_barriers(self) -> None:
+        running = [broker for broker in self._sessions if broker not in self.overlay.expected.down]
+        try:
+            async with asyncio.timeout(SETTLE_WITHIN):
+                await asyncio.gather(*(self._pass_barrier(broker, self._sessions[broker]) for broker in running))
+        except TimeoutError:
+            raise UnsettledError(f"a broker has not answered its clients for {SETTLE_WITHIN:g} seconds") from None
+
+    async def _pass_barrier(self, broker: BrokerId, session: ClientSession) -> None:
+        number = session.submit(_BARRIER, Operation.ATTACH)
+        passed = self._passed[broker, number] = asyncio.Event()
+        try:
+            await passed.wait()
+        finally:
+            del self._passed[broker, number]
