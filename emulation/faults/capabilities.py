@@ -14,7 +14,7 @@ MISSING: Mapping[str, Mapping[FaultKind, str]] = {
         FaultKind.THROTTLE: "a plain process has no cgroup of its own; use containers, or `slow` with `service_time`",
     },
     "simulated": {
-        FaultKind.THROTTLE: "virtual time knows no CPU to share; use containers, or `slow` with `service_time`",
+        FaultKind.THROTTLE: "virtual time has no CPU to share; use containers, or `slow` with `service_time`",
     },
 }
 """By the runtime's name: what it cannot do, and why."""

@@ -76,4 +76,7 @@ class Deployment(Protocol):
         """Clients leave and brokers stop, in order."""
 
     def abort(self) -> None:
-        """Ends whatever runs, however far `start` has come. May be called after `stop`."""
+        """Ends whatever runs where it is, however far `start` has come."""
+
+    def abandon(self) -> None:
+        """Ends whatever runs, without another call of a broker's own code, in which a defect was found."""

@@ -152,6 +152,9 @@ class HostDeployment:
     def abort(self) -> None:
         self._exits.close()
 
+    def abandon(self) -> None:
+        self._exits.close()
+
     # Network, brokers, clients
 
     def _emulated_network(self) -> EmulatedNetwork:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
@@ -32,33 +33,40 @@ class VariantRun:
 
     def execute(self) -> None:
         """Runs every phase. When the user interrupts, all that runs is ended and `Interrupted` is raised."""
+        deployment = self._deployment
+        try:
+            self._run_until_drained()
+        except BrokerDefectError:
+            deployment.abandon()
+            raise
+        except BaseException:
+            deployment.abort()
+            raise
+        with self._context.phase(self._record, "stop", activity="clients leave, brokers stop"):
+            deployment.stop()
+
+    def _run_until_drained(self) -> None:
         context, record, deployment = self._context, self._record, self._deployment
         timeline, clock = self._plan.scenario.timeline, self._deployment.clock
-        end = deployment.abort
-        try:
-            with context.phase(record, "start", activity="starting brokers and clients"):
-                deployment.start()
-                faults = VariantFaults(context, self._plan.name, deployment)
-                begin = deployment.begin()
-                faults.begin(begin)
-            join_end = begin + round(timeline.join * NANOSECONDS)
-            with context.phase(record, "join", (join_end - clock()) / NANOSECONDS, "clients advertise and subscribe"):
-                self._join(faults, join_end)
-            run_end = begin + round((timeline.join + timeline.run) * NANOSECONDS)
-            with (
-                context.phase(record, "run", timeline.run, "publishers publish"),
-                deployment.observing((run_end - clock()) / NANOSECONDS),
-            ):
-                self._pass_until(faults, run_end)
-                faults.heal()
-            late = max(0, clock() - run_end)
-            with context.phase(record, "drain", timeline.drain, "messages in flight arrive"):
-                self._drain(faults, begin + round(timeline.duration * NANOSECONDS) + late)
-                deployment.drained()
-            end = deployment.stop
-        finally:
-            with context.phase(record, "stop", activity="clients leave, brokers stop"):
-                end()
+        with context.phase(record, "start", activity="starting brokers and clients"):
+            deployment.start()
+            faults = VariantFaults(context, self._plan.name, deployment)
+            begin = deployment.begin()
+            faults.begin(begin)
+        join_end = begin + round(timeline.join * NANOSECONDS)
+        with context.phase(record, "join", (join_end - clock()) / NANOSECONDS, "clients advertise and subscribe"):
+            self._join(faults, join_end)
+        run_end = begin + round((timeline.join + timeline.run) * NANOSECONDS)
+        with (
+            context.phase(record, "run", timeline.run, "publishers publish"),
+            deployment.observing((run_end - clock()) / NANOSECONDS),
+        ):
+            self._pass_until(faults, run_end)
+            faults.heal()
+        late = max(0, clock() - run_end)
+        with context.phase(record, "drain", timeline.drain, "messages in flight arrive"):
+            self._drain(faults, begin + round(timeline.duration * NANOSECONDS) + late)
+            deployment.drained()
 
     def _pass_until(self, faults: VariantFaults, end: int) -> None:
         """Lets time pass, with the clients' operations and the faults that are due."""

@@ -77,5 +77,5 @@ class Agenda:
         while not self.settled:
             following = self.now if self._soon else self._heap[0][0]
             if following > end:
-                raise UnsettledError(f"messages still move after {within / 1e9:g} seconds")
+                raise UnsettledError(f"the overlay does not settle: messages still move after {within / 1e9:g} seconds")
             self.run_until(following)

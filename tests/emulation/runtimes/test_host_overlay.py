@@ -57,13 +57,13 @@ class Hosted:
         )
         settings = BrokerSettings(limits=Limits(heartbeat=0.2, reconnect_last=0.2))
         configs = host_configs(
-            OVERLAY, settings, self.run_paths.run_id, lambda broker: BrokerFiles(self.runtime.files(broker).socket)
+            OVERLAY, settings, self.paths.run_id, lambda broker: BrokerFiles(self.runtime.files(broker).socket)
         )
         hosting = Hosting(
             runtime=self.runtime,
             network=self.network,
-            sockets=self.run_paths.socket,
-            directory=self.run_paths.variant("base"),
+            sockets=self.paths.socket,
+            directory=self.paths.variant("base"),
         )
         self.overlay = stack.enter_context(HostOverlay(OVERLAY, configs, hosting))
         self.addresses = self.overlay.addresses

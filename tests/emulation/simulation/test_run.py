@@ -172,8 +172,8 @@ class _AskedLater(Interrupt):
 def test_an_interrupted_run_keeps_what_was_simulated(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emulation.simulation.variant._LOOK_INTERVAL", 0.0)
-    monkeypatch.setattr("emulation.simulation.variant._STEP", 3 * SECOND)
+    monkeypatch.setattr("emulation.simulation.deployment._LOOK_INTERVAL", 0.0)
+    monkeypatch.setattr("emulation.simulation.deployment._STEP", 3 * SECOND)
     outcome = simulate(plan, tmp_path, calibration=Calibration.free(), interrupt=_AskedLater())
     assert outcome.interrupted
     record = manifest.read(outcome.directory)
