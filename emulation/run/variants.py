@@ -46,8 +46,9 @@ def run_variants(
             measurements[-1].defect = str(defect)
             context.cut_short(number)
             break
-        except (Interrupted, NetworkError):
-            if not context.interrupt.asked:  # Ctrl-C on a terminal reaches the network's helpers too
+        except (Interrupted, NetworkError) as error:
+            # Ctrl-C on a terminal reaches the network's helpers too.
+            if isinstance(error, NetworkError) and not context.interrupt.asked:
                 raise
             context.manifest.interrupted = True
             context.cut_short(number)

@@ -137,13 +137,14 @@ class SimulatedDeployment:
             self.overlay.settle(_STOP_WITHIN * self._time_dilation)
         except UnsettledError:
             self._context.log.info("brokers stopped with messages in flight", variant=self._plan.name)
-
-        self._clients.stop()
-        self.overlay.stop()
         self.abort()
 
     def abort(self) -> None:
-        """Calls no broker any more, because one of them may have a defect."""
+        self._clients.stop()
+        self.overlay.stop()
+        self.abandon()
+
+    def abandon(self) -> None:
         self._logs.flush()
         self._check_logs()
 

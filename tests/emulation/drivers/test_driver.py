@@ -132,8 +132,8 @@ async def test_operations_are_executed_logged_and_counted(tmp_path: Path) -> Non
             status = await running.until(done=True, notified=200)
             assert await running.end() == 0
     assert status == {
-        "event": "status", "issued": 106, "published": 101, "confirmed": 3, "rejected": 3, "notified": 200, "done": True,
-        "lag_ms": status["lag_ms"],
+        "event": "status", "issued": 106, "published": 101, "confirmed": 3, "rejected": 3, "notified": 200,
+        "done": True, "lag_ms": status["lag_ms"],
     }  # fmt: skip
     published = log(overlay, Event.PUBLISH)
     assert [record.intended for record in published] == [start + operation.at for operation in operations[4:]]
