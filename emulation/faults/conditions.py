@@ -4,7 +4,7 @@ Rules:
 
 1. A condition holds from when it is begun until it is healed. Everything a scenario can ask for (a partition, a link
    that flaps, three killed brokers) is made of conditions and times (`programs`), so that whoever acts on brokers and
-   links (`actuator`) needs to know conditions only.
+   links (`execution`) needs to know conditions only.
 2. Conditions of different kinds on one target hold side by side. Of one kind, several may hold at once: a link that two
    partitions cut works again when both have ended; of two settings, the later one counts.
 3. A broker that is down is nothing else: what else is wrong with it takes hold again when it is restarted.

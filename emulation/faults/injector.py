@@ -1,6 +1,6 @@
 """Which faults take effect when: a schedule as a plain object, driven by time and counts, that returns actions.
 
-Runs in real time and the simulator drive the same object, each with its own `Actuator`. It knows what holds on every
+Runs in real time and in virtual time drive the same object, each on its own `LiveOverlay`. It knows what holds on every
 broker and link, and returns an action only where that changes: a broker that is down is not killed again, a link that
 two faults cut comes back when the last of them ends.
 """
