@@ -48,11 +48,46 @@ class _RunningCell:
     local: bool
 
 
+class _CellQueue:
+    """The cells that wait for a host. A host that cannot run a cell gives it back."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._waiting = deque(cells)
+        self._taken = 0
+        self._changed = threading.Condition()
+
+    def take(self, closed: Callable[[], bool]) -> Cell | None:
+        """The next cell; None when the queue is closed, or is empty and no host has a cell that it might give back."""
+        with self._changed:
+            while not self._waiting and self._taken and not closed():
+                self._changed.wait(_POLL_INTERVAL)  # closing is for signal handlers too, which cannot notify
+            if not self._waiting or closed():
+                return None
+            self._taken += 1
+            return self._waiting.popleft()
+
+    def done(self) -> None:
+        """A cell that was taken needs no further attempt."""
+        with self._changed:
+            self._taken -= 1
+            self._changed.notify_all()
+
+    def give_back(self, cell: Cell) -> None:
+        with self._changed:
+            self._waiting.appendleft(cell)
+            self._taken -= 1
+            self._changed.notify_all()
+
+    @property
+    def empty(self) -> bool:
+        return not self._waiting
+
+
 @dataclass(slots=True)
 class _Shared:
     """The state that the hosts' threads share."""
 
-    waiting: deque[Cell]
+    waiting: _CellQueue
     ended: queue.SimpleQueue[AttemptedCell | BaseException | None] = field(default_factory=queue.SimpleQueue)
     """Attempts as they end, errors of this program, and None as each host's thread ends."""
     running: dict[str, _RunningCell] = field(default_factory=dict)
@@ -93,7 +128,7 @@ class HostExecutor:
         that no host can run.
         """
         self._pack_product()
-        shared = _Shared(deque(cells))
+        shared = _Shared(_CellQueue(cells))
         threads = [
             threading.Thread(target=self._work, args=(host, shared), name=f"cells on {host}", daemon=True)
             for host in self._inventory.hosts
@@ -106,7 +141,7 @@ class HostExecutor:
             self._stopping.set()
             for thread in threads:
                 thread.join(None if not self._abandoned.is_set() else _POLL_INTERVAL)
-        if shared.errors and shared.waiting and not self._abandoned.is_set():
+        if shared.errors and not shared.waiting.empty and not self._abandoned.is_set():
             raise HostError("; ".join(f"{host}: {error}" for host, error in shared.errors.items()))
 
     def _ended_attempts(self, shared: _Shared, hosts: int) -> Generator[AttemptedCell, None, None]:
@@ -127,16 +162,13 @@ class HostExecutor:
                 yield attempted
 
     def _work(self, host: str, shared: _Shared) -> None:
-        """Runs cells on one host until the queue is empty; the body of the host's thread."""
+        """Runs cells on one host until none is left; the body of the host's thread."""
         try:
-            while not self._stopping.is_set():
-                try:
-                    cell = shared.waiting.popleft()
-                except IndexError:
-                    return
+            while (cell := shared.waiting.take(self._stopping.is_set)) is not None:
                 if not self._attempt_until_final(cell, host, shared):
-                    shared.waiting.appendleft(cell)
+                    shared.waiting.give_back(cell)
                     return
+                shared.waiting.done()
         except BaseException as error:
             shared.ended.put(error)
         finally:

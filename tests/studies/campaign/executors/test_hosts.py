@@ -99,13 +99,17 @@ def test_a_busy_host_tries_again_and_no_more_than_it_should(tmp_path: Path) -> N
 
 
 def test_what_a_failing_host_had_is_done_by_another(tmp_path: Path) -> None:
-    broken = threading.Event()
+    """Also when the other one has nothing left to do by then."""
+    taken, last = threading.Event(), threading.Event()
 
     def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         if host == "bad":
-            broken.set()
+            taken.set()
+            assert last.wait(20)
             raise failed(host, "no Docker here")
-        assert broken.wait(20)
+        assert taken.wait(20)
+        if request.cell.seed == 4:
+            last.set()
         return attempt(request.cell)
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 5)]
