@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from emulation.host.processes import identify
+from record.exit_codes import ExitCode
 from studies.campaign import cells, load_campaign
 from studies.campaign.attempt import Attempt, CellRequest, Keep
 from studies.campaign.executors.on_host import STOP
@@ -44,9 +46,9 @@ def test_a_simulated_cell_from_request_to_attempt(tmp_path: Path) -> None:
     assert (tmp_path / "work" / "runs" / attempt.run / "summary.json").exists()
 
 
-@pytest.mark.parametrize("reason", ["asked", "owner gone"])
-def test_it_ends_when_it_is_asked_or_its_campaign_is_gone(tmp_path: Path, reason: str) -> None:
-    """Before it has done anything: an hour of virtual time would take it minutes."""
+@pytest.mark.parametrize(("reason", "code"), [("asked", ExitCode.INTERRUPTED), ("owner has ended", -signal.SIGKILL)])
+def test_it_ends_when_it_is_asked_or_its_campaign_has_ended(tmp_path: Path, reason: str, code: int) -> None:
+    """In order when it is asked, at once when nobody is left to read the attempt; a hundred hours are not simulated."""
     file = write_campaign(tmp_path)
     scenario = tmp_path / "little.yaml"
     scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
@@ -68,7 +70,7 @@ def test_it_ends_when_it_is_asked_or_its_campaign_is_gone(tmp_path: Path, reason
             owner.kill()
             owner.wait()
         process.communicate(timeout=_WITHIN)
-        assert process.returncode != 0
+        assert process.returncode == code
     finally:
         owner.kill()
         owner.wait()
