@@ -23,6 +23,7 @@ from rich.console import Console
 from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import ProcessIdentity, this_process
 from emulation.host.scratch import use_scratch_directory
+from emulation.host.signals import like_ctrl_c
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import SIMULATED
 from emulation.upkeep.clean import start_cleaning_after
@@ -72,8 +73,9 @@ def main(arguments: list[str]) -> int:
     watch(directory, owner)
     use_scratch_directory()
     try:
-        attempt = _run(request, directory)
-    except (CellInterruptedError, QuickStop):
+        with like_ctrl_c():
+            attempt = _run(request, directory)
+    except (CellInterruptedError, KeyboardInterrupt, QuickStop):
         sys.stderr.write(f"{request.cell.key}: interrupted\n")
         return ExitCode.INTERRUPTED
     except UserError as error:
