@@ -29,6 +29,7 @@ _TUNING = (
     ("grpc.http2.bdp_probe", 0),  # its pings would wake both ends, and travel over the emulated links
     ("grpc.http2.lookahead_bytes", _LOOKAHEAD),
     ("grpc.max_send_message_length", -1),
+    ("grpc.compression_enabled_algorithms_bitset", 1),  # none: a small frame must not unpack to a large one
 )
 
 

@@ -18,8 +18,9 @@ from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, O
 FRAME_OVERHEAD = 1 << 16
 """Bytes that routing headers may add to a client's message on its way."""
 
-MOST_IN_FRAME = 1 << 16
-"""Messages, requests or events in one frame: an item takes few bytes there and hundreds in memory."""
+MOST_IN_FRAME = 1 << 12
+"""Messages, requests or events in one frame, because an item takes few bytes there and hundreds in memory, and because
+a frame is decoded as a whole while all other streams wait."""
 
 LONGEST_NAME = 256
 """Code points of a client's name, and of its name for an advertisement, a subscription or a publication. Names stand in
@@ -167,10 +168,11 @@ def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
 
 
 def _split(items: Sequence[_Item], largest: int, encode: Callable[[Sequence[_Item]], bytes]) -> list[bytes]:
-    """Halves what is too large; a single item travels alone whatever its size."""
-    data = encode(items)
-    if len(data) <= largest or len(items) <= 1:
-        return [data]
+    """Halves what is too large or too many; a single item travels alone whatever its size."""
+    if len(items) <= MOST_IN_FRAME:
+        data = encode(items)
+        if len(data) <= largest or len(items) <= 1:
+            return [data]
     middle = len(items) // 2
     return _split(items[:middle], largest, encode) + _split(items[middle:], largest, encode)
 

@@ -93,9 +93,9 @@ def test_codes_that_do_not_exist(code: int) -> None:
 @pytest.mark.parametrize(
     ("decode", "frame", "message"),
     [
-        (decode_link_frame, pb.LinkFrame(messages=[pb.Message(kind=5)] * (MOST_IN_FRAME + 1)), "65537 items"),
-        (decode_client_frame, pb.ClientFrame(requests=[pb.ClientRequest(operation=1)] * (MOST_IN_FRAME + 1)), "65537"),
-        (decode_broker_frame, pb.BrokerFrame(events=[pb.ClientEvent(outcome=1)] * (MOST_IN_FRAME + 1)), "65537"),
+        (decode_link_frame, pb.LinkFrame(messages=[pb.Message(kind=5)] * (MOST_IN_FRAME + 1)), "4097 items"),
+        (decode_client_frame, pb.ClientFrame(requests=[pb.ClientRequest(operation=1)] * (MOST_IN_FRAME + 1)), "4097"),
+        (decode_broker_frame, pb.BrokerFrame(events=[pb.ClientEvent(outcome=1)] * (MOST_IN_FRAME + 1)), "4097"),
         (decode_hello, pb.LinkFrame(hello=pb.Hello(incarnation=1)), "without the broker's name"),
         (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1")), "counts from 1"),
         (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1", incarnation=1), acknowledged=1), "with messages or an"),
@@ -125,3 +125,10 @@ def test_hello() -> None:
 def test_a_first_frame_without_hello() -> None:
     with pytest.raises(MalformedFrameError, match="hello"):
         decode_hello(encode_link_frame(MessageFrame([Message(Kind.PUBLISH, "p")]), 1000)[0])
+
+
+def test_more_than_a_frame_takes_travels_in_several() -> None:
+    messages = [Message(Kind.PUBLISH, str(number)) for number in range(MOST_IN_FRAME + 1)]
+    frames = encode_link_frame(MessageFrame(messages, 3), 1 << 30)
+    decoded = [decode_link_frame(frame) for frame in frames]
+    assert [message for part in decoded if isinstance(part, MessageFrame) for message in part.messages] == messages
