@@ -43,6 +43,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reconnect_last: float = 1.0
     message_bytes: int = 1 << 20
     """Largest frame taken from a client or a neighbour."""
+    stop_within: float = 2.0
+    """Seconds that a broker which was asked to stop may take to pass on what waits."""
     utilisation_window: float = 1.0
     """Seconds over which the link status table takes its rates."""
 

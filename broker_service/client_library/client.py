@@ -13,6 +13,7 @@ Any number of logical clients share a session. Operations return when the broker
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,15 +22,18 @@ from typing import Self
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
+from broker_service.language.model import shortened
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
-from broker_service.transport.wire import MalformedFrameError
 
 NOTIFICATIONS_WAITING = 100_000
 """Notifications that wait for a client which does not take them; further ones are dropped and counted."""
 
 REJECTIONS_KEPT = 10_000
 """Rejected publications of which a client keeps the reason, the latest."""
+
+
+_log = logging.getLogger(__name__)
 
 
 class RejectedError(Exception):
@@ -52,6 +56,9 @@ class Session:
     def __init__(self, address: str, limits: SessionLimits | None = None) -> None:
         """`address` is one that the broker listens on: `unix:/path` or `host:port`."""
         self._transport = ClientSession(address, self._on_event, limits)
+        self.malformed = 0
+        """Notifications whose content could not be read. Each was dropped, because brokers pass content on unread and
+        so any publisher's neighbour could end the sessions of others by it."""
         self._clients: dict[ClientId, Client] = {}
         self._answers: dict[int, asyncio.Future[None]] = {}
 
@@ -93,12 +100,20 @@ class Session:
         """Hands an encoded publication over. Raises `TooLargeError` or `SessionFullError`."""
         self._transport.submit(client, Operation.PUBLISH, id, body)
 
+    def _note_malformed(self, event: ClientEvent, error: ContentError) -> None:
+        if not self.malformed:
+            _log.warning(
+                "notification %s cannot be read, further ones are only counted: %s", shortened(event.id), error
+            )
+        self.malformed += 1
+
     def _on_event(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
             try:
                 publication = decode_publication(event.body)
             except ContentError as error:
-                raise MalformedFrameError(f"notification {event.id!r}: {error}") from None
+                self._note_malformed(event, error)
+                return
             notification = Notification(event.id, publication, event.hops)
             for id in event.clients:
                 if (client := self._clients.get(id)) is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import grpc
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.links.backoff import BackOff
 from broker_service.messages import ClientEvent, ClientId, Operation
 from broker_service.transport import rpc
 from broker_service.transport.duplex import Duplex, StreamClosedError
@@ -111,15 +112,14 @@ class ClientSession:
     # The stream
 
     async def _keep_open(self) -> None:
-        delay = self._limits.reconnect_first
+        back_off = BackOff(self._limits.reconnect_first, self._limits.reconnect_last)
         while True:
             connections = self.connections
             if await self._open_once():
                 return
             if self.connections > connections:
-                delay = self._limits.reconnect_first
-            await asyncio.sleep(delay)
-            delay = min(2 * delay, self._limits.reconnect_last)
+                back_off.reset()
+            await asyncio.sleep(back_off.take())
 
     async def _open_once(self) -> bool:
         """One stream's life. Whether it ended because the session was closed."""

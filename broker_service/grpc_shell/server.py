@@ -1,7 +1,7 @@
 """A broker process: the core of `broker`, with gRPC around it.
 
 `python -m broker_service.grpc_shell.server CONFIG.json` serves until SIGTERM or SIGINT, then passes on what waits (for
-at most `STOP_WITHIN` seconds), logs its end and exits with 0. A config or an address it cannot use makes it exit with 2
+at most `Limits.stop_within` seconds), logs its end and exits with 0. A config or an address it cannot use makes it exit with 2
 and one line that says so. Nothing a client or a neighbour sends ends it. A defect of its own code, nearly always of the
 router, ends it at once: with a record in the log, the stack trace on stderr and the exit code `BROKER_DEFECT`.
 """
@@ -47,9 +47,6 @@ from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.wire import MalformedFrameError, decode_hello
 from record.exit_codes import ExitCode
 from record.log import Event
-
-STOP_WITHIN = 2.0
-"""Seconds that a broker which was told to stop may take to pass on what waits."""
 
 _LOOK_INTERVAL = 0.005
 """Seconds between two looks, while stopping, whether everything is passed on."""
@@ -115,8 +112,9 @@ class BrokerServer:
         self._stopping = True
         for session in self._sessions:
             session.stop_handling()
-        ends = [asyncio.ensure_future(server.stop(STOP_WITHIN)) for server in self._servers]
-        deadline = self._loop.time() + STOP_WITHIN
+        within = self.config.limits.stop_within
+        ends = [asyncio.ensure_future(server.stop(within)) for server in self._servers]
+        deadline = self._loop.time() + within
         while not self._flushed() and self._loop.time() < deadline:  # noqa: ASYNC110 (many things, once in a life)
             await asyncio.sleep(_LOOK_INTERVAL)
         for session in self._sessions:

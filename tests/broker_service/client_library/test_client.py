@@ -200,12 +200,27 @@ def told(event: ClientEvent) -> bytes:
 @pytest.mark.parametrize(
     "frame",
     [
-        b"\xff no protobuf",
         told(ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content")),
         told(ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b"")),
     ],
 )
-async def test_a_broker_that_says_what_cannot_be_read_costs_the_stream_and_not_the_session(
+async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path: Path, frame: bytes) -> None:
+    """Brokers pass content on unread, so whoever publishes could otherwise end the sessions of subscribers."""
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("S")
+            await client.advertise("a", QUOTES)
+            await client.subscribe("s", STOCKS)
+            (stream,) = server._sessions
+            await stream._stream.write(frame)
+            client.publish("P:2", quote(1))
+            assert (await asyncio.wait_for(anext(client), WITHIN)).id == "P:2"
+            assert (session.connections, session.malformed) == (1, 1)
+
+
+@pytest.mark.parametrize("frame", [b"\xff no protobuf"])
+async def test_a_frame_of_a_broker_that_cannot_be_read_costs_the_stream_and_not_the_session(
     tmp_path: Path, frame: bytes
 ) -> None:
     async with Loopback(tmp_path) as overlay:

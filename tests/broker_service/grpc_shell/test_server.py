@@ -16,6 +16,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from broker_service.client_library.client import Session
+from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.listening import CannotListenError
@@ -205,7 +206,7 @@ async def test_a_file_where_the_socket_shall_be_is_kept(tmp_path: Path) -> None:
 async def test_sigterm_passes_on_what_waits(tmp_path: Path) -> None:
     """The link stalls, so most publications wait in the first broker; it is told to stop; then the link works again."""
     count = 500
-    async with Loopback(tmp_path) as overlay:
+    async with Loopback(tmp_path, Limits(heartbeat=30.0, stop_within=WITHIN)) as overlay:
         port = free_port()
         async with Connection(port).open() as connection:
             overlay.link("B1", "B2", through=connection.port, port=port)

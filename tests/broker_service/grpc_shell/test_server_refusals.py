@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from broker_service.client_library.client import Session
 from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.language.wire import encode_predicates
-from broker_service.links.frames import Hello, MessageFrame
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.service_time import ServiceTime
 from broker_service.transport import rpc
 from broker_service.transport.wire import decode_hello, encode_client_frames, encode_link_frame
+from broker_service.turns import SLICE_MESSAGES
 from tests.broker_service.loopback import (
     MB,
     QUOTES,
@@ -144,6 +146,72 @@ async def test_a_slow_broker_reads_no_more_than_it_has_room_for(tmp_path: Path) 
             call.cancel()
         assert 1 <= most <= 2
         assert not server._service.full
+
+
+@pytest.mark.parametrize("method", [rpc.SESSION, rpc.LINK])
+async def test_a_stream_of_compressed_frames_is_refused_before_its_first(
+    tmp_path: Path, method: tuple[str, str]
+) -> None:
+    """Because 400 kB may unpack to 400 MB, while the event loop waits."""
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        await overlay.start("B2")
+        address = overlay.address("B2") if method == rpc.SESSION else f"127.0.0.1:{port}"
+        async with grpc.aio.insecure_channel(address, compression=grpc.Compression.Gzip) as channel:
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await rpc.dial(channel, method).read()
+        assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        assert "'gzip' is disabled" in (refused.value.details() or "")
+
+
+async def test_a_compressed_answer_is_refused_by_the_end_that_opened_the_stream(tmp_path: Path) -> None:
+    async def answer(_requests: object, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
+        await context.write(bytes(MB // 2))
+
+    server = grpc.aio.server(compression=grpc.Compression.Gzip)
+    rpc.serve(server, rpc.SESSION, answer)
+    server.add_insecure_port(f"unix:{tmp_path}/server.sock")
+    await server.start()
+    try:
+        async with rpc.channel(f"unix:{tmp_path}/server.sock", MB) as channel:
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await rpc.dial(channel, rpc.SESSION).read()
+        assert "'gzip' is disabled" in (refused.value.details() or "")
+    finally:
+        await server.stop(None)
+
+
+async def test_a_flood_over_a_link_is_read_no_faster_than_it_is_handled(tmp_path: Path) -> None:
+    """Beyond the window nothing is read before its own messages are handled, and others have their turn meanwhile."""
+    frames, items = 5, 4000
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2")
+        session = server._ports["B1"]._session
+        waiting: list[int] = []
+        received, handled = calls_of(session, "received"), calls_of(server.broker, "receive")
+        take = session.received
+
+        def note(stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+            waiting.append(session.unhandled)
+            return take(stream, frame, now)
+
+        session.received = note  # type: ignore[method-assign]
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel, Session(overlay.address("B2")) as honest:
+            call = await greet(channel, incarnation=1)
+            flood = encode_link_frame(MessageFrame([Message(Kind.CONTROL, "odd")] * items), MB)[0]
+            for _ in range(frames):
+                await call.write(flood)
+            await until(received, lambda *_: True)
+            await deliver(honest, honest)
+            for _ in range(frames - 1):
+                await until(received, lambda *_: True)
+            sizes: list[int] = []
+            while sum(sizes) < frames * items:
+                await until(handled, lambda _neighbour, messages: not sizes.append(len(messages)))  # type: ignore[func-returns-value]
+            call.cancel()
+        assert max(waiting) <= overlay.limits.window
+        assert max(sizes) <= SLICE_MESSAGES
 
 
 # Who may open a link
