@@ -1,9 +1,10 @@
 """A broker process: the core of `broker`, with gRPC around it.
 
 `python -m broker_service.grpc_shell.server CONFIG.json` serves until SIGTERM or SIGINT, then passes on what waits (for
-at most `Limits.stop_within` seconds), logs its end and exits with 0. A config or an address it cannot use makes it exit with 2
-and one line that says so. Nothing a client or a neighbour sends ends it. A defect of its own code, nearly always of the
-router, ends it at once: with a record in the log, the stack trace on stderr and the exit code `BROKER_DEFECT`.
+at most `Limits.stop_within` seconds), logs its end and exits with 0. A config or an address that it cannot use makes it
+exit with 2 and one line that names the reason. Nothing a client or a neighbour sends ends it. A defect of its own code,
+nearly always of the router, ends it at once: with a record in the log, the stack trace on stderr and the exit code
+`BROKER_DEFECT`.
 """
 
 from __future__ import annotations
