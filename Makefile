@@ -1,4 +1,4 @@
-# Every target sees to its own set-up: on a fresh Debian as root, `make emulate` and `make test` are all there is to do.
+# Every target does its own set-up: on a fresh Debian, as root, `make emulate` or `make test` is enough.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -26,10 +26,10 @@ base:
 docker: base
 	@setup/docker-daemon.sh
 
-image: docker ## Build the broker image, where this tree's is not there yet
+image: docker ## Build the broker image, unless this tree's exists
 	@$(PYTHON_BIN)/python setup/image.py
 
-# For hosts that are to have no Mininet and no Java, so it does without what `base` installs of these.
+# For hosts without Mininet and Java, so it does not depend on `base`, which installs both.
 emulator-image: ## Build the image of docker-compose's emulator and Spark: minutes, 1.4 GB, only when asked for
 	@setup/system.sh images
 	@setup/venv.sh
@@ -38,17 +38,17 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 	@$(PYTHON_BIN)/python setup/image.py
 	@$(PYTHON_BIN)/python setup/emulator_image.py
 
-# A host that cannot have Docker still runs the lower runtimes; `brokerlab emulate` says which, and why.
-setup: base ## Install, generate, start and build whatever is missing
+# A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
+setup: base ## Install, generate, start and build what is missing
 	@{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
-		echo 'set-up: going on without Docker; `make doctor` tells what that costs' >&2
+		echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2
 
-proto: base ## Generate the protobuf code again, where proto/ changed
+proto: base ## Generate the protobuf code again if proto/ changed
 
 emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print both verdicts
 	@$(PYTHON_BIN)/brokerlab emulate $(SCENARIO) $(ARGS)
 
-# On several workers; tests/placement.py says which tests may run beside which. ARGS="-n0" is one process, for -s.
+# On several workers; tests/placement.py says which tests may run side by side. ARGS="-n0" is one process, for -s.
 test: setup lint ## Lint, type-check and test; ARGS goes to pytest
 	$(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
 
@@ -66,8 +66,8 @@ smoke: image ## Three brokers on a plain compose network, no Mininet: a quick ch
 doctor: base ## Show what this host can run, what it lacks and how to get it
 	@$(PYTHON_BIN)/brokerlab doctor
 
-# runs/ is the user's own and stays. So does Docker: others may use it by now.
-clean: ## Remove what dead runs left on this host, and the caches of the tools; keeps runs/
+# runs/ stays, because it is the user's. So does Docker, because others may use it by now.
+clean: ## Remove leftovers of dead runs on this host, and the caches of the tools; keeps runs/
 	@if [ -x $(PYTHON_BIN)/brokerlab ]; then $(PYTHON_BIN)/brokerlab clean; fi
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
 	@find . -path ./.venv -prune -o -path ./runs -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -1,7 +1,8 @@
-"""Tests whose marker asks for more than a user has are skipped where the host lacks it. In CI they fail instead.
+"""Set-up for all tests: skips what the host cannot run, places tests on workers, cleans up after an interruption.
 
-How tests are spread over workers, and which of them run alone, is said in `tests/placement.py`. What runs leave
-that are killed because their tests are interrupted is removed as the product does it: of dead runs, and nobody else's.
+A test whose marker needs something that the host lacks is skipped; in CI it fails instead. `tests/placement.py`
+explains the placement on workers. When tests are interrupted, the product's own clean-up removes the leftovers of their
+killed runs; it touches dead runs only.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from emulation.upkeep.clean import clean
 from record.errors import HostError
 from tests import placement
 
-# How long an example takes says more of the machine than of the code. In CI the same examples come each time, so that a
-# failure is the change's own; elsewhere new ones do.
+# Examples have no deadline, because their duration depends on the machine more than on the code. CI repeats the same
+# examples, so that a failure is caused by the change; elsewhere every run has new ones.
 hypothesis.settings.register_profile("brokerlab", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("brokerlab")
 

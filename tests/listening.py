@@ -1,11 +1,11 @@
-"""Where processes of this host, or of its containers, listen."""
+"""Addresses on which processes of this host or of its containers listen."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 LOOPBACK = "0100007F"
-"""What an address ends with, in hexadecimal as in /proc/net/tcp, whether it is of IPv4 or mapped into IPv6."""
+"""End of a loopback address in the hexadecimal form of /proc/net/tcp, for IPv4 and for IPv4 mapped into IPv6."""
 
 
 def listening_addresses(pid: int | str) -> set[str]:

@@ -1,26 +1,26 @@
-"""Which tests may run beside which others, when `pytest -n auto` (that is `make test`) spreads them over workers.
+"""Placement of tests on the workers of `pytest -n auto` (that is, `make test`): groups that run one test at a time.
 
-Most tests need nothing but CPU and go to whichever worker is free, one by one. The others form groups; the tests of a
-group run one after another, on one worker:
+Most tests need nothing but CPU and go to any free worker, one by one. The others form groups; the tests of a group run
+one after another, on one worker:
 
-- `HOST`: what starts containers, Mininet or links on this host (the marker `container`), or takes it for itself without
-  needing any of these (`host`). They look for what is left behind and end what others began, so they cannot meet;
-  beside tests that only compute they are right all the same, since what they demand is what was delivered and what
-  was left, never how punctual it was. They mostly wait.
+- `HOST`: tests that start containers, Mininet or links on this host (the marker `container`), or that need it for
+  themselves without any of these (`host`). They look for leftovers and end what dead runs left, so two of them would
+  disturb each other. Tests that only compute do not disturb them, because they assert what was delivered and what was
+  left, never how punctual it was. They mostly wait.
 - `LABORATORY`: runs over the three hosts of `tests/emulation/multi_host/laboratory.py`. Their namespaces, `/run`
-  included, are their own, so they meet neither the host's runs nor its Docker. They mostly wait, too.
-- `SPARK`: what takes a Java machine (the marker `spark`, or the fixture of that name), so that there is one at a time.
-- `ALONE`: what measures what neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
-  VALID (the markers `alone` and `guest`). They come last, when everything else is done.
+  included, are their own, so they disturb neither the host's runs nor its Docker. They mostly wait, too.
+- `SPARK`: tests that start a Java machine (the marker `spark`, or the fixture of that name), one machine at a time.
+- `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
+  VALID (the markers `alone` and `guest`). They run last, when everything else is done.
 
 Without `-n` there is no placement: all tests run in the order of their files.
 
-pytest-xdist has groups of its own, known by a suffix to a test's name. That suffix is lost, and the groups with it, in
-the versions that constraints.txt pins; it would also be in the way of whoever copies a name from a report. So workers
-tell the controller in a file.
+pytest-xdist has groups of its own, marked by a suffix to a test's name. The versions that constraints.txt pins lose
+that suffix, and the groups with it; the suffix would also be in the way when a name is copied from a report. So each
+worker reports its groups to the controller in a file.
 
-Ctrl-C reaches the controller alone, which hands it on and waits until the tests under way have put away what they made.
-SIGTERM, with which CI ends what takes too long, does the same, with workers or without.
+Ctrl-C reaches the controller alone, which passes it on and waits until running tests have removed what they made.
+SIGTERM, with which CI ends a run that takes too long, does the same, with workers or without.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ LABORATORY = "laboratory"
 SPARK = "spark"
 ALONE = "alone"
 ORDER = (HOST, LABORATORY, None, SPARK, ALONE)
-"""In which tests are begun: first what takes longest. None stands for all that are in no group; they are seen to pass
-from the beginning, and Java has the CPUs when the laboratory's hosts are done with them."""
+"""Order in which groups begin, the longest first; None stands for all tests without a group. These run from the
+beginning, and Java starts when the laboratory's hosts no longer need the CPUs."""
 
-_TOLD_IN = "placement"
+_REPORT_FILE = "placement"
 _FEW = 2
-"""Tests with which a worker is given more: to run one it has to know the next."""
-_PATIENCE = 60.0
-"""Seconds that a worker has for ending what it was interrupted in."""
+"""Number of tests left at which a worker receives more; to run one test it has to know the next."""
+_WIND_DOWN = 60.0
+"""Seconds that a worker has to finish the test in which it was interrupted."""
 
 
 def install(config: pytest.Config) -> None:
     """Makes a controller and its workers place tests, unless the user chose another `--dist`."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if in_worker(config):
-        if _TOLD_IN in config.workerinput:
-            config.pluginmanager.register(Teller(Path(config.workerinput[_TOLD_IN])))
+        if _REPORT_FILE in config.workerinput:
+            config.pluginmanager.register(GroupReporter(Path(config.workerinput[_REPORT_FILE])))
     elif config.getoption("dist", "no") == "load":
         directory = tempfile.TemporaryDirectory(prefix="placement-")
         config.add_cleanup(directory.cleanup)
@@ -70,12 +70,12 @@ def in_worker(config: pytest.Config) -> bool:
 
 
 def workers() -> int:
-    """What `-n auto` stands for: one more than CPUs, as two of the groups mostly wait."""
+    """Number of workers for `-n auto`: one more than CPUs, because two of the groups mostly wait."""
     return len(os.sched_getaffinity(0)) + 1
 
 
 def group(test: pytest.Item) -> str | None:
-    """The first group that the test belongs to."""
+    """First group that a test belongs to, if any."""
 
     def marked(*markers: str) -> bool:
         return any(test.get_closest_marker(marker) for marker in markers)
@@ -90,70 +90,70 @@ def group(test: pytest.Item) -> str | None:
     return next((name for name, does in belongs.items() if does), None)
 
 
-class Told(msgspec.Struct):
-    """What a worker tells."""
+class Report(msgspec.Struct):
+    """A worker's report to the controller."""
 
     pid: int
     groups: dict[str, str]
-    """By test, of those that are in one."""
+    """Group by test, for the tests that are in one."""
 
 
-class Teller:
-    """In a worker."""
+class GroupReporter:
+    """Plugin of a worker: sorts its tests and reports their groups to the controller."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        os.setpgid(0, 0)  # a terminal interrupts all of a process group, and twice is once too often
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may ignore it
+        os.setpgid(0, 0)  # Ctrl-C reaches a whole process group; the controller passes it on
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = {test.nodeid: group(test) for test in items}
         items.sort(key=lambda test: ORDER.index(groups[test.nodeid]))
-        told = Told(os.getpid(), {name: found for name, found in groups.items() if found})
-        self._file.write_bytes(msgspec.json.encode(told))
+        report = Report(os.getpid(), {name: found for name, found in groups.items() if found})
+        self._file.write_bytes(msgspec.json.encode(report))
 
 
 class Controller:
-    """Where tests are handed out."""
+    """Plugin of the process that hands tests out to workers."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._groups: dict[str, str] = {}
         self._workers: dict[WorkerController, int] = {}
-        """Their pids."""
+        """Process id of each worker."""
 
     def _file(self, node: WorkerController) -> Path:
         return self._directory / f"{node.gateway.id}.json"
 
     def pytest_configure_node(self, node: WorkerController) -> None:
-        node.workerinput[_TOLD_IN] = str(self._file(node))
+        node.workerinput[_REPORT_FILE] = str(self._file(node))
 
     def pytest_xdist_node_collection_finished(self, node: WorkerController) -> None:
-        told = msgspec.json.decode(self._file(node).read_bytes(), type=Told)
-        self._groups |= told.groups
-        self._workers[node] = told.pid
+        report = msgspec.json.decode(self._file(node).read_bytes(), type=Report)
+        self._groups |= report.groups
+        self._workers[node] = report.pid
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> Placement:
-        config.option.loadscopereorder = False  # the order of the collection
+        config.option.loadscopereorder = False  # keep the order of the collection
         return Placement(config, log, self._groups)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """xdist gives a worker 10 s to end, and then kills it."""
+        """Waits for interrupted workers, because xdist kills a worker after 10 s."""
         if exitstatus != pytest.ExitCode.INTERRUPTED:
             return
-        under_way = {node: pid for node, pid in self._workers.items() if not node.channel.isclosed()}
-        for pid in under_way.values():
+        running = {node: pid for node, pid in self._workers.items() if not node.channel.isclosed()}
+        for pid in running.values():
             os.kill(pid, signal.SIGINT)
-        for node in under_way:
+        for node in running:
             with contextlib.suppress(node.channel.TimeoutError, node.channel.RemoteError):
-                node.channel.waitclose(_PATIENCE)
+                node.channel.waitclose(_WIND_DOWN)
 
 
 class Placement(LoadScopeScheduling):
-    """Hands out groups in the order of the collection, and `ALONE` when no other worker has anything to do.
+    """Scheduler that hands out groups in the order of the collection, and `ALONE` when all other workers are idle.
 
-    Of the workers that run out of work while others have some, all but one end; the last one waits.
+    Of the workers that run out of tests while others still run some, all but one end; the last one waits.
     """
 
     def __init__(self, config: pytest.Config, log: Producer, groups: Mapping[str, str]) -> None:
@@ -177,12 +177,12 @@ class Placement(LoadScopeScheduling):
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if ALONE in self.workqueue:
-            self.workqueue.move_to_end(ALONE)  # a worker that crashed has put back what it had
+            self.workqueue.move_to_end(ALONE)  # a worker that crashed has put its tests back
         if self._only_alone() and self._others_work(node):
             return
         super()._assign_work_unit(node)
         if not self.workqueue:
-            node.shutdown()  # after what it has been given
+            node.shutdown()  # after the tests that it has
 
     def _only_alone(self) -> bool:
         return len(self.workqueue) == 1 and ALONE in self.workqueue

@@ -1,4 +1,4 @@
-"""Who is handed which tests, and when."""
+"""Placement of tests on workers: groups stay together, `ALONE` comes last, interruptions are passed on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLAIN = ["t1", "t2", "t3", "t4", "t5", "t6"]
 
 
 class Worker:
-    """Stands for a worker: it runs a test when it knows the next one, or that there is none."""
+    """Stand-in for a worker: it runs a test when it knows the next one, or knows that there is none."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -52,12 +52,12 @@ class Worker:
 
 
 class Run:
-    """Workers and a scheduler, in steps of one test."""
+    """Workers and a scheduler that advance one test at a time."""
 
     def __init__(self, workers: int, tests: list[str]) -> None:
         self.tests = tests
         self.done: list[tuple[str, str]] = []
-        """Worker and test."""
+        """Worker and test, in the order of completion."""
         options = SimpleNamespace(loadscopereorder=False, debug=False)
         config: Any = SimpleNamespace(option=options, getvalue=lambda _: [f"{workers}*popen"])
         log: Any = SimpleNamespace(loadscopesched=lambda *_: None)
@@ -74,7 +74,7 @@ class Run:
         self.placement.mark_test_complete(worker, test)
 
     def to_the_end(self, order: list[int]) -> list[str]:
-        """Again and again the first worker of `order` that can runs a test; all tests, in the order of their ends."""
+        """Lets the first worker of `order` that can run a test run one, until none can. All tests, in the order run."""
         while able := [self.workers[number] for number in order if self.workers[number].can_run]:
             self.step(able[0])
         assert not self.placement.has_pending
@@ -86,7 +86,7 @@ class Run:
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
-def test_groups_stay_together_and_what_is_alone_comes_last(order: list[int]) -> None:
+def test_groups_stay_together_and_tests_that_run_alone_come_last(order: list[int]) -> None:
     tests = ["h1", "h2", "h3", "s1", "s2", *PLAIN, "m1", "m2"]
     run = Run(3, tests)
     done = run.to_the_end(order)
@@ -96,12 +96,12 @@ def test_groups_stay_together_and_what_is_alone_comes_last(order: list[int]) -> 
 
 
 @pytest.mark.parametrize("tests", [["m1"], ["m1", "m2"], ["t1", "m1"], ["h1", "m1", "m2"], ["t1", "t2"]])
-def test_little_to_do(tests: list[str]) -> None:
+def test_few_tests_run_in_order(tests: list[str]) -> None:
     assert Run(3, tests).to_the_end([0, 1, 2]) == tests
 
 
 @pytest.mark.parametrize("slow", [0, 1])
-def test_what_is_alone_waits_for_the_slowest_worker(slow: int) -> None:
+def test_tests_that_run_alone_wait_for_the_slowest_worker(slow: int) -> None:
     run = Run(2, ["h1", "h2", "h3", "t1", "t2", "m1"])
     waited_for, other = run.workers[slow], run.workers[1 - slow]
     while other.can_run:
@@ -111,7 +111,7 @@ def test_what_is_alone_waits_for_the_slowest_worker(slow: int) -> None:
     assert run.to_the_end([1 - slow, slow])[-1] == "m1"
 
 
-def test_what_a_crashed_worker_had_is_run_before() -> None:
+def test_tests_of_a_crashed_worker_run_before_those_that_run_alone() -> None:
     run = Run(2, ["h1", "h2", "h3", "t1", "t2", "t3", "t4", "m1"])
     first, second = run.workers
     run.step(first)
@@ -124,7 +124,7 @@ def test_what_a_crashed_worker_had_is_run_before() -> None:
 
 
 def start(directory: Path, tests: str) -> subprocess.Popen[str]:
-    """pytest on two workers, in a directory of its own."""
+    """Starts pytest on two workers, in a directory of its own."""
     (directory / "conftest.py").write_text(CONFTEST)
     (directory / "test_some.py").write_text(f"import os, pathlib, time\nimport pytest\n{tests}")
     options = ["-n", "2", "-v", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", f"--rootdir={directory}"]
@@ -134,7 +134,7 @@ def start(directory: Path, tests: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_workers_tell_what_is_in_which_group(tmp_path: Path) -> None:
+def test_workers_report_the_groups_of_their_tests(tmp_path: Path) -> None:
     tests = """
 @pytest.fixture(autouse=True)
 def note(request, worker_id):
@@ -153,17 +153,17 @@ def test_starts_containers(n): pass
 def test_computes(n): pass
 """
     process = start(tmp_path, tests)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
     done = [line.split() for line in (tmp_path / "done").read_text().splitlines()]
     assert [test for test, _ in done[-4:]] == ["test_measures"] * 4
     for test in ("test_measures", "test_starts_containers"):
         assert len({worker for name, worker in done if name == test}) == 1
-    assert "test_some.py::test_measures[0]" in said
+    assert "test_some.py::test_measures[0]" in output
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_what_is_under_way_is_put_away_when_the_tests_are_ended(tmp_path: Path, sent: signal.Signals) -> None:
+def test_a_running_test_cleans_up_when_the_tests_are_ended(tmp_path: Path, sent: signal.Signals) -> None:
     tests = """
 @pytest.fixture
 def made():
@@ -177,6 +177,6 @@ def test_slow(made): time.sleep(100)
     process = start(tmp_path, tests)
     await_true(lambda: (tmp_path / "made").exists() or process.poll() is not None, "the test begins", 120)
     process.send_signal(sent)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
-    assert (tmp_path / "put-away").exists(), said
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert (tmp_path / "put-away").exists(), output

@@ -1,4 +1,4 @@
-"""Measurements on a host that others use, too."""
+"""Repetition of checks that other work on the host can spoil."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Result = TypeVar("Result")
 
 
 def one_of_three(check: Callable[[], Result]) -> Result:
-    """What `check` returns the first time that it does not fail; after three failures, the last one.
+    """Result of the first check that does not fail. Raises the failure of the third one if all fail.
 
-    For checks of what a busy neighbour can spoil, such as a delay or a verdict on fidelity: it does so once in a while.
-    What the product does wrong, it does each time.
+    A busy neighbour on the host spoils a delay or a verdict on fidelity once in a while; a defect of the product spoils
+    it every time.
     """
     for _ in range(TRIES - 1):
         try:

@@ -1,4 +1,4 @@
-"""Waiting for what nobody tells a test."""
+"""Waiting for conditions that no event announces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def await_true(condition: Callable[[], bool], what: str, within: float = 20.0) -> None:
-    """Waits until the condition holds, at most so many seconds."""
+    """Waits until the condition holds. Fails after `within` seconds, naming what was awaited."""
     deadline = time.monotonic() + within
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {within:g} s"

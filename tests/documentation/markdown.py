@@ -1,4 +1,4 @@
-"""What the pages say: their commands, their links, and the files they name."""
+"""Commands, links, anchors and spans of code on the documentation's pages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PROGRAM = re.compile(r"(?:[A-Z_]+=\S+ )*(?:sudo )?(?:\.venv/bin/)?(brokerlab|ma
 class Command:
     """A command line that a page shows."""
 
-    place: str
+    location: str
     line: str
     in_prose: bool = False
-    """There it may be named without its arguments."""
+    """Whether it stands in running text, where it may be named without its arguments."""
 
     @property
     def words(self) -> list[str]:
-        """Its words, less what comes before the program and what the shell does with its output."""
+        """Words from the program on, without redirections and whatever follows them."""
         begin = _PROGRAM.match(self.line)
         assert begin is not None
         words = shlex.split(self.line[begin.start(1) :], comments=True)
@@ -38,11 +38,11 @@ class Command:
         return words[: min(ends, default=None)]
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.line}"
+        return f"{self.location}: {self.line}"
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """Those in blocks and in spans of code, each once."""
+    """Commands in blocks and in spans of code, each once."""
     text = page.read_text(encoding="utf-8")
     prose = _FENCE.sub("", text)
     blocks = [block for language, block in _FENCE.findall(text) if language in _SHELLS]
@@ -61,11 +61,11 @@ def links(page: Path) -> Iterator[str]:
 
 
 def anchors(page: Path) -> frozenset[str]:
-    """What its headings are called in links, as forges make it of them."""
+    """Anchors of a page's headings, in the form that forges give them."""
     headings = _HEADING.findall(_FENCE.sub("", page.read_text(encoding="utf-8")))
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
 
 
 def spans(page: Path) -> Iterator[str]:
-    """Spans of code in its prose."""
+    """Spans of code in a page's running text."""
     return iter(_SPAN.findall(_FENCE.sub("", page.read_text(encoding="utf-8"))))

@@ -1,4 +1,4 @@
-"""Every command that a page or a `--help` shows is one that can be given: options, files and settings are there."""
+"""Every command on a page or in a `--help` can be given: its options, files and settings exist."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.documentation.markdown import PAGES, ROOT, Command, commands
 
 CLI: Any = typer.main.get_command(app)
 OURS = ("scenarios/", "campaigns/", "tests/", "docs/")
-"""Directories whose files, where a command names them, must be there; all other names are the reader's own."""
+"""Directories whose files must exist if a command names them; all other names are placeholders for the reader's."""
 UNFINISHED = frozenset({"MissingParameter", "BadOptionUsage", "NoArgsIsHelpError"})
-"""What the command line raises about a command or an option without what must follow it."""
+"""Errors that the command line raises about a command or an option without its argument."""
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
@@ -36,11 +36,11 @@ def helps(command: Any, name: str) -> Iterator[Command]:
 
 FOUND = (*(command for page in PAGES for command in commands(page)), *helps(CLI, "brokerlab"))
 SHOWN = [command for command in FOUND if "..." not in command.line]
-"""Without those of which only a part is shown."""
+"""Commands that are shown in full."""
 
 
 def parsed(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """A command of `brokerlab` and its parameters. Raises what the command line does about what it does not know."""
+    """A command of `brokerlab` and its parameters. Raises the errors of the command line for unknown ones."""
     command, name, rest = CLI, "brokerlab", list(words)
     while rest and rest[0] in getattr(command, "commands", {}):
         name = rest.pop(0)
@@ -53,7 +53,7 @@ def require_files(words: Sequence[str]) -> None:
     for word in words:
         path = word.rpartition("=")[2].partition(" ")[0]
         if path.startswith(OURS):
-            assert any(ROOT.glob(path)), f"there is no {path}"
+            assert any(ROOT.glob(path)), f"{path} does not exist"
 
 
 def check_brokerlab(words: Sequence[str], *, in_prose: bool) -> None:
@@ -96,7 +96,7 @@ def test_a_command_can_be_given(command: Command) -> None:
 
 
 def test_commands_are_found() -> None:
-    """The extraction itself: blocks, spans, tables and help."""
+    """Commands are extracted from blocks, spans, tables and help."""
     lines = {command.line.strip() for command in SHOWN}
     assert "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark" in lines
     assert "make test-fast" not in lines
@@ -115,7 +115,7 @@ def test_commands_are_found() -> None:
         "python -m analysis.no_such_module",
     ],
 )
-def test_a_command_that_cannot_be_given_is_found_out(line: str) -> None:
+def test_a_command_that_cannot_be_given_is_found(line: str) -> None:
     with pytest.raises(BaseException) as failure:
         test_a_command_can_be_given(Command("here", f"{line} "))
     assert isinstance(failure.value, Exception)

@@ -1,4 +1,4 @@
-"""docs/ci.md does what it says: its script, run as a stranger's runner would run it, and the gate that it closes."""
+"""The script of docs/ci.md, run as it stands there: it passes, and it fails when a delivery is violated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def block(language: str) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A tree with what the script needs, set up already."""
+    """A tree with the files that the script needs, already set up."""
     for directory in ("campaigns", "scenarios"):
         shutil.copytree(ROOT / directory, tmp_path / directory)
     programs = tmp_path / ".venv" / "bin"
@@ -39,7 +39,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def run_script(clone: Path) -> tuple[int, str, list[str]]:
-    """Its exit code, what it said, and the cases that did not pass."""
+    """Exit code and output of the script, and the cases that did not pass."""
     (clone / "ci.sh").write_text(block("bash"))
     environment = {"RUNTIME": "simulated", "PATH": "/usr/bin:/bin", "HOME": str(clone)}
     done = subprocess.run(
@@ -52,9 +52,9 @@ def run_script(clone: Path) -> tuple[int, str, list[str]]:
 
 
 def test_the_script_passes_where_all_is_delivered(clone: Path) -> None:
-    code, said, bad = run_script(clone)
-    assert (code, bad) == (0, []), said
-    assert "deliveries are correct" in said
+    code, output, bad = run_script(clone)
+    assert (code, bad) == (0, []), output
+    assert "deliveries are correct" in output
 
 
 def test_the_script_fails_where_a_delivery_is_violated(clone: Path) -> None:
@@ -63,10 +63,10 @@ def test_the_script_fails_where_a_delivery_is_violated(clone: Path) -> None:
     assert BRIEF in text
     starving = "brokers.limits.link_queue: 1\n  topology.link.bandwidth: 50kbit\n  workload.publications.rate: 40/s"
     campaign.write_text(text.replace(BRIEF, f"{starving}\n  {BRIEF}"))
-    code, said, bad = run_script(clone)
-    assert code == 1, said
+    code, output, bad = run_script(clone)
+    assert code == 1, output
     assert bad[0] == "base: delivery"
-    assert "a delivery was violated" in said
+    assert "a delivery was violated" in output
 
 
 def test_the_gate_is_seen_closed(clone: Path) -> None:

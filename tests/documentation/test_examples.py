@@ -1,4 +1,4 @@
-"""What the pages show of scenarios, campaigns, protocols and programs is what there is."""
+"""Scenarios, campaigns, protocols and programs on the pages agree with the code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_scenario_of_the_readme_is_the_quickstart() -> None:
     assert load_text(shown, "README.md").resolved() | {"description": quickstart["description"]} == quickstart
 
 
-def test_the_campaign_that_is_shown_is_one(tmp_path: Path) -> None:
+def test_the_campaign_on_its_page_can_be_loaded(tmp_path: Path) -> None:
     (shown,) = blocks("docs/campaigns.md", "yaml")
     file = tmp_path / "shown.yaml"
     file.write_text(shown.replace("../scenarios", str(ROOT / "scenarios")))
@@ -48,11 +48,11 @@ def test_protocols_are_described_with_their_options(name: str) -> None:
     shown = {option: value.strip(" `") for row in rows for option, value in pairs(row[1], row[2])}
     options = msgspec.structs.fields(PROTOCOLS[name].options)
     assert shown == {option.encode_name: plain(option.default) for option in options}
-    assert re.search(rf"^## .*\(`{name}`\)", text_of("docs/guarantees.md"), re.MULTILINE), "no guarantees are given"
+    assert re.search(rf"^## .*\(`{name}`\)", text_of("docs/guarantees.md"), re.MULTILINE), "no guarantees are stated"
 
 
 def pairs(names: str, values: str) -> list[tuple[str, str]]:
-    """A row may tell of several options that belong together."""
+    """Options and values of a row, which may hold several options that belong together."""
     return list(zip(re.findall(r"`(\w+)`", names), values.split(","), strict=True))
 
 
@@ -66,6 +66,6 @@ def test_conformance_names_every_row() -> None:
 
 
 @pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in PAGES])
-def test_programs_import_what_is_there(page: str) -> None:
+def test_imports_of_programs_exist(page: str) -> None:
     for block in blocks(page, "python"):
         exec("\n".join(IMPORTS.findall(block)), {})

@@ -1,4 +1,4 @@
-"""No page leads nowhere: links, their anchors, and the files that prose and sources name."""
+"""Links, anchors, and files named in pages and sources exist."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_and_anchors_exist(page: Path) -> None:
     for link in links(page):
         target, _, anchor = link.partition("#")
         there = (page.parent / target).resolve() if target else page
-        assert there.exists(), f"{link}: there is no {there}"
+        assert there.exists(), f"{link}: {there} does not exist"
         assert not anchor or anchor in anchors(there), f"{link}: {there.name} has no such heading"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_files_that_are_named_are_there(page: Path) -> None:
+def test_files_that_are_named_exist(page: Path) -> None:
     for span in spans(page):
         if _FILE.fullmatch(span):
-            assert any(ROOT.glob(span)) or "<" in span, f"there is no {span}"
+            assert any(ROOT.glob(span)) or "<" in span, f"{span} does not exist"
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
@@ -57,12 +57,12 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert reached >= set(PAGES)
 
 
-def test_sources_name_pages_that_are_there() -> None:
+def test_pages_that_sources_name_exist() -> None:
     for package in PACKAGES:
         for source in (ROOT / package).rglob("*"):
             if source.suffix in {".py", ".sh", ".yaml", ".html"} and source.is_file():
                 for page in _PAGE.findall(source.read_text(encoding="utf-8")):
-                    assert (ROOT / page).exists(), f"{source}: there is no {page}"
+                    assert (ROOT / page).exists(), f"{source}: {page} does not exist"
 
 
 def test_the_readme_is_short() -> None:

@@ -1,4 +1,4 @@
-"""scenarios/README.md lists every scenario, how long it runs, and the claims that are measured by it."""
+"""scenarios/README.md lists every scenario with its duration and the claims that are measured by it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row_of(file: str) -> list[str]:
 
 
 def seconds(text: str) -> list[float]:
-    """`2 x 4 min 10 s`, or `39 s and 3 min 15 s`: of each variant."""
+    """Seconds of each variant, from a text such as `2 x 4 min 10 s` or `39 s and 3 min 15 s`."""
     times, _, each = text.rpartition(" x ")
     found = []
     for part in each.split(" and "):
@@ -39,7 +39,7 @@ def test_every_scenario_is_listed() -> None:
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(("tid/", "octopia/"))])
-def test_it_runs_as_long_as_is_said(file: str) -> None:
+def test_the_listed_duration_is_the_scenarios(file: str) -> None:
     variants = [variant.scenario for variant in load(DIRECTORY / file).variants()]
     assert seconds(row_of(file)[2]) == [one.timeline.duration * one.time_dilation for one in variants]
 
