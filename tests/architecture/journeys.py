@@ -56,7 +56,8 @@ class Process:
 
 
 _CLIENT, _SHELL, _LINKS = "broker_service.client_library", "broker_service.grpc_shell", "broker_service.links"
-_BROKER, _TID = "broker_service.broker.Broker", "broker_service.routing.tid"
+_BROKER, _ROUTING = "broker_service.broker.Broker", "broker_service.routing"
+_TID = f"{_ROUTING}.tid"
 
 PUBLICATION: Sequence[Process] = (
     Process(
@@ -92,7 +93,7 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_LINKS}.session.LinkSession.received", "checks it, reads the acknowledgement", "messages"),
             Step(f"{_LINKS}.session.LinkSession.handle", "calls the core when it is served"),
             Step(f"{_BROKER}.receive", "counts and logs it"),
-            Step(f"{_TID}.router.TidRouter.receive", "calls the rules for this kind of message", "_receivers"),
+            Step(f"{_ROUTING}.common.dispatch.DispatchingRouter.receive", "calls the kind's receiver", "_receivers"),
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
             Step(f"{_BROKER}._deliver", "makes an event for each session", "ClientEvent"),
             Step("broker_service.sessions.Session.put", "queues the event", "on_waiting"),

@@ -17,6 +17,8 @@ import networkx as nx
 GAP = 16.0
 """Least distance between two boxes of a layer, pixels."""
 _SWEEPS = 40
+_WEIGHT_OF_UNCONNECTED = 0.01
+"""Weight of a room without arrows when positions are weighed against one another; others have that of their arrows."""
 
 Vertex = tuple[str, ...]
 """A room as `(name,)`, or a point on an arrow as `(from, to, layer)`."""
@@ -105,7 +107,8 @@ def _align(
             offsets = [0.0]
             for vertex, following in pairwise(row):
                 offsets.append(offsets[-1] + (width[vertex] + width[following]) / 2 + GAP)
-            aligned = _isotonic([wish - offset for wish, offset in zip(wanted, offsets, strict=True)])
+            weights = [len(graph[vertex]) or _WEIGHT_OF_UNCONNECTED for vertex in row]
+            aligned = _isotonic([wish - offset for wish, offset in zip(wanted, offsets, strict=True)], weights)
             centres |= {v: value + offset for v, value, offset in zip(row, aligned, offsets, strict=True)}
     return centres
 
@@ -117,13 +120,14 @@ def _mean_of_neighbours(
     return fmean(centres[other] for other in (list(graph[vertex]) or row))
 
 
-def _isotonic(values: Sequence[float]) -> list[float]:
-    """Ascending values closest to the given ones in the sum of squares (pool adjacent violators)."""
-    pools: list[tuple[float, int]] = []
-    for value in values:
-        mean, size = value, 1
+def _isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Ascending values closest to the given ones in the weighted sum of squares (pool adjacent violators)."""
+    pools: list[tuple[float, float, int]] = []
+    for value, weight in zip(values, weights, strict=True):
+        mean, heavy, size = value, weight, 1
         while pools and pools[-1][0] > mean:
-            before, count = pools.pop()
-            mean, size = (before * count + mean * size) / (count + size), count + size
-        pools.append((mean, size))
-    return [mean for mean, size in pools for _ in range(size)]
+            before, other, count = pools.pop()
+            mean = (before * other + mean * heavy) / (other + heavy)
+            heavy, size = other + heavy, count + size
+        pools.append((mean, heavy, size))
+    return [mean for mean, _, size in pools for _ in range(size)]
