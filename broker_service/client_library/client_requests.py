@@ -117,7 +117,7 @@ class ClientRequests:
         else:
             self._answered(event)
 
-    def say_again(self) -> None:
+    def resubmit(self) -> None:
         """After a reconnection: all that stands goes first, and what a new session settles is settled."""
         unanswered = {(each.client, each.operation, each.id): number for number, each in self._unanswered.items()}
         publications = [request for request in self._queue if request.operation is Operation.PUBLISH]

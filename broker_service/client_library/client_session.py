@@ -130,7 +130,7 @@ class ClientSession:
             await call.wait_for_connection()
             self.connections += 1
             if self.connections > 1:
-                self._requests.say_again()
+                self._requests.resubmit()
             stream = self._stream = _ClientStream(call, self)
             self._connected.set()
             self.on_up()

@@ -20,7 +20,7 @@ from broker_service.routing.interface import TimerKey
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import LinkEnd
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.server import SimulatedServer, work_of
@@ -35,7 +35,7 @@ class SimulatedBroker:
     def __init__(
         self,
         config: BrokerConfig,
-        agenda: Agenda,
+        events: EventQueue,
         trace: Trace,
         calibration: Calibration,
         *,
@@ -46,20 +46,20 @@ class SimulatedBroker:
         self.alive = True
         self.stopping = False
         """Whether it takes nothing new from clients any more."""
-        self.agenda = agenda
+        self.events = events
         self.held: list[Callable[[], None]] | None = None
         """What a frozen broker has still to do; None when it is not frozen."""
         self._calibration = calibration
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._timers: dict[TimerKey, int] = {}
-        self._recorder = Recorder(trace, agenda.clock)
-        self.core = Broker(config, agenda.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
-        self.server = SimulatedServer(agenda, work_of(config, calibration, config.service_time))
+        self._recorder = Recorder(trace, events.clock)
+        self.core = Broker(config, events.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
+        self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: self._link_end(link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
         self._recorder.note(Event.STARTED, count=config.incarnation)
-        agenda.background(agenda.now + GAUGE_INTERVAL, self._gauge)
+        events.background(events.now + GAUGE_INTERVAL, self._gauge)
 
     @property
     def busy(self) -> bool:
@@ -101,7 +101,7 @@ class SimulatedBroker:
         held, self.held = self.held, None
         self.server.resume()
         for call in held:
-            self.agenda.soon(call)
+            self.events.soon(call)
 
     def work_at(self, service_time: ServiceTime) -> None:
         """Another service time holds for what comes in from now on."""
@@ -109,12 +109,12 @@ class SimulatedBroker:
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
 
     def _link_end(self, neighbour: BrokerId) -> LinkEnd:
-        return LinkEnd(self, self.core, self.core.links[neighbour], self.config, self.agenda)
+        return LinkEnd(self, self.core, self.core.links[neighbour], self.config, self.events)
 
     def _schedule(self, key: TimerKey, seconds: float) -> None:
         number = self._timers.get(key, 0) + 1
         self._timers[key] = number
-        self.agenda.background(self.agenda.now + round(seconds * NANOSECONDS), partial(self._fire, key, number))
+        self.events.background(self.events.now + round(seconds * NANOSECONDS), partial(self._fire, key, number))
 
     def _fire(self, key: TimerKey, number: int) -> None:
         if self.held is not None:
@@ -127,4 +127,4 @@ class SimulatedBroker:
             self.held.append(self._gauge)
         elif self.alive:
             self._gauges.take()
-            self.agenda.background(self.agenda.now + GAUGE_INTERVAL, self._gauge)
+            self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)

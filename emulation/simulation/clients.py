@@ -52,7 +52,7 @@ class ClientNodes:
             recorder.note(Event.STOPPED, count=0)
 
     def _open(self, node: str, brokers: list[str]) -> None:
-        recorder = self._recorders[node] = Recorder(self._trace_of(node), self._overlay.agenda.clock)
+        recorder = self._recorders[node] = Recorder(self._trace_of(node), self._overlay.events.clock)
         recorder.note(Event.STARTED, count=1)
         sessions: dict[str, SimulatedSession] = {}
         clients = self._clients[node] = Clients(sessions, recorder, self.counts)

@@ -16,7 +16,7 @@ from emulation.run.context import RunContext
 from emulation.run.directory import full_disk_in_words
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.clients import ClientNodes
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import SimulatedOverlay
@@ -52,11 +52,11 @@ class SimulatedDeployment:
         self._context = context
         self._plan = plan
         self._time_dilation = time_dilation
-        self._agenda = agenda = Agenda()
-        self.clock = agenda.clock
+        self._events = events = EventQueue()
+        self.clock = events.clock
         self._logs = LogDirectory(context.paths.logs, plan.name)
         self.overlay = SimulatedOverlay(
-            plan.overlay, plan.broker_settings, self._logs.of, agenda, calibration=calibration, stopwatch=stopwatch
+            plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
         self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of)
         self._operations = plan.workload.operations()
@@ -94,19 +94,19 @@ class SimulatedDeployment:
         return self._logs.of(FAULT_NODE)
 
     def begin(self) -> int:
-        self._begin = self._agenda.now
+        self._begin = self._events.now
         return self._begin
 
     def advance(self, until: int) -> None:
         """Has clients do what is due by now, open loop, and lets virtual time pass until the next operation at most."""
-        agenda, begin, clients = self._agenda, self._begin, self._clients
-        now, operation = agenda.now, self._next
+        events, begin, clients = self._events, self._begin, self._clients
+        now, operation = events.now, self._next
         while operation is not None and begin + operation.at <= now:
             clients.issue(ready(operation), begin + operation.at)
             operation = next(self._operations, None)
         self._next = operation
         until = min(until, now + _STEP)
-        agenda.run_until(until if operation is None else min(until, begin + operation.at))
+        events.run_until(until if operation is None else min(until, begin + operation.at))
 
     def look(self) -> None:
         """Raises `Interrupted` when the user asks for the end, `HostError` when the disk is full."""

@@ -13,7 +13,7 @@ Call = Callable[[], None]
 _WORK, _BACKGROUND = 1, 0
 
 
-class Agenda:
+class EventQueue:
     """A heap of calls. Times are nanoseconds since the simulation began.
 
     *Work* is what moves messages; *background* is what happens for ever or much later whether or not anything moves:

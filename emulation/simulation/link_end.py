@@ -16,7 +16,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, LinkUser
 from broker_service.links.states import State
 from broker_service.messages import Message
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links import Direction
 from emulation.simulation.server import SimulatedServer
 
@@ -41,7 +41,7 @@ class LinkEnd:
     """See the module."""
 
     def __init__(
-        self, process: BrokerProcess, core: LinkUser, link: OverlayLink, config: BrokerConfig, agenda: Agenda
+        self, process: BrokerProcess, core: LinkUser, link: OverlayLink, config: BrokerConfig, events: EventQueue
     ) -> None:
         self.stream = 0
         """The session's number of the stream that is open at this end; 0 for none."""
@@ -50,7 +50,7 @@ class LinkEnd:
         self._link = link
         self._session = LinkSession(core, link, config.protocol, config.limits, heartbeat=None)
         self._process = process
-        self._agenda = agenda
+        self._events = events
         self._opposite: LinkEnd | None = None
         self._direction: Direction | None = None
         self._flushing = False
@@ -88,19 +88,19 @@ class LinkEnd:
     def dial(self) -> tuple[int, Hello]:
         """Opens a stream from here, in place of a former one. Returns its number and this end's hello."""
         self._leave()
-        return self._session.dial(self._agenda.now), self._hello()
+        return self._session.dial(self._events.now), self._hello()
 
     def accept(self, hello: Hello, opposite: LinkEnd, number: int, direction: Direction) -> tuple[int, Hello]:
         """Opens the stream that the other end dialled under its `number`. Returns the own number and the answer."""
         self._leave()
-        stream = self._session.accept(hello, self._agenda.now)
+        stream = self._session.accept(hello, self._events.now)
         answer = self._hello()
         self._join(stream, opposite, number, direction)
         return stream, answer
 
     def answered(self, stream: int, hello: Hello, opposite: LinkEnd, number: int, direction: Direction) -> None:
         """The answer to `dial` has come: the stream is open."""
-        self._session.received(stream, hello, self._agenda.now)
+        self._session.received(stream, hello, self._events.now)
         self._join(stream, opposite, number, direction)
 
     def give_up(self, stream: int) -> None:
@@ -124,10 +124,10 @@ class LinkEnd:
         """The direction from here works again after it was cut: frames that were sent meanwhile arrive."""
         undelivered, self._undelivered = self._undelivered, []
         for arrive in undelivered:
-            self._agenda.soon(arrive)
+            self._events.soon(arrive)
 
     def _hello(self) -> Hello:
-        (hello,) = self._session.next_frames(self._agenda.now)
+        (hello,) = self._session.next_frames(self._events.now)
         assert isinstance(hello, Hello)
         return hello
 
@@ -152,7 +152,7 @@ class LinkEnd:
         """Has what can be sent travel with all that the present call puts into the queue."""
         if not self._flushing and self._link.sendable:
             self._flushing = True
-            self._agenda.soon(self._flush_stream)
+            self._events.soon(self._flush_stream)
 
     def _flush(self, stream: int) -> None:
         if stream == self.stream and not self.hold(self._flush_stream):
@@ -160,22 +160,22 @@ class LinkEnd:
             self._write()
 
     def _write(self) -> None:
-        session, agenda = self._session, self._agenda
-        for frame in session.next_frames(agenda.now):
+        session, events = self._session, self._events
+        for frame in session.next_frames(events.now):
             self._send(frame)
-        if session.write_at > agenda.now:
+        if session.write_at > events.now:
             self._flushing = True
-            agenda.at(session.write_at, self._flush_stream)
+            events.at(session.write_at, self._flush_stream)
 
     def _send(self, frame: LinkFrame) -> None:
-        opposite, direction, agenda = self._opposite, self._direction, self._agenda
+        opposite, direction, events = self._opposite, self._direction, self._events
         assert opposite is not None and direction is not None and isinstance(frame, MessageFrame)
         size = FRAME_BYTES
         for message in frame.messages:
             size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header)
         arrive = partial(opposite._receive, self.opposite_stream, frame)
         if direction.up:
-            agenda.at(direction.arrival(agenda.now, size, self._process.latency()), arrive)
+            events.at(direction.arrival(events.now, size, self._process.latency()), arrive)
         else:
             self._undelivered.append(arrive)
 
@@ -184,14 +184,14 @@ class LinkEnd:
     def _receive(self, stream: int, frame: MessageFrame) -> None:
         if stream != self.stream or self.hold(partial(self._receive, stream, frame)):
             return
-        messages = self._session.received(stream, frame, self._agenda.now)
+        messages = self._session.received(stream, frame, self._events.now)
         if messages:
             self._process.server.submit(self._handle_stream, messages)
         self._wake()
 
     def _handle(self, stream: int, messages: Sequence[Message]) -> None:
         if stream == self.stream:
-            self._session.handle(stream, messages, self._agenda.now)
+            self._session.handle(stream, messages, self._events.now)
             self._attend(stream)
 
     def _attend(self, stream: int) -> None:
@@ -203,11 +203,11 @@ class LinkEnd:
         if at != self._wake_at:
             self._wake_at = at
             if at is not None:
-                self._agenda.background(at, partial(self._wake_session, stream))
+                self._events.background(at, partial(self._wake_session, stream))
 
     def _wake_session(self, stream: int) -> None:
         if stream == self.stream and not self.hold(partial(self._wake_session, stream)):
-            self._session.wake(self._agenda.now)
+            self._session.wake(self._events.now)
             self._attend(stream)
 
 

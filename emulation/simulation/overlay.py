@@ -17,7 +17,7 @@ from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, 
 from emulation.live_overlay.status import status_of
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
@@ -44,7 +44,7 @@ class SimulatedOverlay:
         overlay: Overlay,
         settings: BrokerSettings,
         trace_of: Callable[[BrokerId], Trace],
-        agenda: Agenda | None = None,
+        events: EventQueue | None = None,
         *,
         calibration: Calibration | None = None,
         stopwatch: Callable[[], int] | None = None,
@@ -59,7 +59,7 @@ class SimulatedOverlay:
         self._configs = BrokerConfigs(overlay, settings)
         self._calibration = calibration or Calibration.free()
         self._stopwatch = stopwatch
-        self.agenda = agenda or Agenda()
+        self.events = events or EventQueue()
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
         self._random = random.Random(f"{settings.seed}:simulation")
         self._decode = lru_cache(DECODED_KEPT)(decode_publication)
@@ -67,7 +67,7 @@ class SimulatedOverlay:
         self._living: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
         self._links = [
-            SimulatedLink(link, self.agenda, settings.limits, self._random, settings.seed) for link in overlay.links
+            SimulatedLink(link, self.events, settings.limits, self._random, settings.seed) for link in overlay.links
         ]
         self._links_of: dict[BrokerId, list[SimulatedLink]] = {broker.id: [] for broker in overlay.brokers}
         for link in self._links:
@@ -83,7 +83,7 @@ class SimulatedOverlay:
     @property
     def settled(self) -> bool:
         """Whether nothing moves."""
-        return self.agenda.settled
+        return self.events.settled
 
     @property
     def busy(self) -> list[BrokerId]:
@@ -114,7 +114,7 @@ class SimulatedOverlay:
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
         calibration = self._calibration
         submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
-        session = SimulatedSession(broker, self.agenda, on_event, submit, notify, limits=limits)
+        session = SimulatedSession(broker, self.events, on_event, submit, notify, limits=limits)
         self._sessions.append((broker, session))
         if broker in self._living:
             session.connect(self._living[broker])
@@ -124,15 +124,15 @@ class SimulatedOverlay:
         self.settle(within)
 
     def pass_time(self, seconds: float) -> None:
-        self.run_until(self.agenda.now + round(seconds * NANOSECONDS))
+        self.run_until(self.events.now + round(seconds * NANOSECONDS))
 
     def run_until(self, time: int) -> None:
         """Lets everything happen until this virtual time, in nanoseconds."""
-        self.agenda.run_until(time)
+        self.events.run_until(time)
 
     def settle(self, within: float = SETTLE_WITHIN) -> None:
         """Lets everything happen until nothing moves, at most so many seconds. Raises `UnsettledError`."""
-        self.agenda.settle(round(within * NANOSECONDS))
+        self.events.settle(round(within * NANOSECONDS))
 
     # Faults of brokers
 
@@ -145,7 +145,7 @@ class SimulatedOverlay:
         """An end in order: it takes nothing new from clients, and ends when it has passed on what waits."""
         stopping = self._living[broker]
         stopping.stopping = True
-        self._end_when_flushed(broker, stopping, self.agenda.now + round(STOP_WITHIN * NANOSECONDS))
+        self._end_when_flushed(broker, stopping, self.events.now + round(STOP_WITHIN * NANOSECONDS))
 
     def restart(self, broker: BrokerId) -> None:
         """A new incarnation, with empty tables. Neighbours and clients find it when they try next."""
@@ -225,12 +225,12 @@ class SimulatedOverlay:
         return self._settings.limits.reconnect_last
 
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
-        self.agenda.at(self.agenda.now + round(seconds * NANOSECONDS), call)
+        self.events.at(self.events.now + round(seconds * NANOSECONDS), call)
 
     def _end_when_flushed(self, broker: BrokerId, stopping: SimulatedBroker, latest: int) -> None:
         if self._living.get(broker) is not stopping:
             return
-        if stopping.held is None and (stopping.flushed or self.agenda.now >= latest):
+        if stopping.held is None and (stopping.flushed or self.events.now >= latest):
             self._end(broker)
         else:
             self._after(_STOP_LOOK, partial(self._end_when_flushed, broker, stopping, latest))
@@ -251,7 +251,7 @@ class SimulatedOverlay:
         self._incarnations[broker] += 1
         started = SimulatedBroker(
             self._configs.of(broker, self._incarnations[broker]),
-            self.agenda,
+            self.events,
             self._traces[broker],
             self._calibration,
             stopwatch=self._stopwatch,

@@ -16,7 +16,7 @@ from functools import partial
 from broker_service.config import Limits
 from broker_service.links.frames import Hello
 from broker_service.links.session import MISSED_HEARTBEATS
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import FRAME_BYTES, LinkEnd
 from emulation.simulation.links import NANOSECONDS, Direction
 from topology import BrokerId, Link, LinkProperties
@@ -37,10 +37,10 @@ class _Stream:
 class SimulatedLink:
     """See the module. Directions are named by the broker that sends."""
 
-    def __init__(self, link: Link, agenda: Agenda, limits: Limits, source: random.Random, seed: int) -> None:
+    def __init__(self, link: Link, events: EventQueue, limits: Limits, source: random.Random, seed: int) -> None:
         """`source` draws how long an end takes to notice and to try again."""
         self.a, self.b = link.a, link.b
-        self._agenda = agenda
+        self._events = events
         self._limits = limits
         self._random = source
         self._directions = {
@@ -85,7 +85,7 @@ class SimulatedLink:
         end = self._ends[broker]
         present = self._stream.number_at(broker) if self._stream is not None else 0
         if end is not None and end.stream and end.stream != present:
-            self._agenda.soon(partial(end.close_stream, end.stream))
+            self._events.soon(partial(end.close_stream, end.stream))
         if self._stream is None:
             self.connect_soon()
 
@@ -135,8 +135,8 @@ class SimulatedLink:
         if dialler is None or listener is None or dialler.dialling or not self._ready(dialler, listener):
             return
         number, hello = dialler.dial()
-        arrival = self._directions[self.a].arrival(self._agenda.now, FRAME_BYTES, 0)
-        self._agenda.at(arrival, partial(self._answer, dialler, listener, number, hello))
+        arrival = self._directions[self.a].arrival(self._events.now, FRAME_BYTES, 0)
+        self._events.at(arrival, partial(self._answer, dialler, listener, number, hello))
 
     def _answer(self, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello) -> None:
         if not self._ready(dialler, listener):
@@ -144,8 +144,8 @@ class SimulatedLink:
             return
         accepted, answer = listener.accept(hello, dialler, number, self._directions[self.b])
         stream = self._stream = _Stream(self.a, number, accepted)
-        arrival = self._directions[self.b].arrival(self._agenda.now, FRAME_BYTES, 0)
-        self._agenda.at(arrival, partial(self._open, dialler, listener, stream, answer))
+        arrival = self._directions[self.b].arrival(self._events.now, FRAME_BYTES, 0)
+        self._events.at(arrival, partial(self._open, dialler, listener, stream, answer))
         self._listen()
 
     def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: _Stream, answer: Hello) -> None:
@@ -201,4 +201,4 @@ class SimulatedLink:
         return self._directions[self.a].delay + self._directions[self.b].delay
 
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
-        self._agenda.at(self._agenda.now + round(seconds * NANOSECONDS), call)
+        self._events.at(self._events.now + round(seconds * NANOSECONDS), call)

@@ -14,14 +14,14 @@ from broker_service.messages import ClientRequest, Message
 from broker_service.service import Handler, ServiceQueue, SingleMessages, WholeFrames, Work
 from broker_service.service_time import ServiceTime
 from emulation.simulation.calibration import Calibration, Cost
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 
 
 class SimulatedServer:
     """Calls `ServiceQueue.finish` when a piece of work is done."""
 
-    def __init__(self, agenda: Agenda, work: Work | None) -> None:
-        self._agenda = agenda
+    def __init__(self, events: EventQueue, work: Work | None) -> None:
+        self._events = events
         self._queue = ServiceQueue(work)
         self._paused_at: int | None = None
 
@@ -41,8 +41,8 @@ class SimulatedServer:
         if queue.immediate:
             handler(messages)
             return
-        for done in queue.submit(self._agenda.now, handler, messages):
-            self._agenda.at(done, self._finish)
+        for done in queue.submit(self._events.now, handler, messages):
+            self._events.at(done, self._finish)
 
     def change(self, work: Work | None) -> None:
         """Messages that come in from now on take other times; those that wait keep theirs, and their place."""
@@ -50,14 +50,14 @@ class SimulatedServer:
 
     def pause(self) -> None:
         """Nothing more is handled until `resume`, and nothing may be submitted."""
-        self._paused_at = self._agenda.now
+        self._paused_at = self._events.now
 
     def resume(self) -> None:
         """Everything that waits is done later by the length of the pause."""
         if self._paused_at is not None:
-            lasted, self._paused_at = self._agenda.now - self._paused_at, None
+            lasted, self._paused_at = self._events.now - self._paused_at, None
             for done in self._queue.postpone(lasted):
-                self._agenda.at(done, self._finish)
+                self._events.at(done, self._finish)
 
     def close(self) -> None:
         """Nothing more is handled."""
@@ -65,7 +65,7 @@ class SimulatedServer:
 
     def _finish(self) -> None:
         if self._paused_at is None:
-            self._queue.finish(self._agenda.now)
+            self._queue.finish(self._events.now)
 
 
 def work_of(config: BrokerConfig, calibration: Calibration, service_time: ServiceTime) -> Work | None:

@@ -9,7 +9,7 @@ from broker_service.client_library.client_requests import ClientRequests, Sessio
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
 from broker_service.sessions import Session
 from emulation.simulation.brokers import SimulatedBroker
-from emulation.simulation.event_queue import Agenda
+from emulation.simulation.event_queue import EventQueue
 
 EVENTS_AT_ONCE = 64
 """Events in one frame at most."""
@@ -25,7 +25,7 @@ class SimulatedSession:
     def __init__(
         self,
         address: str,
-        agenda: Agenda,
+        events: EventQueue,
         on_event: Callable[[ClientEvent], None],
         submit: Callable[[], int],
         notify: Callable[[], int],
@@ -38,7 +38,7 @@ class SimulatedSession:
         """Called when the broker is gone, or the session closed."""
         self.connections = 0
         """How often it was opened."""
-        self._agenda = agenda
+        self._events = events
         self._submit_latency = submit
         self._notify_latency = notify
         self._requests = ClientRequests(address, on_event, limits or SessionLimits())
@@ -63,7 +63,7 @@ class SimulatedSession:
         """The session is open to this incarnation of its broker; what stood before is said again."""
         self.connections += 1
         if self.connections > 1:
-            self._requests.say_again()
+            self._requests.resubmit()
         self._broker = broker
         self._asking = self._telling = False
         self._session = broker.core.open_session()
@@ -84,14 +84,14 @@ class SimulatedSession:
         if broker is not None and session is not None:
             session.on_waiting = _nothing
             self.on_down()
-            self._agenda.at(self._next_arrival(), partial(broker.core.close_session, session))
+            self._events.at(self._next_arrival(), partial(broker.core.close_session, session))
 
     # To the broker
 
     def _ask(self) -> None:
         if self._session is not None and not self._asking and self._requests.waiting:
             self._asking = True
-            self._agenda.soon(partial(self._flush, self._session))
+            self._events.soon(partial(self._flush, self._session))
 
     def _flush(self, session: Session) -> None:
         """Sends all that the calls of this moment have asked for, in frames."""
@@ -99,7 +99,7 @@ class SimulatedSession:
             return
         self._asking = False
         while requests := self._requests.take():
-            self._agenda.at(self._next_arrival(), partial(self._submit, self._broker, session, requests))
+            self._events.at(self._next_arrival(), partial(self._submit, self._broker, session, requests))
 
     def _submit(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
         if broker.held is not None:
@@ -108,7 +108,7 @@ class SimulatedSession:
             broker.server.submit(partial(broker.core.handle, session), requests)
 
     def _next_arrival(self) -> int:
-        self._arrival = max(self._arrival, self._agenda.now + self._submit_latency())
+        self._arrival = max(self._arrival, self._events.now + self._submit_latency())
         return self._arrival
 
     # From the broker
@@ -116,8 +116,8 @@ class SimulatedSession:
     def _tell(self) -> None:
         if not self._telling and self._session is not None:
             self._telling = True
-            self._return = max(self._return, self._agenda.now + self._notify_latency())
-            self._agenda.at(self._return, partial(self._read, self._session))
+            self._return = max(self._return, self._events.now + self._notify_latency())
+            self._events.at(self._return, partial(self._read, self._session))
 
     def _read(self, session: Session) -> None:
         if session is not self._session:

@@ -45,7 +45,7 @@ class SimulatedCaseRun:
         return self.overlay.open_session(broker, on_event)
 
     def hand_over(self) -> None:
-        self.overlay.run_until(self.overlay.agenda.now)
+        self.overlay.run_until(self.overlay.events.now)
 
     def pass_time(self, seconds: float) -> None:
         self.overlay.pass_time(seconds)

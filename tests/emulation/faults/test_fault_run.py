@@ -15,7 +15,7 @@ SECOND = 1_000_000_000
 
 def test_a_fault_run() -> None:
     trial = Trial(line(delay=0.001))
-    agenda, log = trial.overlay.agenda, ListTrace("emulator")
+    events, log = trial.overlay.events, ListTrace("emulator")
     schedule = Schedule(
         (
             Entry(2 * SECOND, Hold((Down("B2", FaultKind.KILL),), 3), "faults[0].kill"),
@@ -26,8 +26,8 @@ def test_a_fault_run() -> None:
             ),
         )
     )
-    run = FaultRun(schedule, trial.overlay, log, agenda.clock)
-    begin = agenda.now + 7 * SECOND
+    run = FaultRun(schedule, trial.overlay, log, events.clock)
+    begin = events.now + 7 * SECOND
     run.begin(begin)
     assert run.next_time == begin + 2 * SECOND
     assert run.awaits_counts

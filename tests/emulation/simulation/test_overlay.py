@@ -56,12 +56,12 @@ class Trial:
         """Returns the moment."""
         body = encode_publication(Publication({"class": "STOCK", "price": price}))
         self.sessions[client].submit(client, Operation.PUBLISH, id, body)
-        return self.overlay.agenda.now
+        return self.overlay.events.now
 
     def on_event(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
             for client in event.clients:
-                self.notified[client].append((event.id, self.overlay.agenda.now))
+                self.notified[client].append((event.id, self.overlay.events.now))
 
     def ids(self, client: str) -> list[str]:
         return [id for id, _ in self.notified[client]]
@@ -137,7 +137,7 @@ def test_a_lossy_link_loses_no_message_and_keeps_their_order() -> None:
     trial.one_publisher_one_subscriber("B1", "B3")
     for number in range(200):
         trial.publish("P", f"p{number}")
-        trial.overlay.run_until(trial.overlay.agenda.now + MILLISECOND)
+        trial.overlay.run_until(trial.overlay.events.now + MILLISECOND)
     trial.overlay.settle()
     assert trial.ids("S") == [f"p{number}" for number in range(200)]
 
@@ -180,13 +180,13 @@ def test_a_restarted_broker_gets_its_tables_and_its_clients_back() -> None:
     trial.overlay.settle()
     trial.publish("P", "lost")
     trial.overlay.restart("B2")
-    trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     trial.publish("P", "p1")
     trial.overlay.settle()
     assert trial.ids("S")[-1:] == ["p1"]
     trial.overlay.kill("B3")
     trial.overlay.restart("B3")
-    trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     trial.publish("P", "p2")
     trial.overlay.settle()
     assert trial.ids("S")[-1:] == ["p2"]
@@ -200,7 +200,7 @@ def test_a_restarted_brokers_clients_say_again_what_they_want_once() -> None:
         trial.overlay.kill("B3")
         trial.overlay.settle()
         trial.overlay.restart("B3")
-        trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+        trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     assert before == {"B3.1.1": [["B1.1.1", "B2"]]}
     assert trial.overlay.brokers["B1"].tables()["publication_routing_table"] == {"B3.3.1": [["B1.1.1", "B2"]]}
     assert list(trial.overlay.brokers["B3"].tables()["publication_routing_table"].keys()) == ["B3.3.1"]  # type: ignore[attr-defined]
@@ -209,7 +209,7 @@ def test_a_restarted_brokers_clients_say_again_what_they_want_once() -> None:
 def test_a_silent_neighbour_is_given_up_within_three_heartbeats() -> None:
     limits = Limits(heartbeat=2.0)
     trial = Trial(line(delay=0.001), limits=limits)
-    begin = trial.overlay.agenda.now
+    begin = trial.overlay.events.now
     trial.overlay.pause("B2")
     trial.overlay.run_until(begin + 60_000 * MILLISECOND)
     for neighbour in ("B1", "B3"):
@@ -229,7 +229,7 @@ def test_the_queue_to_a_dead_neighbour_is_bounded_and_all_that_is_lost_is_counte
     link = trial.overlay.brokers["B1"].links["B2"]
     assert (link.queue_length, link.dropped) == (10, 20)
     trial.overlay.restart("B2")
-    trial.overlay.run_until(trial.overlay.agenda.now + 10_000 * MILLISECOND)
+    trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     assert (link.queue_length, link.dropped) == (0, 30)
     lost = [record.id for record in trial.traces["B1"].records if record.event is Event.DROPPED]
     assert sorted(map(str, lost)) == sorted(f"p{number}" for number in range(30))
@@ -262,7 +262,7 @@ def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) ->
     trial.one_publisher_one_subscriber("B1", "B3")
     cut(trial)
     trial.publish("P", "p1")
-    trial.overlay.run_until(trial.overlay.agenda.now + round(seconds * 1e9))
+    trial.overlay.run_until(trial.overlay.events.now + round(seconds * 1e9))
     assert trial.ids("S") == []
     restore(trial)
     trial.publish("P", "p2")

@@ -26,7 +26,7 @@ class Faulty(Trial):
         self.one_publisher_one_subscriber("B1", "B3")
 
     def wait(self, seconds: float) -> None:
-        self.overlay.run_until(self.overlay.agenda.now + round(seconds * SECOND))
+        self.overlay.run_until(self.overlay.events.now + round(seconds * SECOND))
 
     def delay(self, id: str, published: int) -> float | None:
         """Milliseconds; None: not notified."""
@@ -71,9 +71,9 @@ def test_a_paused_broker_does_nothing() -> None:
 def test_timers_of_a_paused_broker_wait() -> None:
     trial = Faulty()
     fired: list[int] = []
-    trial.overlay.brokers["B2"].timer = lambda _: fired.append(trial.overlay.agenda.now)  # type: ignore[method-assign]
+    trial.overlay.brokers["B2"].timer = lambda _: fired.append(trial.overlay.events.now)  # type: ignore[method-assign]
     trial.overlay._living["B2"]._schedule("test", 1.0)
-    begin = trial.overlay.agenda.now
+    begin = trial.overlay.events.now
     trial.overlay.pause("B2")
     trial.wait(10.0)
     trial.overlay.resume("B2")

@@ -9,7 +9,7 @@ from broker_service.config import BrokerConfig
 from broker_service.messages import Kind, Message
 from broker_service.service_time import Distribution, ServiceTime
 from emulation.live_overlay import BrokerSettings
-from emulation.simulation import Agenda, SimulatedOverlay
+from emulation.simulation import EventQueue, SimulatedOverlay
 from emulation.simulation.calibration import GROUPS, Calibration, Latency
 from emulation.simulation.server import SimulatedServer, work_of
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
@@ -24,59 +24,59 @@ def config(service_time: ServiceTime | None = None, seed: int = 0) -> BrokerConf
     return BrokerConfig(id="B1", incarnation=1, protocol="tid", seed=seed, service_time=service_time or ServiceTime())
 
 
-def server_of(agenda: Agenda, config: BrokerConfig, calibration: Calibration) -> SimulatedServer:
-    return SimulatedServer(agenda, work_of(config, calibration, config.service_time))
+def server_of(events: EventQueue, config: BrokerConfig, calibration: Calibration) -> SimulatedServer:
+    return SimulatedServer(events, work_of(config, calibration, config.service_time))
 
 
-def handled(service: SimulatedServer, agenda: Agenda, frames: Sequence[Sequence[Message]]) -> list[tuple[int, int]]:
+def handled(service: SimulatedServer, events: EventQueue, frames: Sequence[Sequence[Message]]) -> list[tuple[int, int]]:
     """When pieces of the frames, all submitted now, are handled, and how many messages each has."""
     found: list[tuple[int, int]] = []
 
     def handle(messages: Sequence[Any]) -> None:
-        found.append((agenda.now, len(messages)))
+        found.append((events.now, len(messages)))
 
     for frame in frames:
         service.submit(handle, frame)
-    agenda.settle(10**12)
+    events.settle(10**12)
     return found
 
 
 def test_free_brokers_handle_at_once() -> None:
     taken: list[Sequence[Any]] = []
-    server_of(Agenda(), config(), Calibration.free()).submit(taken.append, [PUBLISH])
+    server_of(EventQueue(), config(), Calibration.free()).submit(taken.append, [PUBLISH])
     assert taken == [[PUBLISH]]
 
 
 def test_a_frame_is_handled_whole_when_its_work_is_done() -> None:
-    agenda = Agenda()
-    server = server_of(agenda, config(), COSTLY)
-    assert handled(server, agenda, [[PUBLISH, PUBLISH, SUBSCRIBE], [PUBLISH]]) == [(170, 3), (280, 1)]
+    events = EventQueue()
+    server = server_of(events, config(), COSTLY)
+    assert handled(server, events, [[PUBLISH, PUBLISH, SUBSCRIBE], [PUBLISH]]) == [(170, 3), (280, 1)]
     assert server.longest_wait == 170
     assert server.waiting == 0
 
 
 def test_with_a_service_time_messages_are_handled_one_by_one() -> None:
-    agenda = Agenda()
-    server = server_of(agenda, config(ServiceTime(mean=1e-6)), COSTLY)
-    assert handled(server, agenda, [[PUBLISH, SUBSCRIBE], [PUBLISH]]) == [(1010, 1), (2060, 1), (3070, 1)]
+    events = EventQueue()
+    server = server_of(events, config(ServiceTime(mean=1e-6)), COSTLY)
+    assert handled(server, events, [[PUBLISH, SUBSCRIBE], [PUBLISH]]) == [(1010, 1), (2060, 1), (3070, 1)]
 
 
 def test_service_times_are_those_that_a_real_broker_draws() -> None:
-    agenda = Agenda()
+    events = EventQueue()
     exponential = config(ServiceTime(mean=0.002, distribution=Distribution.EXPONENTIAL), seed=4)
     draw = exponential.service_times()
     first, second = draw(), draw()
     assert first != second
-    server = server_of(agenda, exponential, Calibration.free())
-    assert handled(server, agenda, [[PUBLISH, PUBLISH]]) == [(first, 1), (first + second, 1)]
+    server = server_of(events, exponential, Calibration.free())
+    assert handled(server, events, [[PUBLISH, PUBLISH]]) == [(first, 1), (first + second, 1)]
 
 
 def test_what_waited_at_a_closed_server_is_never_handled() -> None:
-    agenda = Agenda()
-    server = server_of(agenda, config(), COSTLY)
+    events = EventQueue()
+    server = server_of(events, config(), COSTLY)
     server.submit(lambda _: None, [PUBLISH])
     server.close()
-    assert handled(server, agenda, []) == []
+    assert handled(server, events, []) == []
 
 
 def test_a_publication_pays_each_part_of_its_way() -> None:
@@ -111,26 +111,26 @@ def test_brokers_draw_latencies_of_their_own_which_the_seed_fixes() -> None:
 
 
 def test_a_pause_postpones_what_is_served() -> None:
-    agenda = Agenda()
-    server = server_of(agenda, config(), COSTLY)
+    events = EventQueue()
+    server = server_of(events, config(), COSTLY)
     times: list[int] = []
-    server.submit(lambda _: times.append(agenda.now), [PUBLISH])
-    agenda.run_until(50)
+    server.submit(lambda _: times.append(events.now), [PUBLISH])
+    events.run_until(50)
     server.pause()
-    agenda.run_until(1000)
+    events.run_until(1000)
     assert times == []
     server.resume()
-    agenda.settle(10**6)
+    events.settle(10**6)
     assert times == [110 + 950]
 
 
 def test_nothing_overtakes_what_waits_when_the_service_time_changes() -> None:
-    agenda = Agenda()
+    events = EventQueue()
     slow = config(ServiceTime(mean=1e-6))
-    server = server_of(agenda, slow, Calibration.free())
+    server = server_of(events, slow, Calibration.free())
     order: list[tuple[str, int]] = []
-    server.submit(lambda _: order.append(("slow", agenda.now)), [PUBLISH])
+    server.submit(lambda _: order.append(("slow", events.now)), [PUBLISH])
     server.change(work_of(slow, Calibration.free(), ServiceTime()))
-    server.submit(lambda _: order.append(("after", agenda.now)), [PUBLISH])
-    agenda.settle(10**6)
+    server.submit(lambda _: order.append(("after", events.now)), [PUBLISH])
+    events.settle(10**6)
     assert order == [("slow", 1000), ("after", 1000)]
