@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Mapping
+from itertools import chain, groupby
 from pathlib import Path
 
 import msgspec
@@ -19,17 +19,15 @@ from emulation.scenario.topology.meshes import LatencyMatrixTopology
 from record.errors import DISK_IS_FULL, BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.files import replace_file
-from topology import BrokerId, Metrics, Overlay, OverlayError, Scot, metrics, scot_of
+from topology import Metrics, metrics
 from topology.drawing import to_html, to_svg
 from topology.files import to_graphml, to_json
 from topology.inspection import Finding, Severity, inspect_mesh, inspect_overlay
 from topology.mesh_files import to_csv
-from topology.scot import has_coordinates
+from topology.structures import descriptions, listed
 
 LARGEST_DRAWING = 2000
 """Brokers; beyond it a drawing shows nothing, and forces take minutes to lay it out."""
-_LISTED = 12
-"""Names in one line of `show`."""
 
 
 def make(wanted: Wanted, out: Path | None) -> ExitCode:
@@ -71,7 +69,8 @@ def show(wanted: Wanted) -> ExitCode:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in {**_rows(metrics(overlay)), **_scot_rows(overlay)}.items():
+    lines = [_rows(metrics(overlay)), *(structure.lines for structure in descriptions(overlay).values())]
+    for name, value in chain.from_iterable(rows.items() for rows in lines):
         table.add_row(name, value)
     console = Console(highlight=False)
     console.print(overlay.name, style="bold", markup=False)
@@ -83,8 +82,7 @@ def show_json(wanted: Wanted) -> ExitCode:
     """The measures of an overlay, for scripts. Raises `BadInputError`."""
     overlay = resolve(wanted).overlay()
     described = {"name": overlay.name, **msgspec.to_builtins(metrics(overlay), str_keys=True)}
-    if (scot := _scot(overlay)) is not None:
-        described["scot"] = _structure(scot)
+    described |= {name: structure.data for name, structure in descriptions(overlay).items()}
     content = msgspec.json.encode(described)
     sys.stdout.write(msgspec.json.format(content, indent=1).decode() + "\n")
     return ExitCode.CORRECT
@@ -138,58 +136,12 @@ def _rows(numbers: Metrics) -> Mapping[str, str]:
         "degrees": ", ".join(f"{brokers} x {degree}" for degree, brokers in numbers.degrees.items()),
         "diameter": f"{numbers.diameter} links",
         "mean path": f"{numbers.mean_path:.3f} links",
-        "articulation points": _listed(numbers.articulation_points),
-        "bridges": _listed(f"{a} - {b}" for a, b in numbers.bridges),
+        "articulation points": listed(numbers.articulation_points),
+        "bridges": listed(f"{a} - {b}" for a, b in numbers.bridges),
         "link delay": "no links"
         if delay is None
         else f"mean {delay.mean * 1e3:.4g} ms, from {delay.least * 1e3:.4g} to {delay.greatest * 1e3:.4g} ms",
     }
-
-
-def _scot(overlay: Overlay) -> Scot | None:
-    """The structure of an overlay that is a SCOT and says so; `check` tells what is wrong where one only says so."""
-    try:
-        return scot_of(overlay) if has_coordinates(overlay) else None
-    except OverlayError:
-        return None
-
-
-def _scot_rows(overlay: Overlay) -> Mapping[str, str]:
-    scot = _scot(overlay)
-    if scot is None:
-        return {}
-    return {
-        "clusters": f"{len(scot.clusters)} of {len(scot.regions)} brokers, diameter {scot.cluster_diameter}",
-        "regions": _listed(scot.regions),
-        "aLinks": f"{len(scot.a_links)}, within clusters",
-        "iLinks": f"{len(scot.i_links)}, between clusters",
-        "inner brokers": f"{len(scot.inner_brokers)}, of regions {_regions_of(scot, scot.inner_brokers)}",
-        "edge brokers": f"{len(scot.edge_brokers)}, of regions {_regions_of(scot, scot.edge_brokers)}",
-    }
-
-
-def _regions_of(scot: Scot, brokers: Iterable[BrokerId]) -> str:
-    return _listed(dict.fromkeys(scot.coordinates[broker].region for broker in brokers))
-
-
-def _structure(scot: Scot) -> dict[str, object]:
-    return {
-        "clusters": scot.clusters,
-        "regions": scot.regions,
-        "cluster_diameter": scot.cluster_diameter,
-        "a_links": [(link.a, link.b) for link in scot.a_links],
-        "i_links": [(link.a, link.b) for link in scot.i_links],
-        "inner_brokers": scot.inner_brokers,
-        "edge_brokers": scot.edge_brokers,
-    }
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    if not names:
-        return "none"
-    rest = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{len(names)}: {', '.join(names[:_LISTED])}{rest}"
 
 
 def _print_findings(console: Console, title: str, findings: list[Finding], limit: int) -> None:

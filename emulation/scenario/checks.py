@@ -15,10 +15,8 @@ from emulation.scenario.messages import Problem
 from emulation.scenario.model import Scenario
 from emulation.scenario.section import suggestion
 from emulation.scenario.workload import MOST_PUBLICATIONS, OperationItem, Placement
-from topology import Overlay, OverlayError, scot_of
-
-_STRUCTURES: Mapping[tuple[str, ...], str] = {("region", "cluster"): "scot"}
-"""The kinds of topology whose brokers have certain attributes."""
+from topology import Overlay, OverlayError
+from topology.structures import structure_with
 
 
 def problems(scenario: Scenario) -> Iterator[Problem]:
@@ -80,15 +78,15 @@ def _each_option(name: str, struct: type[msgspec.Struct], options: Mapping[str, 
 
 
 def _structure(protocol: str, needed: tuple[str, ...], overlay: Overlay) -> Iterator[Problem]:
-    """Whether the overlay is of the structure that the protocol needs."""
-    if any(needed and not set(needed) <= broker.attributes.keys() for broker in overlay.brokers):
-        kind = _STRUCTURES.get(needed)
-        remedy = f"use a topology of kind {kind}" if kind else "docs/topologies.md lists what has them"
+    """A problem when the overlay lacks the structure that the protocol needs."""
+    structure = structure_with(needed)
+    if any(not set(needed) <= broker.attributes.keys() for broker in overlay.brokers):
+        remedy = f"use a topology of kind {structure.name}" if structure else "docs/topologies.md lists what has them"
         message = f"{protocol} routes on the brokers' attributes {' and '.join(needed)}, which these lack; {remedy}"
         yield Problem(("topology",), message)
-    elif _STRUCTURES.get(needed) == "scot":
+    elif structure is not None:
         try:
-            scot_of(overlay)
+            structure.check(overlay)
         except OverlayError as error:
             yield Problem(("topology",), f"{protocol} cannot run on it: {error}")
 

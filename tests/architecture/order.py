@@ -44,7 +44,7 @@ ROOMS: Mapping[str, Floors] = {
     "topology": _floors(
         "forces model",
         "layers links paths scot shapes",
-        "files layout mesh metrics recognition",
+        "files layout mesh metrics recognition structures",
         "drawing inspection mesh_files mesh_overlays planetlab transit_stub",
     ),
     "emulation": _floors(

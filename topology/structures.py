@@ -1,0 +1,103 @@
+"""Structures that overlays have by their brokers' attributes: checked, and described for people and for scripts.
+
+A structure is declared by the attributes that its brokers carry. Whoever needs one asks by attributes or by overlay
+and does not know which there are; a further one is an entry of `STRUCTURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from topology.model import Overlay, OverlayError
+from topology.scot import Scot, scot_of
+
+_LISTED = 12
+"""Names in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One overlay's structure."""
+
+    lines: Mapping[str, str]
+    """What a person reads: a heading and a line each."""
+    data: Mapping[str, object]
+    """What a script reads: plain data, all brokers and links by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """One kind of structure."""
+
+    name: str
+    """The kind of topology that makes it has the same name."""
+    attributes: tuple[str, ...]
+    """The attributes that every broker of it carries."""
+    describe: Callable[[Overlay], Description]
+    """Raises `OverlayError`, which names the property that the overlay lacks."""
+
+    def declared_by(self, overlay: Overlay) -> bool:
+        """True when every broker carries the attributes."""
+        return all(set(self.attributes) <= broker.attributes.keys() for broker in overlay.brokers)
+
+    def check(self, overlay: Overlay) -> None:
+        """Raises `OverlayError` unless the overlay has this structure."""
+        self.describe(overlay)
+
+
+def structure_with(attributes: tuple[str, ...]) -> Structure | None:
+    """The structure that is declared by exactly these attributes."""
+    return next((structure for structure in STRUCTURES if structure.attributes == attributes), None)
+
+
+def descriptions(overlay: Overlay) -> dict[str, Description]:
+    """By name, the structures that the overlay declares and has."""
+    found = {}
+    for structure in STRUCTURES:
+        if structure.declared_by(overlay):
+            try:
+                found[structure.name] = structure.describe(overlay)
+            except OverlayError:
+                continue
+    return found
+
+
+def listed(names: Iterable[str]) -> str:
+    """How many names there are, and the first ones."""
+    names = list(names)
+    if not names:
+        return "none"
+    rest = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{len(names)}: {', '.join(names[:_LISTED])}{rest}"
+
+
+def _describe_scot(overlay: Overlay) -> Description:
+    scot = scot_of(overlay)
+    return Description(
+        lines={
+            "clusters": f"{len(scot.clusters)} of {len(scot.regions)} brokers, diameter {scot.cluster_diameter}",
+            "regions": listed(scot.regions),
+            "aLinks": f"{len(scot.a_links)}, within clusters",
+            "iLinks": f"{len(scot.i_links)}, between clusters",
+            "inner brokers": f"{len(scot.inner_brokers)}, of regions {_regions_of(scot, scot.inner_brokers)}",
+            "edge brokers": f"{len(scot.edge_brokers)}, of regions {_regions_of(scot, scot.edge_brokers)}",
+        },
+        data={
+            "clusters": scot.clusters,
+            "regions": scot.regions,
+            "cluster_diameter": scot.cluster_diameter,
+            "a_links": [(link.a, link.b) for link in scot.a_links],
+            "i_links": [(link.a, link.b) for link in scot.i_links],
+            "inner_brokers": scot.inner_brokers,
+            "edge_brokers": scot.edge_brokers,
+        },
+    )
+
+
+def _regions_of(scot: Scot, brokers: Iterable[str]) -> str:
+    return listed(dict.fromkeys(scot.coordinates[broker].region for broker in brokers))
+
+
+STRUCTURES: tuple[Structure, ...] = (Structure("scot", ("region", "cluster"), _describe_scot),)
+"""All structures there are."""
