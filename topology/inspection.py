@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from topology.mesh import ASYMMETRY, TRIANGLE_TOLERANCE, Mesh, examine, mesh_of
 from topology.model import Overlay, OverlayError
-from topology.scot import has_coordinates, scot_of
+from topology.structures import STRUCTURES, Structure
 
 
 class Severity(enum.StrEnum):
@@ -50,8 +50,9 @@ def inspect_overlay(overlay: Overlay) -> Iterator[Finding]:
 
     An `Overlay` is connected and within bounds already, or there would be none.
     """
-    if has_coordinates(overlay):
-        yield from _inspect_scot(overlay)
+    for structure in STRUCTURES:
+        if structure.declared_by(overlay):
+            yield from _inspect_structure(overlay, structure)
     mesh = mesh_of(overlay)
     for link in overlay.links:
         element = f"link {link.a} - {link.b}"
@@ -65,12 +66,12 @@ def inspect_overlay(overlay: Overlay) -> Iterator[Finding]:
                 yield Finding(Severity.WARNING, "triangle violation", element, way)
 
 
-def _inspect_scot(overlay: Overlay) -> Iterator[Finding]:
+def _inspect_structure(overlay: Overlay, structure: Structure) -> Iterator[Finding]:
     try:
-        scot_of(overlay)
+        structure.check(overlay)
     except OverlayError as error:
-        message = str(error).removeprefix("not a SCOT: ")
-        yield Finding(Severity.WARNING, "not a SCOT", "attributes region and cluster", message)
+        subject, _, message = str(error).partition(": ")
+        yield Finding(Severity.WARNING, subject, f"attributes {' and '.join(structure.attributes)}", message)
 
 
 def _asymmetric(element: str, forward: float, backward: float) -> Finding:

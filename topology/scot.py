@@ -114,11 +114,6 @@ class Scot:
         return tuple(other for other in self.overlay.neighbours(broker) if not self.is_a_link(broker, other))
 
 
-def has_coordinates(overlay: Overlay) -> bool:
-    """Whether the overlay calls itself a SCOT: every broker has the attributes `region` and `cluster`."""
-    return all({"region", "cluster"} <= broker.attributes.keys() for broker in overlay.brokers)
-
-
 def scot_of(overlay: Overlay) -> Scot:
     """The overlay as the SCOT that its brokers' attributes `region` and `cluster` make it.
 

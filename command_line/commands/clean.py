@@ -1,23 +1,17 @@
-"""Commands about this host."""
+"""`brokerlab clean`: removes what dead runs have left on this host."""
 
 from __future__ import annotations
 
 from rich.console import Console
 
 from emulation.host.docker_host import docker_client
-from emulation.upkeep import doctor
 from emulation.upkeep.clean import clean
 from record.errors import HostError
 from record.exit_codes import ExitCode
 
 
-def examine_host() -> int:
-    """`brokerlab doctor`."""
-    return doctor.report(Console(highlight=False))
-
-
 def clean_host() -> ExitCode:
-    """`brokerlab clean`."""
+    """Cleans, and prints what was removed and what could not be."""
     console = Console(highlight=False)
     try:
         client = docker_client()

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from analysis.pipeline import analyze
 from analysis.report import build_report
-from command_line.commands.engines import RunEngine
-from command_line.commands.results import exit_code, print_verdicts, telling, write_verdicts
+from command_line.commands.run_engines import RunEngine
+from command_line.commands.verdicts import exit_code, print_verdicts, telling, write_verdicts
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop

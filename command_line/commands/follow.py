@@ -16,7 +16,7 @@ from rich.text import Text
 
 from analysis.engines.spark_session import LOCAL_MASTER
 from analysis.live import LIVE_SUMMARY, Follower, LiveSummary, LiveVariant
-from command_line.commands.results import conclude
+from command_line.commands.analyze import conclude
 from record.exit_codes import ExitCode
 from studies.junit import require_writable
 

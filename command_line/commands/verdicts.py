@@ -1,8 +1,8 @@
-"""`brokerlab analyze` and what follows every run: the analysis, the verdicts in words, the exit code."""
+"""Both verdicts on an analysed run: in words on the terminal, as JUnit XML, as an exit code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,17 +10,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.engines import Engine
-from analysis.pipeline import analyze
-from analysis.report import build_report
 from analysis.run_files.run_directory import open_run
+from analysis.tables.definitions import Fault
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
-from command_line.commands.fault_lines import fault_lines
-from emulation import fidelity
 from emulation.fidelity import Fidelity, Verdict
 from record.exit_codes import ExitCode
-from record.files import FIDELITY
-from studies.junit import require_writable, write_junit
+from studies.junit import write_junit
 from studies.verdict_cases import verdict_suite, verdicts_of
 
 _STYLES = {Verdict.VALID: "green", Verdict.DEGRADED: "yellow", Verdict.INVALID: "red"}
@@ -28,37 +23,11 @@ _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _REASONS_SHOWN = 4
 
 
-def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
-    """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
-    require_writable(junit)
-    console = Console(highlight=False)
-    with telling(console) as tell:
-        summary = analyze(run, engine, tell)
-    return conclude(console, run, summary, junit)
-
-
-def conclude(console: Console, run: Path, summary: Summary, junit: Path | None) -> ExitCode:
-    """Prints the verdicts on an analysed run, and writes them for continuous integration if wanted."""
-    judged = fidelity.read(run) if (run / FIDELITY).exists() else None
-    print_verdicts(console, summary, judged)
-    write_verdicts(run, summary, judged, junit)
-    return exit_code(summary, judged)
-
-
 def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
     """The verdicts as JUnit XML, under the scenario's name, where a file is wanted."""
     if junit is not None:
         scenario = str(open_run(run).manifest.scenario.get("name", summary.run_id))
         write_junit([verdict_suite(scenario, verdicts_of(summary, judged))], junit)
-
-
-def report_run(run: Path) -> ExitCode:
-    """`brokerlab report`: makes the page of an analysed run. Raises `UserError`s."""
-    console = Console(highlight=False)
-    with telling(console, "drawing the report"):
-        page = build_report(run)
-    console.print(f"report: {page}", markup=False, soft_wrap=True)
-    return ExitCode.CORRECT
 
 
 @contextmanager
@@ -138,3 +107,40 @@ def _numbers(variant: VariantSummary) -> list[str]:
             f"95% within {delay.p95_ms:.1f} ms, 99% within {delay.p99_ms:.1f} ms"
         )
     return [*lines, *fault_lines(variant.faults)]
+
+
+def fault_lines(faults: Iterable[Fault]) -> list[str]:
+    """By kind, in the order in which the kinds came; nothing where nothing was injected."""
+    by_kind: dict[str, list[Fault]] = {}
+    for fault in faults:
+        by_kind.setdefault(fault.kind, []).append(fault)
+    return [_line(kind, of_kind) for kind, of_kind in by_kind.items()]
+
+
+def _line(kind: str, faults: Sequence[Fault]) -> str:
+    times = f" ({len(faults)} times)" if len(faults) > 1 else ""
+    lost = sum(fault.lost for fault in faults)
+    counted = (
+        f"{sum(fault.late or 0 for fault in faults):,} late, {sum(fault.excused for fault in faults):,} excused, "
+        f"{sum(fault.dropped for fault in faults):,} dropped" + (f", {lost:,} lost" if lost else "")
+    )
+    return f"{kind}{times}: {_detected(faults)}, {_recovered(faults)}; {counted}"
+
+
+def _detected(faults: Sequence[Fault]) -> str:
+    first = [fault.detected_first_s for fault in faults if fault.detected_first_s is not None]
+    last = [fault.detected_last_s for fault in faults if fault.detected_last_s is not None]
+    if not first or not last:
+        return "no neighbour noticed"
+    low, high = f"{min(first):.2f}", f"{max(last):.2f}"
+    return f"detected within {high} s" if low == high else f"detected after {low} to {high} s"
+
+
+def _recovered(faults: Sequence[Fault]) -> str:
+    unhealed = sum(fault.healed_ns is None for fault in faults)
+    recovered = [fault.recovered_s for fault in faults if fault.recovered_s is not None]
+    if unhealed:
+        return "never healed" if unhealed == len(faults) else f"{unhealed} never healed"
+    if not recovered:
+        return "no delivery before to compare with"
+    return f"recovered {max(recovered):.2f} s after the heal"

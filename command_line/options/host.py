@@ -51,9 +51,11 @@ def calibrate(
 )
 def doctor() -> None:
     """Show what this host can run, what is missing, and how to get it."""
-    from command_line.commands.host import examine_host
+    from rich.console import Console
 
-    raise typer.Exit(examine_host())
+    from emulation.upkeep.doctor import report
+
+    raise typer.Exit(report(Console(highlight=False)))
 
 
 @app.command(
@@ -67,6 +69,6 @@ def doctor() -> None:
 )
 def clean() -> None:
     """Remove what runs that died have left on this host, and nothing else."""
-    from command_line.commands.host import clean_host
+    from command_line.commands.clean import clean_host
 
     raise typer.Exit(clean_host())

@@ -55,8 +55,8 @@ def emulate(
     junit: JunitOption = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
-    from command_line.commands.engines import BackgroundSpark, NoPreparation
-    from command_line.commands.run import Request, run_scenario
+    from command_line.commands.emulate import Request, run_scenario
+    from command_line.commands.run_engines import BackgroundSpark, NoPreparation
 
     changed = overrides(set_)
     if seed is not None:
@@ -89,7 +89,7 @@ def analyze(
 ) -> None:
     """Repeat the analysis of a run from its logs, and print its verdicts; or follow a run in progress."""
     from analysis.engines import PlainEngine, SparkEngine
-    from command_line.commands.results import analyze_run
+    from command_line.commands.analyze import analyze_run
 
     for option, given in ((f"--master {master}", master is not None), ("--follow", follow)):
         if given and not spark:
@@ -110,7 +110,7 @@ def analyze(
 )
 def report(run: RunArgument) -> None:
     """Make a run's HTML report again from its results."""
-    from command_line.commands.results import report_run
+    from command_line.commands.report import report_run
 
     raise typer.Exit(report_run(run))
 

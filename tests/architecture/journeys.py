@@ -143,7 +143,7 @@ SUMMARISE = Stage("analysis.pipeline.summarise.summarise", "Findings", "Summary"
 REPORT = Stage("analysis.report.page.build_report", "Path", "Path", "draw the page for people")
 
 SCENARIO: Sequence[Stage] = (LOAD, PLAN, EMULATE, SIMULATE, ANALYZE, FIND, SUMMARISE, REPORT)
-COMMAND = "command_line.commands.run"
+COMMAND = "command_line.commands.emulate"
 """Module of the command that makes all calls but the two inside `analyze`."""
 CALLED_BY_COMMAND = (LOAD, PLAN, EMULATE, SIMULATE, ANALYZE, REPORT)
 CALLED_BY_ANALYZE = (FIND, SUMMARISE)

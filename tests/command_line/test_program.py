@@ -45,6 +45,12 @@ def all_commands() -> Iterator[list[str]]:
         yield from [[name]] if below is None else ([name, each] for each in below)
 
 
+def test_every_command_has_a_module_of_its_name() -> None:
+    names = {name for name, *_ in all_commands()} - {"doctor"}  # which emulation.upkeep.doctor carries out
+    modules = {path.stem for path in (ROOT / "command_line" / "commands").glob("*.py")}
+    assert names <= modules
+
+
 @pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
 def test_every_command_explains_itself(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -101,7 +107,7 @@ def test_every_end_has_its_exit_code(
 ) -> None:
     """A fault of brokerlab's own, above all, must not look like a violated delivery, which ends with 1."""
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("command_line.commands.host.clean_host", ends)
+    monkeypatch.setattr("command_line.commands.clean.clean_host", ends)
     ended, printed = brokerlab(capsys, monkeypatch, "clean")
     assert ended == code
     assert re.match(told, printed), printed
@@ -179,7 +185,7 @@ def test_an_error_keeps_its_exit_code_and_shows_no_stack_trace(
     def refuse() -> None:
         raise HostError("this host has no legs; give it some")
 
-    monkeypatch.setattr("command_line.commands.host.clean_host", refuse)
+    monkeypatch.setattr("command_line.commands.clean.clean_host", refuse)
     code, printed = brokerlab(capsys, monkeypatch, "clean")
     assert code == 4
     assert printed == "brokerlab: this host has no legs; give it some\n"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topology import Broker, LinkTemplates, Overlay, OverlayError, Scot, build, scot_of, shapes
-from topology.scot import Coordinates, has_coordinates, with_coordinates
+from topology.scot import Coordinates, with_coordinates
 
 CATERPILLAR = shapes.explicit([("A", "B"), ("B", "C"), ("B", "X"), ("C", "D")])
 
@@ -128,12 +128,10 @@ def test_what_is_no_scot_is_refused(spoil: Callable[[Overlay], Overlay], message
     assert message in str(raised.value)
 
 
-def test_only_what_has_coordinates_calls_itself_a_scot() -> None:
+def test_coordinates_make_an_overlay_a_scot() -> None:
     ring = build("o", shapes.ring(4), LinkTemplates(), 1)
-    assert not has_coordinates(ring)
     with pytest.raises(OverlayError, match="broker B1 has no attribute `region`; a topology of kind scot has"):
         scot_of(ring)
     places = {"B1": ("x", 0), "B2": ("y", 0), "B3": ("y", 1), "B4": ("x", 1)}
     placed = with_coordinates(ring, {broker: Coordinates(*place) for broker, place in places.items()})
-    assert has_coordinates(placed)
     assert scot_of(placed).clusters == (("B1", "B2"), ("B4", "B3"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from emulation.planning.plan import make_plan
 from emulation.scenario import load_text
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.yaml_scalars import plain_value
-from emulation.scenario.yaml_source import DEEPEST, MOST_VALUES, as_yaml, parse, parse_json, read
+from emulation.scenario.yaml_source import DEEPEST, LONGEST_FIELD, MOST_VALUES, as_yaml, parse, parse_json, read
 from record.errors import UserError
 
 BASE: dict[str, Any] = yaml.safe_load("""\
@@ -108,16 +109,22 @@ def test_any_value_in_any_field(path: FieldPath, written: str) -> None:
         assert load_text(as_yaml(scenario.resolved()), "again.yaml").resolved() == scenario.resolved()
         for variant in make_plan(scenario).variants:
             variant.schedule()
+            variant.workload.estimate()
+            list(islice(variant.workload.operations(), 100))
     except UserError as error:
         assert error.exit_code in (2, 4)
         assert str(error).strip()
 
 
+CHARACTERS = st.characters(exclude_categories=["Cs"])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
-)  # fmt: skip
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63) + 1, 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(CHARACTERS),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(CHARACTERS, max_size=LONGEST_FIELD // 12), inner),
+)
 
 
 @given(JSON)

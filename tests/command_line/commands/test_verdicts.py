@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command_line.commands.fault_lines import fault_lines
+from command_line.commands.verdicts import fault_lines
 from tests.analysis.report.test_faults import KILL, fault
 
 

@@ -1,0 +1,33 @@
+"""`brokerlab analyze`: a run's logs analysed again, and the verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from analysis.engines import Engine
+from analysis.pipeline import analyze
+from analysis.tables.summary import Summary
+from command_line.commands.verdicts import exit_code, print_verdicts, telling, write_verdicts
+from emulation import fidelity
+from record.exit_codes import ExitCode
+from record.files import FIDELITY
+from studies.junit import require_writable
+
+
+def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
+    """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
+    require_writable(junit)
+    console = Console(highlight=False)
+    with telling(console) as tell:
+        summary = analyze(run, engine, tell)
+    return conclude(console, run, summary, junit)
+
+
+def conclude(console: Console, run: Path, summary: Summary, junit: Path | None) -> ExitCode:
+    """Prints the verdicts on an analysed run, and writes them for continuous integration if wanted."""
+    judged = fidelity.read(run) if (run / FIDELITY).exists() else None
+    print_verdicts(console, summary, judged)
+    write_verdicts(run, summary, judged, junit)
+    return exit_code(summary, judged)
