@@ -34,6 +34,21 @@ def recognised(overlay: Overlay) -> Mapping[BrokerId, Coordinates] | None:
     return None
 
 
+def with_recognised_attributes(overlay: Overlay) -> Overlay:
+    """The overlay with the brokers' attributes that its links alone imply; the overlay itself where they imply none.
+
+    At present these are the coordinates of a SCOT.
+    """
+    coordinates = recognised(overlay)
+    return overlay if coordinates is None else with_coordinates(overlay, coordinates)
+
+
+def require_structure(overlay: Overlay) -> None:
+    """Raises `OverlayError` where brokers' attributes name a structure that the links do not have."""
+    if any({"region", "cluster"} <= broker.attributes.keys() for broker in overlay.brokers):
+        scot_of(overlay)
+
+
 def _possible_i_links(graph: nx.Graph[BrokerId]) -> Iterator[Collection[_Ends]]:
     """What could be all iLinks, if the graph were a SCOT."""
     if nx.is_tree(graph):

@@ -10,7 +10,6 @@
 | role | of links | ranked by |
 |---|---|---|
 | `bridge` | whose loss cuts the overlay apart | brokers in the smaller part |
-| `scot-ilink` | between two clusters of a SCOT (OctopiA, section 3) | the overlay's order |
 | `busiest` | all | how many of those paths lead over it |
 
 Equals keep the overlay's order, so that a role means the same broker each time.
@@ -81,10 +80,10 @@ def bridges(overlay: Overlay, _demand: Demand) -> list[LinkEnds]:
     return sorted(found, key=lambda ends: -_smaller_side(graph, ends))
 
 
-def inter_cluster_links(overlay: Overlay, _demand: Demand) -> list[LinkEnds]:
-    """Links between two clusters of a SCOT; none where brokers have no `cluster`."""
-    cluster = {broker.id: broker.attributes.get("cluster") for broker in overlay.brokers}
-    return [(a, b) for a, b in links_order(overlay) if cluster[a] != cluster[b]]
+def links_between(overlay: Overlay, attribute: str) -> list[LinkEnds]:
+    """Links whose ends differ in an attribute, in the overlay's order; none where brokers do not have it."""
+    value = {broker.id: broker.attributes.get(attribute) for broker in overlay.brokers}
+    return [(a, b) for a, b in links_order(overlay) if value[a] != value[b]]
 
 
 def busiest_links(overlay: Overlay, demand: Demand) -> list[LinkEnds]:
@@ -105,7 +104,6 @@ BROKER_ROLES: Mapping[str, Callable[[Overlay, Demand], list[BrokerId]]] = {
 }
 LINK_ROLES: Mapping[str, Callable[[Overlay, Demand], list[LinkEnds]]] = {
     "bridge": bridges,
-    "scot-ilink": inter_cluster_links,
     "busiest": busiest_links,
 }
 

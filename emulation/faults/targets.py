@@ -1,8 +1,10 @@
 """Which brokers and which links a fault hits, as people write it.
 
     B7   hub   hub(2)   random(3)                                     brokers
-    B1-B2   B1->B2   bridge   busiest(2)   random-link(2)   links-of(B3)   links-of(hub)   links
+    B1-B2   B1->B2   bridge   busiest(2)   random-link(2)             links
+    links-of(B3)   links-of(hub)   links-between(cluster)             links
 
+`links-between(cluster)` are all links whose ends differ in the brokers' attribute `cluster`; any attribute will do.
 A name means that broker or link, also where a role has the same. `->` is one direction only. `random` draws from the
 brokers (`random-link`: links) that no earlier fault of the scenario names or draws, as long as there are enough, each
 fault from a stream of its own: two faults that each kill `random(1)` kill two brokers.
@@ -16,12 +18,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from emulation.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_order, overlay_order
+from emulation.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
 from topology import BrokerId, LinkDirection, Overlay
 
 REST = "rest"
 """As a group of a partition: all brokers that no other group has."""
-RANDOM, RANDOM_LINK, LINKS_OF = "random", "random-link", "links-of"
+RANDOM, RANDOM_LINK, LINKS_OF, LINKS_BETWEEN = "random", "random-link", "links-of", "links-between"
 
 _CALL = re.compile(r"([a-z-]+)\((.*)\)")
 _Chosen = TypeVar("_Chosen", BrokerId, LinkEnds)
@@ -140,6 +142,8 @@ class Targets:
             return _both(ends for ends in self._links if set(ends) & set(brokers))
         if call.word == RANDOM_LINK:
             return _both(self._drawn(call, self._links, self._hit_links, "links"))
+        if call.word == LINKS_BETWEEN and call.argument:
+            return _both(self._between(call.argument))
         if call.word in LINK_ROLES:
             return _both(self._first(call, LINK_ROLES))
         raise TargetError(
@@ -156,6 +160,12 @@ class Targets:
                 direction = LinkDirection(source, target)
                 return (direction,) if dash.group() == "->" else (direction, direction.reverse)
         return None
+
+    def _between(self, attribute: str) -> list[LinkEnds]:
+        """All links whose ends differ in an attribute. Raises `TargetError` where there are none."""
+        if not (found := links_between(self.overlay, attribute)):
+            raise TargetError(f"the overlay has no links whose ends differ in the attribute {attribute!r}")
+        return found
 
     def _first(self, call: _Call, roles: Mapping[str, Callable[[Overlay, Demand], list[_Chosen]]]) -> list[_Chosen]:
         playing = roles[call.word](self.overlay, self._demand)

@@ -6,24 +6,33 @@ from collections.abc import Iterator
 
 from emulation.scenario.fields import FieldPath
 from emulation.scenario.messages import Problem
-from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault
+from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientStep, LinkFault
 from studies.conformance.protocols import PROTOCOLS
-from topology import Overlay, OverlayError, scot_of
+from topology import Overlay, OverlayError
+from topology.recognition import require_structure
 
 
 def problems(case: Case) -> Iterator[Problem]:
     """Every mistake and the field where it is; none in a case that can be run."""
     try:
         overlay = case.overlay()
-        if case.regions is not None:
-            scot_of(overlay)
     except OverlayError as error:
-        field = "regions" if case.regions is not None else "links" if case.links else "brokers"
-        yield Problem((field,), str(error))
+        yield Problem(("links" if case.links else "brokers",), str(error))
         return
+    yield from _attribute_problems(case, overlay)
     yield from _protocol_problems(case)
     yield from _step_problems(case, overlay)
     yield from _expectation_problems(case)
+
+
+def _attribute_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
+    for broker in case.attributes:
+        if broker not in case.brokers:
+            yield Problem(("attributes", broker), f"there is no such broker; the case has {', '.join(case.brokers)}")
+    try:
+        require_structure(overlay)
+    except OverlayError as error:
+        yield Problem(("attributes",), str(error))
 
 
 def _protocol_problems(case: Case) -> Iterator[Problem]:
@@ -36,8 +45,14 @@ def _protocol_problems(case: Case) -> Iterator[Problem]:
 def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
     dead: set[str] = set()
     cut: set[frozenset[str]] = set()
+    waited = 0.0
     for number, step in enumerate(case.steps):
         place: FieldPath = ("steps", number)
+        within = waited <= LONGEST_WAIT
+        waited += step.wait or 0.0
+        if within and waited > LONGEST_WAIT:
+            message = f"the waits of a case may take {LONGEST_WAIT:g} s together, and up to here they take {waited:g} s"
+            yield Problem((*place, "wait"), message)
         if isinstance(step, LinkFault):
             yield from _link_problems(step, overlay, cut, (*place, "link"))
         elif step.broker not in case.brokers:

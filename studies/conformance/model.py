@@ -5,26 +5,29 @@ A case is data, in a file or made by a program; `reading` takes it from a file, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_validator
 
 from broker_service.language.notation import MAX_LENGTH
 from emulation.scenario.section import Section
 from emulation.scenario.units import Duration
 from studies.conformance.content import check
 from studies.conformance.operands import left_operand, right_operand
-from topology import Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError
-from topology.recognition import recognised
-from topology.scot import Coordinates, with_coordinates
+from topology import Broker, Link, LinkProperties, Overlay
+from topology.recognition import with_recognised_attributes
 
 MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000
+LONGEST_WAIT = 600.0
+"""Seconds that all waits of a case may take together."""
 
 _NAME = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
 _TEXT = Annotated[str, Field(strict=True, min_length=1, max_length=MAX_LENGTH)]
 
 _REMARK = Annotated[str, Field(strict=True, max_length=2000)]
+
+Attribute = Annotated[str, Field(strict=True, max_length=128)] | Annotated[int, Field(strict=True)] | FiniteFloat
+"""Value of a broker's attribute."""
 
 Notification = str | tuple[str, ...]
 """A publication's id; for a composite subscription's detection, the ids of the publications that make it up."""
@@ -102,12 +105,10 @@ class Case(Section):
     """For readers."""
     brokers: Annotated[tuple[_NAME, ...], Field(min_length=1, max_length=MOST_BROKERS)]
     links: Annotated[tuple[Annotated[CaseLink, BeforeValidator(_pair_as_link)], ...], Field(max_length=MOST_LINKS)] = ()
-    regions: Annotated[dict[_NAME, Annotated[tuple[_NAME, ...], Field(min_length=1)]], Field(min_length=1)] | None = (
-        None
-    )
-    """What makes the overlay a SCOT: the brokers of each region, by its label, in the order of their clusters.
+    attributes: dict[_NAME, dict[_NAME, Attribute]] = Field(default_factory=dict)
+    """Attributes of brokers that a protocol needs, by broker: for OctopiA, `region` and `cluster`.
 
-    Where it is left out, an overlay whose links are those of a SCOT is taken for one.
+    Where it is left out, attributes that the links alone imply are added (`topology.recognition`).
     """
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
     """Those the case is for; all that can run on its overlay when None."""
@@ -119,14 +120,14 @@ class Case(Section):
     """All that each client got; one without an entry got nothing."""
 
     def overlay(self) -> Overlay:
-        """With the coordinates of a SCOT on its brokers, where it is one. Raises `OverlayError`."""
+        """Brokers with their attributes, and links. Raises `OverlayError`."""
         links = []
         for link in self.links:
             properties = LinkProperties(delay=link.delay, jitter=link.jitter)
             links.append(Link(*link.between, properties, properties))
-        bare = Overlay(self.id, tuple(map(Broker, self.brokers)), tuple(links))
-        coordinates = recognised(bare) if self.regions is None else _coordinates(self.regions, self.brokers)
-        return bare if coordinates is None else with_coordinates(bare, coordinates)
+        brokers = tuple(Broker(name, self.attributes.get(name, {})) for name in self.brokers)
+        overlay = Overlay(self.id, brokers, tuple(links))
+        return overlay if self.attributes else with_recognised_attributes(overlay)
 
     @property
     def composite(self) -> bool:
@@ -137,21 +138,6 @@ class Case(Section):
     def faulty(self) -> bool:
         """Whether brokers or links fail in it."""
         return any(isinstance(step, BrokerFault | LinkFault) for step in self.steps)
-
-
-def _coordinates(
-    regions: Mapping[str, tuple[BrokerId, ...]], brokers: tuple[BrokerId, ...]
-) -> dict[BrokerId, Coordinates]:
-    """Raises `OverlayError` unless every broker is in one region."""
-    listed = [broker for region in regions.values() for broker in region]
-    for broker in (*brokers, *listed):
-        if listed.count(broker) != 1 or broker not in brokers:
-            raise OverlayError(f"broker {broker} must be in `brokers` and once in `regions`")
-    return {
-        broker: Coordinates(label, cluster)
-        for label, region in regions.items()
-        for cluster, broker in enumerate(region)
-    }
 
 
 class Relation(Section):

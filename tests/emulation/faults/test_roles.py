@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.faults.roles import BROKER_ROLES, LINK_ROLES, Demand
+from emulation.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, links_between
+from emulation.faults.targets import Targets
 from tests.emulation.faults.overlays import DUMBBELL, overlay_of, random_overlay, without
-from topology import BrokerId, Overlay, shapes
+from topology import BrokerId, LinkDirection, Overlay, shapes
 from topology.links import LinkTemplates, build
 
 
@@ -94,9 +95,12 @@ def test_the_dumbbell() -> None:
     assert brokers("hub", DUMBBELL)[:2] == ["A1", "Z1"]
 
 
-def test_inter_cluster_links_of_a_scot() -> None:
+def test_links_between_clusters_of_a_scot() -> None:
     overlay = build("scot", shapes.scot(shapes.explicit([("A", "B"), ("B", "C")]), 3), LinkTemplates(), seed=1)
-    found = links("scot-ilink", overlay)
+    found = links_between(overlay, "cluster")
     assert len(found) == 3 * 3, "three regions, each a triangle"
     assert all(a[0] == b[0] and a[1] != b[1] for a, b in found)
-    assert links("scot-ilink", DUMBBELL) == []
+    assert links_between(DUMBBELL, "cluster") == []
+    assert Targets(overlay, seed=1).directions(["links-between(cluster)"])[::2] == tuple(
+        LinkDirection(*ends) for ends in found
+    )

@@ -67,7 +67,7 @@ def test_what_is_no_broker(text: str, said: str) -> None:
     [
         ("A2-Z2", "A2 and Z2 are not linked"),
         ("A1", "no link 'A1'; write a link such as B1-B2"),
-        ("scot-ilink", "has no scot-ilink"),
+        ("links-between(cluster)", "no links whose ends differ in the attribute 'cluster'"),
         ("random-link(9)", "has 8 links"),
         ("links-of(B9)", "no broker 'B9'"),
     ],

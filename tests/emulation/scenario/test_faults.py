@@ -154,7 +154,7 @@ MISTAKES = {
     "at: 60s, kill: []": "faults[0].kill: needs at least 1, got []",
     "at: 60s, kill: 7": "faults[0].kill: must be a list, not 7",
     "at: 60s, link_down: B1-B4": "faults[0].link_down: B1 and B4 are not linked",
-    "at: 60s, link_down: scot-ilink": "faults[0].link_down: the overlay has no scot-ilink, not 1",
+    "at: 60s, link_down: links-between(cluster)": "faults[0].link_down: the overlay has no links whose ends differ in the attribute 'cluster'",
     "at: 60s, restart: B1": "faults[0].restart: nothing to heal: no fault of this scenario is to hit B1 so",
     "at: 60s, restart: B1, for: 1s": "faults[0]: `for` does not go with restart",
     "at: 60s, kill: B1, cpu: 0.5": "faults[0]: `cpu` does not go with kill",

@@ -23,6 +23,16 @@ DESIGN_EXAMPLE = """
  "expect": {"S": ["p1"]}}
 """
 
+
+def scot(**regions: list[str]) -> dict[str, dict[str, str | int]]:
+    """Attributes of the brokers of each region, in the order of their clusters."""
+    return {
+        broker: {"region": region, "cluster": cluster}
+        for region, brokers in regions.items()
+        for cluster, broker in enumerate(brokers)
+    }
+
+
 EVERYTHING = line(
     {**ADVERTISE, "wait": "2ms"},
     SUBSCRIBE,
@@ -38,7 +48,7 @@ EVERYTHING = line(
     description="all there is",
     seed=7,
     ordered=True,
-    regions={"a": ["B1"], "b": ["B2"], "c": ["B3"]},
+    attributes=scot(a=["B1"], b=["B2"], c=["B3"]),
     expect={"S": ["p1", ["p1", "p1"]]},
 )
 
@@ -84,8 +94,8 @@ def places(**fields: Any) -> list[tuple[object, object]]:
 
 def test_brokers_know_their_places_in_a_scot() -> None:
     assert places() == [("B1", 0), ("B2", 0), ("B3", 0)], "a tree is one cluster"
-    assert places(regions={"a": ["B1"], "b": ["B2"], "c": ["B3"]}) == [("a", 0), ("b", 0), ("c", 0)]
-    assert places(**SQUARE, regions={"a": ["B2", "B1"], "b": ["B3", "B4"]}) == [("a", 1), ("a", 0), ("b", 0), ("b", 1)]
+    assert places(attributes=scot(a=["B1"], b=["B2"], c=["B3"])) == [("a", 0), ("b", 0), ("c", 0)]
+    assert places(**SQUARE, attributes=scot(a=["B2", "B1"], b=["B3", "B4"])) == [("a", 1), ("a", 0), ("b", 0), ("b", 1)]
     ring_of_five = {
         "brokers": ["B1", "B2", "B3", "B4", "B5"],
         "links": [*SQUARE["links"][:3], ["B4", "B5"], ["B5", "B1"]],
@@ -94,18 +104,35 @@ def test_brokers_know_their_places_in_a_scot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("regions", "mistake"),
+    ("attributes", "place", "mistake"),
     [
-        ({"a": ["B1", "B2"]}, "broker B3 must be in `brokers` and once in `regions`"),
-        ({"a": ["B1", "B2", "B3", "B4"], "b": ["B1"]}, "broker B1 must be in `brokers` and once in `regions`"),
-        ({"a": ["B1", "B2", "B3", "B4", "B5"]}, "broker B5 must be in `brokers` and once in `regions`"),
-        ({"a": ["B1", "B3"], "b": ["B2", "B4"]}, "not a SCOT: "),
+        (scot(a=["B1", "B2"]), "attributes", "broker B3 "),
+        (
+            scot(a=["B1", "B2", "B3", "B4", "B5"]),
+            "attributes.B5",
+            "there is no such broker; the case has B1, B2",
+        ),
+        (scot(a=["B1", "B3"], b=["B2", "B4"]), "attributes", "not a SCOT: "),
+        ({"B1": {"level": [1]}}, "attributes.B1.level", ""),
     ],
 )
-def test_regions_make_a_scot_or_are_a_mistake(regions: dict[str, list[str]], mistake: str) -> None:
-    (found,) = mistakes(line(ADVERTISE, **SQUARE, regions=regions))
-    assert ": regions: " in found
-    assert mistake in found
+def test_attributes_that_name_a_structure_need_its_links(attributes: dict[str, Any], place: str, mistake: str) -> None:
+    found = mistakes(line(ADVERTISE, **SQUARE, attributes=attributes))
+    assert any(f": {place}: " in each and mistake in each for each in found)
+
+
+def test_attributes_of_any_name_reach_the_brokers() -> None:
+    (made,) = parse_cases(json.dumps(line(ADVERTISE, attributes={"B2": {"node": 3, "weight": 0.5}})), "x")
+    assert isinstance(made, Case)
+    assert dict(made.overlay().broker("B2").attributes) == {"node": 3, "weight": 0.5}
+    assert dict(made.overlay().broker("B1").attributes) == {}
+
+
+def test_the_waits_of_a_case_are_bounded() -> None:
+    (found,) = mistakes(line(ADVERTISE | {"wait": "599s"}, SUBSCRIBE, publish("p1", wait="8766h")))
+    assert ": steps[2].wait: " in found
+    assert "600 s" in found
+    assert parse_cases(json.dumps(line(ADVERTISE | {"wait": "599s"}, SUBSCRIBE | {"wait": "1s"})), "x")
 
 
 def test_relations_are_written_too() -> None:
