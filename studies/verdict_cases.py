@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis.tables.summary import BROKER_DEFECT, Example, Summary, VariantSummary, violated
-from emulation.fidelity import Fidelity, Verdict
+from record.fidelity import Fidelity, Verdict
 from studies.junit import JunitCase, JunitSuite, Kind
 
 

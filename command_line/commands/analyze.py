@@ -10,7 +10,7 @@ from analysis.engines import Engine
 from analysis.pipeline import analyze
 from analysis.tables.summary import Summary
 from command_line.commands.verdicts import exit_code, print_verdicts, telling, write_verdicts
-from emulation import fidelity
+from record import fidelity
 from record.exit_codes import ExitCode
 from record.files import FIDELITY
 from studies.junit import require_writable

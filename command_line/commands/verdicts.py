@@ -13,8 +13,8 @@ from rich.text import Text
 from analysis.run_files.run_directory import open_run
 from analysis.tables.definitions import Fault
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
-from emulation.fidelity import Fidelity, Verdict
 from record.exit_codes import ExitCode
+from record.fidelity import Fidelity, Verdict
 from studies.junit import write_junit
 from studies.verdict_cases import verdict_suite, verdicts_of
 

@@ -1,25 +1,8 @@
-"""The fidelity verdict: did the emulation keep its promises?"""
+"""The fidelity verdict: did the emulation keep its promises? (`record.fidelity` has its schema.)"""
 
 from emulation.fidelity.checks import Measurements, Relayed, judge
 from emulation.fidelity.modelled import judge_modelled
 from emulation.fidelity.series import Stretch
 from emulation.fidelity.throttling import Throttling
-from record.fidelity import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict, read, worst, write
 
-__all__ = [
-    "Check",
-    "Fidelity",
-    "LinkCheck",
-    "Measurements",
-    "Relayed",
-    "Sample",
-    "Stretch",
-    "Throttling",
-    "VariantFidelity",
-    "Verdict",
-    "judge",
-    "judge_modelled",
-    "read",
-    "worst",
-    "write",
-]
+__all__ = ["Measurements", "Relayed", "Stretch", "Throttling", "judge", "judge_modelled"]

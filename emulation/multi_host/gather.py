@@ -9,14 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from emulation import fidelity
-from emulation.fidelity import Check, Fidelity, Sample, VariantFidelity, Verdict, worst
 from emulation.host.archives import unpack_archive
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host.model import Member, part_id
 from emulation.run import Outcome
-from record import manifest
+from record import fidelity, manifest
 from record.errors import HostError
+from record.fidelity import Check, Fidelity, Sample, VariantFidelity, Verdict, worst
 from record.files import LOGS, log_file, log_files
 from record.manifest import HostRecord, Manifest, VariantRecord
 

@@ -16,7 +16,6 @@ from rich.console import Console
 
 from emulation.ansible import PlayCancelledError, Played, PlayError, play
 from emulation.faults import Count, Schedule
-from emulation.fidelity import Fidelity, Verdict
 from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE, boot_id
@@ -40,6 +39,7 @@ from emulation.run.progress import Snapshot, display
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import BadInputError, HostError
+from record.fidelity import Fidelity, Verdict
 from record.manifest import Choice, Manifest
 
 FILES = "files.tar.gz"

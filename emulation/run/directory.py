@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import topology
-from emulation import fidelity
-from emulation.fidelity import Fidelity, Measurements, VariantFidelity, worst
+from emulation.fidelity import Measurements
 from emulation.fidelity.logs import Span, scan
 from emulation.host import provenance
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan
+from record import fidelity
 from record.errors import DISK_IS_FULL, HostError
+from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import TOPOLOGY, log_files
 from record.manifest import Choice, Manifest, VariantRecord
 from topology import Overlay

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from emulation.fidelity import LinkCheck, Measurements, Relayed, Stretch
+from emulation.fidelity import Measurements, Relayed, Stretch
 from emulation.fidelity.host import HostSample, own_share, processor_times, sample, use
 from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.host.processes import processes_of_run
 from emulation.network import EmulatedNetwork, LinkProbe, NetworkError, Punctuality, lateness_percentile
+from record.fidelity import LinkCheck
 from topology import Link
 
 _INTERVAL = 1.0

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from emulation.fidelity import Verdict
 from emulation.host import provenance
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
@@ -30,6 +29,7 @@ from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration, Latency, Origin
 from emulation.workload import OperationKind
 from record.errors import HostError
+from record.fidelity import Verdict
 from record.files import LOGS
 from studies.calibration.latency import Intervals, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from emulation.fidelity import Fidelity, Verdict, thresholds
+from emulation.fidelity import thresholds
+from record.fidelity import Fidelity, Verdict
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult
 

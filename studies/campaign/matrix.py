@@ -15,7 +15,7 @@ import msgspec
 
 from analysis.pipeline.summarise import overall
 from analysis.tables.summary import CORRECT
-from emulation.fidelity import Verdict, worst
+from record.fidelity import Verdict, worst
 from record.files import replace_file
 from studies.campaign.result import CellResult, VariantResult
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.tables.summary import CORRECT
-from emulation.fidelity import Verdict
+from record.fidelity import Verdict
 from studies.campaign.attempt import Attempt
 from studies.campaign.matrix import CampaignSummary, CellLine, Entry, Spread
 from studies.campaign.result import CellResult

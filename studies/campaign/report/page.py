@@ -13,7 +13,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from analysis.report.page import PLOT_CONFIG
-from emulation.fidelity import Verdict
+from record.fidelity import Verdict
 from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, Entry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure

@@ -10,21 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.fidelity import (
-    LinkCheck,
-    Measurements,
-    Relayed,
-    Stretch,
-    Throttling,
-    Verdict,
-    judge,
-    judge_modelled,
-    worst,
-)
+from emulation.fidelity import Measurements, Relayed, Stretch, Throttling, judge, judge_modelled
 from emulation.fidelity.checks import percentile
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
 from emulation.runtimes.interface import Ending
+from record.fidelity import LinkCheck, Verdict, worst
 
 
 def link(phase: str, ok: bool) -> LinkCheck:

@@ -28,7 +28,6 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from emulation.fidelity import Check, VariantFidelity, Verdict
 from emulation.host.journal import Entry
 from emulation.host.run_paths import RunPaths
 from emulation.network import EmulatedNetwork
@@ -36,6 +35,7 @@ from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
 from emulation.scenario import load
+from record.fidelity import Check, VariantFidelity, Verdict
 from record.manifest import Choice
 from tests.tries import one_of_three
 

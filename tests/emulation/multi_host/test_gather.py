@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from emulation.fidelity import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict
 from emulation.multi_host.gather import clock_check, join_verdicts
+from record.fidelity import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict
 from record.manifest import ClockOffset, Host, HostRecord
 
 MACHINE = Host(cpus=2, memory=1, processor="p", system="s")

@@ -14,16 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulation import fidelity
-from emulation.fidelity import Verdict
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.logs import BUFFERED_BYTES, LogDirectory
 from emulation.simulation.run import simulate
-from record import manifest
+from record import fidelity, manifest
 from record.errors import HostError
+from record.fidelity import Verdict
 from record.log import Event, TraceRecord
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.fidelity import Check, Fidelity, VariantFidelity, Verdict, thresholds, worst
+from emulation.fidelity import thresholds
+from record.fidelity import Check, Fidelity, VariantFidelity, Verdict, worst
 from studies.campaign.attempt import Attempt, host_was_busy
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
