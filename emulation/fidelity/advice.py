@@ -1,13 +1,13 @@
-"""What would help a run that is not VALID.
+"""Advice for a run that is not VALID.
 
-Where the host was too slow, that is an estimate of the time dilation under which it would keep up; for all else, the
-remedies that stand beside the limits.
+For a host that was too slow, the advice is an estimate of the time dilation under which it would keep up; for every
+other failed check, it is the remedy that stands beside the limit.
 
-The work of a run is spread over more time as it is slowed down, so a run that takes the share u of the host's CPUs
-under dilation d takes u * d / d' of them under d'. CPUs that were busy all the time hide how much more there was to do;
-the estimate is then the least that can be said, and is called so. Where a run waited though it had little to do, the
-wait is taken to last as long as before, which under d' counts d' / d times less. What other programs did is not slowed
-down by dilation, and is left out.
+A slower run spreads its work over more time, so a run that takes the share u of the host's CPUs under dilation d takes
+u * d / d' of them under d'. CPUs that were busy all the time may have had any amount of further work, so the estimate
+is then a lower bound, and is called so. Where a run waited although it had little to do, the wait is assumed to last as
+long as before, which under d' counts d' / d times less. Other programs are not slowed down by dilation and are left
+out.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from emulation.fidelity.thresholds import Threshold
 from record.fidelity import Check, Verdict
 
 AIM = 0.6
-"""Share of the CPUs that a run should take: comfortably less than what makes it DEGRADED, since load has bursts."""
+"""Share of the CPUs that a run should take: well below the limit of DEGRADED, because load has bursts."""
 SATURATED = 0.95
-"""CPUs that were busy for longer than this may have had any amount of work left."""
+"""CPUs that were busy for a larger share of the time may have had any amount of work left."""
 OTHERS = 0.2
-"""Other programs that took more than this are worth a word."""
+"""Other programs are mentioned when they took a larger share of the CPUs."""
 
 WAITS: tuple[Threshold, ...] = (thresholds.BROKER_LAG, thresholds.RELAY_LATENESS, thresholds.WORKLOAD_LATENESS)
-"""Times that somebody had to wait; they count less in a slower run."""
+"""Waiting times, which count less in a slower run."""
 SHORTAGES: tuple[Threshold, ...] = (
     *WAITS, thresholds.CPU_BUSY, thresholds.CPU_PRESSURE, thresholds.RELAY_HELD_UP, thresholds.RELAY_MISSED,
 )  # fmt: skip
@@ -38,18 +38,18 @@ REMEDIES: Mapping[str, str] = {
     for limit in vars(thresholds).values()
     if isinstance(limit, Threshold) and limit not in SHORTAGES
 }
-"""By the check's name."""
+"""The remedy of each other check, by the check's name."""
 
 
 def advice(checks: Iterable[Check], host: HostUse | None, own: float | None, dilation: float) -> str:
-    """What would do for a run in real time, in a sentence or a few; nothing for one that is VALID."""
+    """One or a few sentences of advice for a run on real brokers; empty for a VALID one."""
     failed = [check for check in checks if check.verdict is not Verdict.VALID]
     short = {check.name: check for check in failed if check.name not in REMEDIES}
     return ". ".join(filter(None, (_slower(short, host, own, dilation), remedies(failed))))
 
 
 def remedies(checks: Iterable[Check]) -> str:
-    """What would help against all but lack of CPU, severest first."""
+    """The remedies of failed checks other than lack of CPU, severest first."""
     failed = [check for check in checks if check.verdict is not Verdict.VALID and check.name in REMEDIES]
     failed.sort(key=lambda check: -check.verdict.severity)
     return ". ".join(f"{check.name}: {REMEDIES[check.name]}" for check in failed)

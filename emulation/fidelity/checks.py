@@ -1,4 +1,4 @@
-"""From measurements to verdicts: one function a promise, each a plain function of what was measured."""
+"""Verdicts from measurements: one pure function for each promise."""
 
 from __future__ import annotations
 
@@ -7,88 +7,116 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from emulation.fidelity import thresholds
-from emulation.fidelity.advice import advice
+from emulation.fidelity.advice import advice, remedies
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
-from emulation.fidelity.series import Stretch, samples
+from emulation.fidelity.series import ObservedInterval, samples
 from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
 from record.fidelity import Check, LinkCheck, VariantFidelity, Verdict, worst
 
 _SHOWN = 3
-"""How many examples a detail names."""
+"""Examples that a detail names at most."""
+
+
+BY_CONSTRUCTION = Check(
+    name="links, CPU and clocks", value=None, unit="", limit=None, verdict=Verdict.VALID,
+    detail="modelled: delay, rate and loss of each link are those asked for, no broker waits for another's CPU, and "
+    "all nodes share one clock. Whether the model is like real brokers is shown by comparing runs, not here",
+)  # fmt: skip
+"""The check that a simulated run passes by construction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relayed:
-    """What the relay did with the frames of a variant's run phase."""
+    """Counters of the relay over a variant's run phase."""
 
     lateness: float
-    """Seconds by which 99 of 100 frames missed their time at most."""
+    """The 99th percentile of the seconds by which frames were forwarded late."""
     frames: int
     missed: int
-    """Frames that the kernel dropped because the relay did not take them in time."""
+    """Frames that the kernel dropped because the relay did not read them in time."""
     held_up: float = 0.0
-    """Share of the time in which it did nothing though it should have."""
+    """Share of the time in which the relay had work and did not run."""
     priority: str = ""
-    """The scheduling that the host let it have."""
+    """The scheduling class that the host granted it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Measurements:
-    """Everything measured of one variant."""
+    """Everything measured of one variant, in the time that really passed."""
 
     variant: str
     time_dilation: float = 1.0
-    """How many times slower than the scenario it ran. Everything measured is in the time that really passed."""
+    """How many times slower than the scenario it ran."""
     links: list[LinkCheck] = field(default_factory=list)
     host: HostUse | None = None
     own_cpu: float | None = None
-    """Share of all CPUs that the run itself used: brokers, clients, relay, prober, emulator."""
+    """Share of all CPUs used by the run itself: brokers, clients, relay, prober, emulator."""
     logs: LogFindings = field(default_factory=LogFindings)
     relay: Relayed | None = None
-    """None where no relay ran."""
+    """None when no relay ran."""
     endings: list[Ending] = field(default_factory=list)
-    """Brokers that ended though nobody ended them."""
+    """Brokers that ended unexpectedly."""
     defect: str = ""
     """Names the broker whose own code failed, for which the variant ended early; empty where none did."""
     unsettled: list[str] = field(default_factory=list)
     """Brokers that were not yet quiet when the run phase began."""
     quotas: bool = False
-    """Whether the scenario holds brokers back by a quota, always or as a fault."""
+    """Whether the scenario limits brokers by a CPU quota, throughout or as a fault."""
     throttling: Throttling | None = None
-    """Of brokers with a quota of their own."""
+    """Throttling of brokers that have a quota of their own."""
     host_throttled: float | None = None
-    """Share of the periods of a quota on the whole emulation in which it was used up."""
-    stretches: list[Stretch] = field(default_factory=list)
+    """Share of the periods of a CPU quota on the whole emulation in which the quota was used up."""
+    intervals: list[ObservedInterval] = field(default_factory=list)
     """The run phase, second by second."""
 
 
 def judge(measured: Measurements) -> VariantFidelity:
-    """The verdict on one variant: its worst check."""
+    """The verdict on one variant on real brokers: its worst check."""
     checks = [
         *(_links(measured.links, phase) for phase in ("before", "during")),
         *_relay(measured.relay, measured.time_dilation),
         _lag(measured.logs, measured.time_dilation, measured.throttling),
-        lateness(measured.logs, measured.time_dilation),
+        _lateness(measured.logs, measured.time_dilation),
         *_host(measured.host, measured.own_cpu, quotas=measured.quotas),
         _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
-        clocks(measured.logs),
-        losses(measured.logs),
-        unended(measured.logs),
-        torn(measured.logs),
+        _clocks(measured.logs),
+        _losses(measured.logs),
+        _unended(measured.logs),
+        _torn(measured.logs),
         _endings(measured.endings),
-        settling(measured.unsettled),
+        _settling(measured.unsettled),
     ]
     return VariantFidelity(
         name=measured.variant,
         verdict=worst(check.verdict for check in checks),
         checks=checks,
         links=measured.links,
-        samples=samples(measured.stretches, measured.logs, measured.time_dilation),
+        samples=samples(measured.intervals, measured.logs, measured.time_dilation),
         advice=advice(checks, measured.host, measured.own_cpu, measured.time_dilation),
+    )
+
+
+def judge_modelled(measured: Measurements) -> VariantFidelity:
+    """The verdict on one variant in virtual time: its worst check."""
+    checks = [
+        BY_CONSTRUCTION,
+        _lateness(measured.logs, measured.time_dilation),
+        _clocks(measured.logs),
+        _losses(measured.logs),
+        _unended(measured.logs),
+        _torn(measured.logs),
+        _settling(measured.unsettled),
+    ]
+    return VariantFidelity(
+        name=measured.variant,
+        verdict=worst(check.verdict for check in checks),
+        checks=checks,
+        links=[],
+        advice=remedies(checks),
     )
 
 
@@ -164,8 +192,7 @@ def _lag(logs: LogFindings, dilation: float, throttling: Throttling | None) -> C
     return _judged(thresholds.BROKER_LAG, late, detail)
 
 
-def lateness(logs: LogFindings, dilation: float) -> Check:
-    """How late publications were handed over."""
+def _lateness(logs: LogFindings, dilation: float) -> Check:
     if not logs.lateness:
         return _unmeasured(thresholds.WORKLOAD_LATENESS, "nothing was published in the run phase")
     late = percentile(logs.lateness, 0.99) / dilation * 1e3
@@ -217,29 +244,25 @@ def _host_throttling(share: float | None) -> Check:
     return _judged(thresholds.HOST_THROTTLED, share * 100, f"{share:.0%}")
 
 
-def clocks(logs: LogFindings) -> Check:
-    """Whether all nodes wrote their times by one clock."""
-    strangers = [f"{node}, {off:.0f} s off" for node, off in sorted(logs.strangers.items())[:_SHOWN]]
+def _clocks(logs: LogFindings) -> Check:
+    off = [f"{node}, {seconds:.0f} s off" for node, seconds in sorted(logs.other_clocks.items())[:_SHOWN]]
     known = len(logs.started.keys() | logs.stopped.keys())
-    detail = "; ".join(strangers) or f"all {known} began and ended within the time of their variant"
-    return _judged(thresholds.CLOCK_DOMAIN, len(logs.strangers), detail)
+    detail = "; ".join(off) or f"all {known} began and ended within the time of their variant"
+    return _judged(thresholds.CLOCK_DOMAIN, len(logs.other_clocks), detail)
 
 
-def unended(logs: LogFindings) -> Check:
-    """Whether each log says that its node ended, as whoever can still write does."""
+def _unended(logs: LogFindings) -> Check:
     detail = ", ".join(logs.unended[:_SHOWN]) + (", ..." if len(logs.unended) > _SHOWN else "")
     return _judged(thresholds.UNENDED_LOGS, len(logs.unended), detail or "none")
 
 
-def losses(logs: LogFindings) -> Check:
-    """Log records that could not be kept."""
+def _losses(logs: LogFindings) -> Check:
     lost = sum(logs.lost.values())
     where = f" at {', '.join(sorted(logs.lost)[:_SHOWN])}" if lost else ""
     return _judged(thresholds.LOG_LOSS, lost, f"{lost} of all nodes together{where}")
 
 
-def torn(logs: LogFindings) -> Check:
-    """Log lines that cannot be read."""
+def _torn(logs: LogFindings) -> Check:
     return _judged(thresholds.TORN_LOGS, logs.torn, f"{logs.torn} in all logs")
 
 
@@ -248,8 +271,7 @@ def _endings(endings: list[Ending]) -> Check:
     return _judged(thresholds.UNEXPECTED_ENDS, len(endings), detail)
 
 
-def settling(unsettled: list[str]) -> Check:
-    """Whether the join phase was long enough."""
+def _settling(unsettled: list[str]) -> Check:
     names = ", ".join(unsettled[:_SHOWN]) + (", ..." if len(unsettled) > _SHOWN else "")
     detail = f"brokers {names} were not quiet" if unsettled else "all brokers were quiet"
     return _judged(thresholds.SETTLING, len(unsettled), detail)

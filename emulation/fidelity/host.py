@@ -1,4 +1,4 @@
-"""What the host's CPUs did during a stretch of time, from /proc (proc(5); kernel documentation, accounting/psi)."""
+"""Use of the host's CPUs over an interval, from /proc (proc(5); kernel documentation, accounting/psi)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 
 _IDLE_FIELDS, _STEAL_FIELD = (3, 4), 7
 _TIME_FIELDS = slice(11, 15)
-"""Of /proc/<pid>/stat, counted after the command: user and system time of the process and of children that ended."""
+"""Fields of /proc/<pid>/stat after the command: user and system time of the process and of its ended children."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
 class HostSample:
-    """Counters that only grow."""
+    """Counters of the host at one moment; they only grow."""
 
     time: float
     """`time.monotonic()` seconds."""
     busy: int
     idle: int
-    """Clock ticks of all CPUs; waiting for the disk counts as idle."""
+    """Clock ticks of all CPUs, as `busy`; waiting for the disk counts as idle."""
     steal: int
-    """Clock ticks that the hypervisor gave to others."""
+    """Clock ticks that the hypervisor gave to other machines."""
     cpu_waiting: float | None
-    """Seconds in which at least one task waited for a CPU; None where the kernel does not say."""
+    """Seconds in which at least one task waited for a CPU; None where the kernel does not record it."""
     memory_waiting: float | None
 
 
@@ -40,7 +40,7 @@ class HostUse:
     cpu_pressure: float | None
     memory_pressure: float | None
     lowest_idle: float
-    """Of the shortest stretches that were sampled."""
+    """The lowest idle share of any interval between two successive samples."""
 
 
 def sample(proc: Path = Path("/proc")) -> HostSample:
@@ -58,7 +58,7 @@ def sample(proc: Path = Path("/proc")) -> HostSample:
 
 
 def use(samples: list[HostSample]) -> HostUse | None:
-    """What the samples say of the time they span; None when that is no time at all."""
+    """The use of the host over the time that the samples span; None when they span no time."""
     if len(samples) < 2 or samples[-1].busy + samples[-1].idle == samples[0].busy + samples[0].idle:
         return None
     first, last = samples[0], samples[-1]
@@ -82,7 +82,7 @@ def processor_times(pids: Iterable[int], proc: Path = Path("/proc")) -> dict[int
 
 
 def own_share(before: dict[int, float], after: dict[int, float], seconds: float) -> float | None:
-    """The share of all CPUs that went to these processes; a process that is new in `after` began meanwhile."""
+    """The share of all CPUs that these processes used; a process only in `after` began in between."""
     if seconds <= 0:
         return None
     used = sum(max(0.0, time - before.get(pid, 0.0)) for pid, time in after.items())

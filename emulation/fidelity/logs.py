@@ -1,4 +1,5 @@
-"""What the run's logs say of the run itself: late event loops and publications, lost records, nodes without an end."""
+"""Findings about the emulation in its own logs: late event loops and publications, lost records, logs without an
+end."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ from record.faults import FaultKind
 from record.log import Event
 
 _EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT, Event.HEALED))
-_LOOKED_FOR = re.compile(f'"event":"({_EVENTS})"'.encode())
+_EVENT_OF_INTEREST = re.compile(f'"event":"({_EVENTS})"'.encode())
 _HEAD = 200
-"""Bytes of a line, at most, before its event; the same letters further on belong to something else."""
+"""Bytes of a line, at most, before its event; the same letters further on belong to another field."""
 CLOCK_TOLERANCE = 2.0
-"""Seconds that a node may begin before, or end after, what the emulator takes for its variant's time."""
+"""Seconds that a node may begin before, or end after, the emulator's record of its variant."""
 LAG_INTERVAL = 1.5
-"""Seconds that a record of lag looks back, at most."""
+"""Seconds that a record of lag covers, at most."""
 _SECOND = 1_000_000_000
-_OUTAGES = frozenset({Event.FAULT, Event.HEALED})
+_FAULTS = frozenset({Event.FAULT, Event.HEALED})
 
 
 class _Record(msgspec.Struct):
-    """The few fields of a `TraceRecord` that matter here."""
+    """The fields of a `TraceRecord` that are used here, decoded alone because that is faster."""
 
     time: int
     node: str
@@ -42,53 +43,54 @@ class _Record(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When a variant was, in nanoseconds of the run's clock."""
+    """The times of a variant, in nanoseconds of the run's clock."""
 
     begin: int
-    """Of its first phase."""
+    """The begin of its first phase."""
     run_begin: int
     run_end: int
     end: int
-    """Of its last phase."""
+    """The end of its last phase."""
 
 
 @dataclass(slots=True)
 class LogFindings:
-    """Of one variant. Times in seconds, as they passed."""
+    """The findings on one variant. Durations in seconds of real time."""
 
     lag: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Per node, the worst lateness of its event loop in each second of the run phase, faults on the node left out."""
+    """The worst lateness of each node's event loop in each second of the run phase, except while the node had a
+    fault."""
     lateness: list[float] = field(default_factory=list)
-    """Per publication of the run phase, how much after its intended time it was handed over."""
+    """Seconds after its intended time at which each publication of the run phase was handed over."""
     lost: dict[str, int] = field(default_factory=dict)
-    """Per node, log records it had to drop."""
+    """Log records that each node had to drop."""
     worst_lag: dict[int, float] = field(default_factory=dict)
-    """By second of the run phase, of any node."""
+    """The worst lag of any node, by second of the run phase."""
     worst_lateness: dict[int, float] = field(default_factory=dict)
-    """Likewise, of any publication."""
+    """The worst lateness of any publication, by second of the run phase."""
     started: Counter[str] = field(default_factory=Counter)
     stopped: Counter[str] = field(default_factory=Counter)
     killed: Counter[str] = field(default_factory=Counter)
-    """How often each node began its log, ended it, and was kept from ending it by a fault."""
-    strangers: dict[str, float] = field(default_factory=dict)
-    """Nodes that began or ended outside the variant's time, and by how much: their clock is another one."""
+    """The number of times that each node began its log, ended it, and was killed by a fault before it could end it."""
+    other_clocks: dict[str, float] = field(default_factory=dict)
+    """Nodes that began or ended outside the variant's time, and by how many seconds: they use another clock."""
     torn: int = 0
-    """Lines that could not be read, beyond those of nodes that a fault killed."""
+    """Lines that could not be read, beyond one for each node that a fault killed."""
 
     @property
     def unended(self) -> list[str]:
-        """Nodes that said less often that they ended than that they began."""
+        """Nodes that began more often than they ended."""
         return sorted(node for node, times in (self.started - self.stopped - self.killed).items() if times)
 
 
 def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindings]:
-    """Reads logs once, for all variants."""
+    """Reads the logs once and returns the findings on every variant."""
     findings = {variant: LogFindings() for variant in spans}
     lags: list[_Record] = []
-    afflicted: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
+    faults: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
     decoder = msgspec.json.Decoder(_Record)
     for path in files:
-        for line in _lines_looked_for(path):
+        for line in _lines_of_interest(path):
             try:
                 record = decoder.decode(line)
             except msgspec.DecodeError:
@@ -99,13 +101,13 @@ def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindi
                 continue
             if record.event == Event.LAG:
                 lags.append(record)
-            elif record.event in _OUTAGES:
+            elif record.event in _FAULTS:
                 # A fault takes effect at some time before it is logged, at the earliest `duration` before.
-                broken = record.event == Event.FAULT
-                afflicted[record.variant, record.peer].append((record.time - record.duration * broken, broken))
+                begins = record.event == Event.FAULT
+                faults[record.variant, record.peer].append((record.time - record.duration * begins, begins))
             _note(findings[record.variant], record, spans[record.variant])
     for record in lags:
-        if not _afflicted(record.time, afflicted.get((record.variant, record.node), ())):
+        if not _had_fault(record.time, faults.get((record.variant, record.node), ())):
             _note_lag(findings[record.variant], record, spans[record.variant])
     kills = sum(found.killed.total() for found in findings.values())
     for found in findings.values():
@@ -113,13 +115,13 @@ def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindi
     return findings
 
 
-def _lines_looked_for(path: Path) -> Iterator[bytes]:
-    """The lines that matter, found without looking at the many others one by one."""
+def _lines_of_interest(path: Path) -> Iterator[bytes]:
+    """The lines with an event of interest, found without looking at the many others one by one."""
     with path.open("rb") as file:
         if not path.stat().st_size:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for found in _LOOKED_FOR.finditer(content):
+            for found in _EVENT_OF_INTEREST.finditer(content):
                 begin = content.rfind(b"\n", max(0, found.start() - _HEAD), found.start()) + 1
                 if found.start() - begin <= _HEAD:
                     end = content.find(b"\n", found.end())
@@ -152,25 +154,25 @@ def _note_lag(found: LogFindings, record: _Record, span: Span) -> None:
         found.worst_lag[second] = max(lag, found.worst_lag.get(second, 0.0))
 
 
-def _afflicted(time: int, changes: Sequence[tuple[int, bool]]) -> bool:
-    """Whether a node that was broken and healed at these times was broken since shortly before.
+def _had_fault(time: int, changes: Sequence[tuple[int, bool]]) -> bool:
+    """True when a node whose faults began and ended at these times had a fault within the last `LAG_INTERVAL`.
 
-    Several faults may be on a node at a time: it is whole when all are healed.
+    Several faults may hold on a node at a time: it is healed when all of them are.
     """
-    faults = 0
+    holding = 0
     healed: int | None = None
-    for at, breaks in sorted(changes):
+    for at, begins in sorted(changes):
         if at > time:
             break
-        if breaks:
-            faults += 1
+        if begins:
+            holding += 1
         else:
-            faults = max(0, faults - 1)
+            holding = max(0, holding - 1)
             healed = at
-    return faults > 0 or (healed is not None and time - healed <= LAG_INTERVAL * _SECOND)
+    return holding > 0 or (healed is not None and time - healed <= LAG_INTERVAL * _SECOND)
 
 
 def _note_clock(found: LogFindings, record: _Record, span: Span) -> None:
     off = max(span.begin - record.time, record.time - span.end) / _SECOND
     if off > CLOCK_TOLERANCE:
-        found.strangers[record.node] = max(off, found.strangers.get(record.node, 0.0))
+        found.other_clocks[record.node] = max(off, found.other_clocks.get(record.node, 0.0))

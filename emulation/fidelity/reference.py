@@ -1,4 +1,4 @@
-"""The table of checks in docs/fidelity.md, out of the limits themselves.
+"""The table of checks in docs/fidelity.md, generated from the limits.
 
 `python -m emulation.fidelity.reference docs/fidelity.md` writes it between the two markers in that file.
 """
@@ -17,7 +17,7 @@ END = "<!-- checks: end -->"
 
 
 def reference() -> str:
-    """A row for each check, in the order of `thresholds`."""
+    """The table, with a row for each check in the order of `thresholds`."""
     rows = [
         f"| {limit.name} | {limit.unit} | {limit.degraded:g} | {_shown(limit.invalid)} | {limit.meaning} |"
         f" {limit.remedy} |"
@@ -32,7 +32,7 @@ def reference() -> str:
 
 
 def updated(text: str) -> str:
-    """The document with its table as it should be. Raises `ValueError` for one without the markers."""
+    """The document with its table up to date. Raises `ValueError` for a document without the markers."""
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     return f"{text[:begin]}\n\n{reference()}\n\n{text[end:]}"
 

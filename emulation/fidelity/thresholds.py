@@ -1,8 +1,8 @@
-"""How much is too much: every limit of the fidelity verdict, with its reason, in one place.
+"""Every limit of the fidelity verdict, with its reason, in one place.
 
 A value beyond `degraded` makes a run DEGRADED, one beyond `invalid` makes it INVALID. Both are in the check's unit.
-Times are the scenario's: with a time dilation of 5, what took 10 ms here counts as 2 ms. How each value is measured,
-docs/fidelity.md says; how far a single link may be off, `emulation.network.tolerance`.
+Times are the scenario's: with a time dilation of 5, what took 10 ms here counts as 2 ms. docs/fidelity.md describes how
+each value is measured; `emulation.network.tolerance` has the tolerances of a single link.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from record.fidelity import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
+    """The limits of one check."""
+
     name: str
     unit: str
     degraded: float
     invalid: float
     meaning: str
-    """What a value beyond the limit does to the measurements."""
+    """The effect of a value beyond the limit on the measurements."""
     remedy: str
-    """What helps, as a sentence of its own."""
+    """The remedy, as an imperative."""
 
     def verdict(self, value: float) -> Verdict:
         if value > self.invalid:
@@ -38,7 +40,7 @@ LINKS_BEFORE = Threshold(
     "(`--links`)",
 )  # fmt: skip
 LINKS_DURING = Threshold(
-    # Probes share the links with the traffic they disturb and with a busy CPU, so a few may miss.
+    # Probes share the links with the traffic and the CPU with the load, so a few may be out of tolerance.
     "links during load", "share out of tolerance", 0.10, 0.50,
     "under load these links are not what was asked for",
     "see in the report which links, and when; a host that is too busy delays them: run slower (`time_dilation`), or "
@@ -51,7 +53,7 @@ RELAY_LATENESS = Threshold(
     _SLOWER,
 )  # fmt: skip
 RELAY_HELD_UP = Threshold(
-    # Frames that came in the meantime are read late, which their own lateness does not tell; so long as these are
+    # Frames that arrive in the meantime are read late, which their own lateness does not show. As long as these are
     # fewer than one in a hundred, percentiles up to the 99th hardly change; at half of that, the 99th is what the
     # 99.5th would be. A virtual machine that stands still for 50 ms twice a minute is at 0.2.
     "relay held up", "% of the run phase", 0.5, 1.0,
@@ -59,13 +61,13 @@ RELAY_HELD_UP = Threshold(
     _SLOWER,
 )  # fmt: skip
 RELAY_MISSED = Threshold(
-    # Loss that nobody asked for; brokers' streams repair it, but late.
+    # Loss that the scenario did not ask for; brokers' streams repair it, but late.
     "frames the relay missed", "%", 0.0, 0.1,
     "the relay did not get the CPU in time, and the kernel dropped what waited for it",
     _SLOWER,
 )  # fmt: skip
 BROKER_LAG = Threshold(
-    # A broker of its own machine would not wait for the CPU; what it waits here is added to every delay.
+    # A broker on a machine of its own would not wait for the CPU; its wait here is added to every delay.
     "broker event loop lag, 95th percentile of the worst in each second", "ms", 20.0, 100.0,
     "brokers wait for the CPU, which adds to every hop's delay",
     _SLOWER,
@@ -86,7 +88,7 @@ CPU_STEAL = Threshold(
     "this host is a virtual machine with busy neighbours: run it again later, or on a host of its own",
 )  # fmt: skip
 CPU_PRESSURE = Threshold(
-    # With few CPUs something nearly always waits for an instant; only near-constant waiting means saturation.
+    # With few CPUs some task nearly always waits for an instant; only near-constant waiting means saturation.
     "CPU pressure", "%", 70.0, 95.0,
     "for this share of the time something that could have run had to wait for a CPU",
     _SLOWER,
@@ -97,13 +99,13 @@ MEMORY_PRESSURE = Threshold(
     "take fewer brokers or subscribers, or a host with more memory",
 )  # fmt: skip
 HOST_THROTTLED = Threshold(
-    # A quota on the whole emulation makes everybody wait at once, as no overlay of separate machines does.
+    # A quota on the whole emulation makes all brokers wait at once, as no overlay of separate machines does.
     "periods in which a CPU quota held the emulation back", "%", 1.0, 10.0,
     "this host, or the container that it is, may not use its CPUs all the time",
     "lift the CPU quota of the machine or the container that brokerlab runs in",
 )  # fmt: skip
 CLOCK_DOMAIN = Threshold(
-    # A delay is the difference of two clocks; it means something only where they are one.
+    # A delay is the difference of two readings; it is meaningful only when they are of one clock.
     "nodes with another clock", "nodes", 0.0, 0.0,
     "times of different nodes cannot be compared, so no delay is right",
     "have all nodes log by one clock; `brokerlab emulate --hosts` compares those of several hosts",
@@ -115,7 +117,7 @@ LOG_LOSS = Threshold(
     "let runs be made on a faster disk with more room (`--out`), or publish less",
 )  # fmt: skip
 UNENDED_LOGS = Threshold(
-    # A node that ends in order says so in its log, unless it cannot write.
+    # A node that ends in order logs that, unless it cannot write.
     "logs without an end", "nodes", 0.0, 0.0,
     "these nodes could not write to the end, so records are missing",
     "see whether there is room on the disk; `--out` puts runs on another",

@@ -1,4 +1,4 @@
-"""How often the kernel held brokers back because they had used up their CPU quota (cgroup `cpu.stat`, v1 and v2)."""
+"""Throttling: periods in which brokers had used up their CPU quota (cgroup `cpu.stat`, version 1 and 2)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """What the cgroups of brokers with a CPU quota say."""
+    """Throttling over an interval, by the cgroups of brokers with a CPU quota."""
 
     quota: float
     """CPUs per broker."""
     share: float
-    """Of the quota's periods, over all brokers, in which the broker used it up."""
+    """The share of the quota's periods, over all brokers, in which the broker used it up."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaCounters:
-    """Periods of the quota so far, over several processes' cgroups."""
+    """Periods of the quota so far, summed over the cgroups of several processes."""
 
     periods: int
     throttled: int
@@ -38,7 +38,7 @@ def count_periods(
 
 
 def throttling(quota: float, before: QuotaCounters, after: QuotaCounters) -> Throttling | None:
-    """What happened between two counts; None when no period passed."""
+    """The throttling between two counts; None when no period passed."""
     if (periods := after.periods - before.periods) <= 0:
         return None
     return Throttling(quota, (after.throttled - before.throttled) / periods)
@@ -50,16 +50,16 @@ def count_host_periods(
     """The counters of a process's cgroup and of each above it, those of a container's outermost one included."""
     counters = {}
     for directory in _cpu_cgroups(pid, proc, cgroups):
-        for each in (directory, *directory.parents):
-            if not each.is_relative_to(cgroups):
+        for ancestor in (directory, *directory.parents):
+            if not ancestor.is_relative_to(cgroups):
                 break
-            if stat := _read_stat(each / "cpu.stat"):
-                counters[each] = QuotaCounters(stat.get("nr_periods", 0), stat.get("nr_throttled", 0))
+            if stat := _read_stat(ancestor / "cpu.stat"):
+                counters[ancestor] = QuotaCounters(stat.get("nr_periods", 0), stat.get("nr_throttled", 0))
     return counters
 
 
 def host_throttling(before: dict[Path, QuotaCounters], after: dict[Path, QuotaCounters]) -> float:
-    """The greatest share of periods, in any of the cgroups, in which its quota was used up; 0 where there is none."""
+    """The greatest share of periods in which any of the cgroups used its quota up; 0 where no cgroup has a quota."""
     shares = [
         (after[group].throttled - before[group].throttled) / periods
         for group in before.keys() & after.keys()
@@ -74,7 +74,7 @@ def _cpu_stat(pid: int, proc: Path, cgroups: Path) -> dict[str, int]:
 
 
 def _cpu_cgroups(pid: int, proc: Path, cgroups: Path) -> list[Path]:
-    """The directories that may tell of a process's CPU quota; none of a process that has ended."""
+    """The directories that may hold a process's CPU quota; empty for a process that has ended."""
     try:
         memberships = (proc / str(pid) / "cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from emulation.fidelity import Measurements, Relayed, Stretch
+from emulation.fidelity import Measurements, ObservedInterval, Relayed
 from emulation.fidelity.host import HostSample, own_share, processor_times, sample, use
 from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.host.processes import processes_of_run
@@ -118,7 +118,7 @@ class LoadObserver:
         seconds = self._looks[-1].host.time - self._begin
         measured.own_cpu = own_share(self._used, self._processor_times(), seconds)
         measured.host_throttled = host_throttling(self._periods, count_host_periods(os.getpid()))
-        measured.stretches = [self._stretch(*pair) for pair in itertools.pairwise(self._looks)]
+        measured.intervals = [self._interval(*pair) for pair in itertools.pairwise(self._looks)]
         measured.links += self._checks
         measured.relay = self._relayed()
 
@@ -127,7 +127,7 @@ class LoadObserver:
         carried = self._network.relay_statistics()
         if carried is None or self._carried is None:
             return None
-        whole = self._stretch(self._looks[0], self._looks[-1])
+        whole = self._interval(self._looks[0], self._looks[-1])
         return Relayed(
             lateness=whole.relay_lateness or 0.0,
             frames=carried.frames - self._carried.frames,
@@ -140,7 +140,7 @@ class LoadObserver:
         """Of the emulator and of all processes that it or its runtime started."""
         return processor_times([os.getpid(), *(process.pid for process in processes_of_run(self._run_id))])
 
-    def _stretch(self, earlier: _Look, later: _Look) -> Stretch:
+    def _interval(self, earlier: _Look, later: _Look) -> ObservedInterval:
         seconds = later.host.time - earlier.host.time
         late = held_up = None
         if earlier.relay is not None and later.relay is not None and seconds > 0:
@@ -149,7 +149,7 @@ class LoadObserver:
             late = lateness_percentile(+frames, 0.99)
             held_up = min(1.0, (later.relay.held_up - earlier.relay.held_up) / _NANOSECONDS / seconds)
         begin, end = earlier.host.time - self._begin, later.host.time - self._begin
-        return Stretch(begin, end, use([earlier.host, later.host]), late, held_up)
+        return ObservedInterval(begin, end, use([earlier.host, later.host]), late, held_up)
 
     def _look_regularly(self) -> None:
         try:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.fidelity import Measurements, Relayed, Stretch, Throttling, judge, judge_modelled
+from emulation.fidelity import Measurements, ObservedInterval, Relayed, Throttling, judge, judge_modelled
 from emulation.fidelity.checks import percentile
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
@@ -63,7 +63,7 @@ def test_a_run_that_kept_every_promise_is_valid() -> None:
         ({"relay": Relayed(0.0001, 1000, 0, held_up=0.02)}, "relay held up", Verdict.INVALID),
         ({"host_throttled": 0.05}, "periods in which a CPU quota", Verdict.DEGRADED),
         ({"host_throttled": 0.5}, "periods in which a CPU quota", Verdict.INVALID),
-        ({"logs": LogFindings(strangers={"B1": 50.0})}, "nodes with another clock", Verdict.INVALID),
+        ({"logs": LogFindings(other_clocks={"B1": 50.0})}, "nodes with another clock", Verdict.INVALID),
         ({"logs": LogFindings(started=Counter(B1=1))}, "logs without an end", Verdict.INVALID),
         ({"relay": Relayed(0.0001, 100_000, 1)}, "frames the relay missed", Verdict.DEGRADED),
         ({"relay": Relayed(0.0001, 100, 1)}, "frames the relay missed", Verdict.INVALID),
@@ -141,7 +141,7 @@ SLOW = Measurements(
     variant="base",
     logs=LogFindings(lag={"B1": [0.05] * 20}, lateness=[0.05] * 100, worst_lag={1: 0.05}, worst_lateness={0: 0.02}),
     relay=Relayed(lateness=0.004, frames=1000, missed=0),
-    stretches=[Stretch(0.0, 1.0, IDLE_HOST, 0.004, 0.1), Stretch(1.0, 2.0, None, None, None)],
+    intervals=[ObservedInterval(0.0, 1.0, IDLE_HOST, 0.004, 0.1), ObservedInterval(1.0, 2.0, None, None, None)],
 )
 
 

@@ -77,7 +77,7 @@ def test_a_node_with_another_clock_is_a_stranger(tmp_path: Path) -> None:
         + line("B3", Event.STARTED, -50 * SECOND)
         + line("B4", Event.STOPPED, 31 * SECOND)
     )
-    assert scan([log], {"fixed": RUN})["fixed"].strangers == {"B2": 975.0, "B3": 50.0}
+    assert scan([log], {"fixed": RUN})["fixed"].other_clocks == {"B2": 975.0, "B3": 50.0}
 
 
 def test_a_log_without_an_end_is_one_unless_a_fault_killed_the_node(tmp_path: Path) -> None:
