@@ -1,6 +1,7 @@
 """Figures of the source tree: its size, how evenly it is divided, its imports, its small and its repeated parts.
 
     python -m tests.architecture.figures
+    python -m tests.architecture.figures --names
     python -m tests.architecture.figures --root ../other --packages broker_service topology emulation analysis
 
 A second tree, for a comparison, may have other packages. Its order is not known here, so its arrows up are not counted;
@@ -14,6 +15,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import networkx as nx
@@ -36,12 +38,14 @@ class Source:
     """One module of the product."""
 
     name: str
-    text: str
+    lines: int
+    tree: ast.Module
     is_init: bool
 
-    @property
-    def lines(self) -> int:
-        return len(self.text.splitlines())
+    @classmethod
+    def read(cls, name: str, path: Path) -> Source:
+        text = path.read_text(encoding="utf-8")
+        return cls(name, len(text.splitlines()), ast.parse(text), path.name == "__init__.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +54,34 @@ class Figure:
 
     name: str
     value: str
+    names: tuple[str, ...] = ()
+    """Modules, classes or functions that the figure counts, where a reader may want to see them."""
+
+    @classmethod
+    def count(cls, name: str, names: Iterable[str]) -> Figure:
+        """Figure whose value is the number of these names."""
+        counted = tuple(names)
+        return cls(name, str(len(counted)), counted)
 
 
 def figures(root: Path, names: Iterable[str]) -> list[Figure]:
     """All figures that need no order, of the tree below `root` with these top-level packages."""
     paths = modules(names, root)
-    sources = [Source(name, path.read_text("utf-8"), path.name == "__init__.py") for name, path in paths.items()]
+    sources = [Source.read(name, path) for name, path in paths.items()]
     arrows = imports(paths)
     return [
         *_sizes(sources, root),
         *_arrows(arrows),
         *_small_modules(sources, arrows),
         *_duplicates(sources),
-        Figure("docstrings that begin with a question word", str(sum(map(_question_docstrings, sources)))),
+        Figure.count("docstrings that begin with a question word", chain.from_iterable(map(_questions, sources))),
     ]
 
 
 def own_figures() -> list[Figure]:
     """All figures of this tree, the imports that point up among them."""
     up = arrows_up(imports(modules(packages())))
-    return [*figures(ROOT, packages()), Figure("imports that point up", str(len(up)))]
+    return [*figures(ROOT, packages()), Figure.count("imports that point up", map(str, up))]
 
 
 def _sizes(sources: list[Source], root: Path) -> list[Figure]:
@@ -89,30 +101,33 @@ def _sizes(sources: list[Source], root: Path) -> list[Figure]:
         Figure("lines of tests", f"{sum(len(path.read_text('utf-8').splitlines()) for path in tests.values()):,}"),
         Figure("largest package", f"{largest}, {share / lines.total():.1%} of the product's lines"),
         Figure("longest module", f"{longest.name}, {longest.lines} lines"),
-        Figure(f"functions over {LONG_FUNCTION} lines", str(sum(map(_long_functions, sources)))),
+        Figure.count(f"functions over {LONG_FUNCTION} lines", chain.from_iterable(map(_long_functions, sources))),
     ]
 
 
-def _long_functions(source: Source) -> int:
-    return sum((node.end_lineno or 0) - node.lineno + 1 > LONG_FUNCTION for node in _functions(source))
+def _long_functions(source: Source) -> list[str]:
+    long = [node for node in _functions(source) if (node.end_lineno or 0) - node.lineno + 1 > LONG_FUNCTION]
+    return [f"{source.name}.{node.name}" for node in long]
 
 
 def _functions(source: Source) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    tree = ast.parse(source.text)
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def _arrows(arrows: list[Import]) -> list[Figure]:
     """An arrow joins two packages, or two rooms, however many of their modules import one another."""
-    packages, rooms, inner = nx.DiGraph(), nx.DiGraph(), nx.DiGraph()
+    packages: nx.DiGraph[str] = nx.DiGraph()
+    rooms: nx.DiGraph[tuple[str, ...]] = nx.DiGraph()
+    inner: nx.DiGraph[tuple[str, ...]] = nx.DiGraph()
     for arrow in arrows:
         importer, imported = arrow.importer.split("."), arrow.imported.split(".")
         packages.add_edge(importer[0], imported[0])
         rooms.add_edge(tuple(importer[:2]), tuple(imported[:2]))
         if importer[0] == imported[0] and len(importer) > 1 and len(imported) > 1:
             inner.add_edge(tuple(importer[:2]), tuple(imported[:2]))
-    for graph in (packages, rooms, inner):
-        graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    packages.remove_edges_from(list(nx.selfloop_edges(packages)))
+    rooms.remove_edges_from(list(nx.selfloop_edges(rooms)))
+    inner.remove_edges_from(list(nx.selfloop_edges(inner)))
     circles = [circle for circle in nx.strongly_connected_components(inner) if len(circle) > 1]
     return [
         Figure("imports between modules", str(len(arrows))),
@@ -127,12 +142,12 @@ def _small_modules(sources: list[Source], arrows: list[Import]) -> list[Figure]:
     """A package's `__init__` is no module here, and its re-export of a name is no import."""
     own = [source for source in sources if not source.is_init]
     importers = Counter(arrow.imported for arrow in arrows if not arrow.imported.startswith(f"{arrow.importer}."))
-    single = [source for source in own if importers[source.name] == 1]
-    small = [source for source in own if source.lines < SMALL]
+    single = [source.name for source in own if importers[source.name] == 1]
+    small = [source.name for source in own if source.lines < SMALL]
     return [
-        Figure(f"modules under {SMALL} lines", str(len(small))),
-        Figure("modules with one importer", str(len(single))),
-        Figure(f"modules under {SMALL} lines with one importer", str(sum(source.lines < SMALL for source in single))),
+        Figure.count(f"modules under {SMALL} lines", small),
+        Figure.count("modules with one importer", single),
+        Figure.count(f"modules under {SMALL} lines with one importer", sorted({*small} & {*single})),
     ]
 
 
@@ -140,38 +155,44 @@ def _duplicates(sources: list[Source]) -> list[Figure]:
     classes = _repeated(
         (node.name, source.name)
         for source in sources
-        for node in ast.parse(source.text).body
+        for node in source.tree.body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
-    bodies = _repeated((body, source.name) for source in sources for body in _bodies(source))
+    bodies = _repeated(body for source in sources for body in _bodies(source))
+    named = [f"{name}: {', '.join(where)}" for name, where in sorted(classes.items())]
+    repeated = [", ".join(where) for where in bodies.values()]
     return [
-        Figure("names of classes defined in several modules", str(len(classes))),
-        Figure(f"functions of {REPEATED_STATEMENTS} statements or more that are repeated", str(len(bodies))),
+        Figure.count("names of classes defined in several modules", named),
+        Figure.count(f"functions of {REPEATED_STATEMENTS} statements or more that are repeated", repeated),
     ]
 
 
-def _bodies(source: Source) -> list[str]:
-    """Bodies of functions, without their docstrings, in a form that is equal where the code is."""
+def _bodies(source: Source) -> list[tuple[str, str]]:
+    """Bodies of functions without docstrings, in a form that is equal where the code is, and the functions' names."""
     found = []
     for function in _functions(source):
         body = function.body[1:] if ast.get_docstring(function) is not None else function.body
         if sum(isinstance(node, ast.stmt) for statement in body for node in ast.walk(statement)) >= REPEATED_STATEMENTS:
-            found.append("\n".join(ast.dump(statement) for statement in body))
+            found.append(("\n".join(map(ast.dump, body)), f"{source.name}.{function.name}"))
     return found
 
 
-def _question_docstrings(source: Source) -> int:
+def _questions(source: Source) -> list[str]:
     """Docstrings of modules, classes, functions and attributes that begin with a question word instead of a noun."""
-    texts = (node.value for node in ast.walk(ast.parse(source.text)) if isinstance(node, ast.Expr))
-    docstrings = (node.value for node in texts if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return sum(docstring.split(maxsplit=1)[:1] != [] and docstring.split()[0] in QUESTIONS for docstring in docstrings)
+    texts = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
+    docstrings = ((node.value, node.lineno) for node in texts if isinstance(node, ast.Constant))
+    return [
+        f"{source.name}:{line}"
+        for text, line in docstrings
+        if isinstance(text, str) and text.split(maxsplit=1)[:1] and text.split(maxsplit=1)[0] in QUESTIONS
+    ]
 
 
 def _repeated(found: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
-    """What was found more than once, with the modules it was found in."""
+    """Values that were found more than once, with the names of where they were found."""
     places: dict[str, list[str]] = {}
-    for value, module in found:
-        places.setdefault(value, []).append(module)
+    for value, place in found:
+        places.setdefault(value, []).append(place)
     return {value: where for value, where in places.items() if len(where) > 1}
 
 
@@ -179,9 +200,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=ROOT, help="another tree")
     parser.add_argument("--packages", nargs="+", metavar="NAME", help="its top-level packages")
+    parser.add_argument("--names", action="store_true", help="show the modules, classes and functions counted, too")
     options = parser.parse_args()
     for figure in figures(options.root, options.packages) if options.packages else own_figures():
         print(f"{figure.name:<60} {figure.value}")
+        for name in figure.names if options.names else ():
+            print(f"    {name}")
 
 
 if __name__ == "__main__":
