@@ -10,20 +10,20 @@ import msgspec
 
 from broker_service.messages import BrokerId
 from broker_service.routing.octopia import dynamic, publications
-from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, PassageRelay
+from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, Relay
 from broker_service.routing.octopia.forwarding import Copy
-from broker_service.routing.octopia.messages import Alone, Detour, Passage
+from broker_service.routing.octopia.messages import Alone, Detour, RelayHeader
 from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
-class ForgetsWhoIsBehind(PassageRelay):
+class ForgetsWhoIsBehind(Relay):
     """Where it stands in for a dead broker, it forwards to nobody behind it."""
 
     def _enter(self, detour: Detour) -> list[Copy]:
         return [copy for copy in super()._enter(detour) if not isinstance(copy.role, Detour)]
 
 
-class StandsInForTheLiving(PassageRelay):
+class StandsInForTheLiving(Relay):
     """What waits for a broker that was taken for dead is a publication like any other."""
 
     def _enter(self, detour: Detour) -> list[Copy]:
@@ -31,11 +31,11 @@ class StandsInForTheLiving(PassageRelay):
         return [msgspec.structs.replace(copy, role=None) if isinstance(copy.role, Alone) else copy for copy in copies]
 
 
-class LooksAtWhatItPassesOn(PassageRelay):
+class LooksAtWhatItPassesOn(Relay):
     """It takes a publication on a detour for one that is meant for its own cluster."""
 
-    def arrived_from(self, passage: Passage) -> BrokerId | None:
-        return super().arrived_from(passage) or next(iter(self._neighbourhood.primary.values()))
+    def arrived_from(self, header: RelayHeader) -> BrokerId | None:
+        return super().arrived_from(header) or next(iter(self._neighbourhood.primary.values()))
 
 
 class TakesNoDetours(FailureDetours):
@@ -60,9 +60,9 @@ class GoesTheWrongWayRound(CongestionDetours):
 
 
 @contextmanager
-def in_place_of_detours(broken: type[PassageRelay] | type[FailureDetours] | type[CongestionDetours]) -> Iterator[None]:
+def in_place_of_detours(broken: type[Relay] | type[FailureDetours] | type[CongestionDetours]) -> Iterator[None]:
     """All brokers take this class for the one that it is made from."""
     (original,) = broken.__bases__
-    module = publications if original is PassageRelay else dynamic
+    module = publications if original is Relay else dynamic
     with mock.patch.object(module, original.__name__, broken):
         yield

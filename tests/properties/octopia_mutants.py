@@ -14,7 +14,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Actions, Deliver, LinkStatus, RouterContext, Send
 from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter, router
 from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
-from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward, Route, StaticRouting
+from broker_service.routing.octopia.forwarding import Copy, Forwarding, ForwardingDecision, Onward, StaticRouting
 from broker_service.routing.octopia.messages import CivSetForSubscription, decode_control
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.tables import AdvertisementRow, SubscriptionRow
@@ -74,9 +74,9 @@ class SetsForOneAdvertisementOnly(OctopiaRouter):
     """It finds one advertisement that the subscription of a CIV_SET matches, and looks no further."""
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
-        before = {row.id: row.civ for row in self._advertisements.own()}
+        before = {row.id: row.civ for row in self._advertisements.local()}
         actions = super()._receive_control(neighbour, message)
-        changed = [row for row in self._advertisements.own() if row.civ != before[row.id]]
+        changed = [row for row in self._advertisements.local() if row.civ != before[row.id]]
         for row in changed[1:]:
             row.civ = before[row.id]
         return actions
@@ -87,7 +87,7 @@ class SetsForLaterAdvertisementsToo(OctopiaRouter):
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         if isinstance(decode_control(message.header), CivSetForSubscription):
-            newest = max(self._advertisements.own(), key=lambda row: row.number, default=None)
+            newest = max(self._advertisements.local(), key=lambda row: row.number, default=None)
             header = encode_header(CivSetForSubscription(newest.id)) if newest else message.header
             message = Message(message.kind, message.id, message.body, header, message.hops)
         return super()._receive_control(neighbour, message)
@@ -130,46 +130,48 @@ class Mutant:
         self._static = StaticRouting(neighbourhood.secondary)
         self._dynamic = InterClusterDynamicRouting(neighbourhood.secondary, congestion)
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         raise NotImplementedError
 
 
 class GoesToAllClusters(Mutant):
     """The naive approach of section 8."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         copies = self._static.route(onward).copies
         others = self._neighbourhood.secondary.values() if onward.source is None else ()
-        return Route([*copies, *(Copy(each) for each in others if each not in {copy.neighbour for copy in copies})])
+        return ForwardingDecision(
+            [*copies, *(Copy(each) for each in others if each not in {copy.neighbour for copy in copies})]
+        )
 
 
 class TellsItsWholeCluster(Mutant):
     """Within a cluster it broadcasts, subscribers or not."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         copies = self._static.route(onward).copies
         others = [each for each in self._neighbourhood.primary.values() if each != onward.source]
-        return Route([*copies, *(Copy(each) for each in others if each not in onward.a_links)])
+        return ForwardingDecision([*copies, *(Copy(each) for each in others if each not in onward.a_links)])
 
 
 class GoesFromClusterToCluster(Mutant):
     """A copy visits one target cluster after the other, each over one link at most."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         copies = [Copy(neighbour) for neighbour in onward.a_links]
         clusters = [*clusters_of(onward.civ)]
         if clusters:
             nearest = self._neighbourhood.secondary[clusters[0]]
             copies.append(Copy(nearest, onward.civ & ~bit(clusters[0])))
-        return Route(copies)
+        return ForwardingDecision(copies)
 
 
 class LeavesWhatItHasDoneToOthersToo(Mutant):
     """The brokers next to the host broker are to forward to other clusters as well."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         copies = self._static.route(onward).copies
-        return Route(
+        return ForwardingDecision(
             [Copy(copy.neighbour, onward.civ) if copy.neighbour in onward.a_links else copy for copy in copies]
         )
 
@@ -180,50 +182,52 @@ class LeavesWhatItHasDoneToOthersToo(Mutant):
 class ForgetsWhatIsLeft(Mutant):
     """Clusters behind congested iLinks get nothing."""
 
-    def route(self, onward: Onward) -> Route:
-        return Route([Copy(copy.neighbour) for copy in self._dynamic.route(onward).copies])
+    def route(self, onward: Onward) -> ForwardingDecision:
+        return ForwardingDecision([Copy(copy.neighbour) for copy in self._dynamic.route(onward).copies])
 
 
 class LeavesItToAll(Mutant):
     """Every copy carries the vector of what is left."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)
         left = sum(copy.civ for copy in route.copies)
-        return Route([Copy(copy.neighbour, left) for copy in route.copies], route.unreachable)
+        return ForwardingDecision([Copy(copy.neighbour, left) for copy in route.copies], route.unreachable)
 
 
 class ClearsNoBits(Mutant):
     """A copy keeps the bits of clusters that it has been forwarded to."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         copies = self._dynamic.route(onward).copies
         carried: ClusterIndexVector = onward.civ
-        return Route([Copy(copy.neighbour, carried) if copy.civ else copy for copy in copies])
+        return ForwardingDecision([Copy(copy.neighbour, carried) if copy.civ else copy for copy in copies])
 
 
 class LeavesItToAnyCluster(Mutant):
     """Where all target iLinks are congested, it takes one to a cluster that is no target."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)
         left = sum(copy.civ for copy in route.copies)
         idle = [each for cluster, each in self._neighbourhood.secondary.items() if not onward.civ & bit(cluster)]
         idle = [each for each in idle if each != onward.source]
         if not left or not idle:
             return route
-        return Route([*(Copy(copy.neighbour) for copy in route.copies), Copy(idle[0], left)], route.unreachable)
+        return ForwardingDecision(
+            [*(Copy(copy.neighbour) for copy in route.copies), Copy(idle[0], left)], route.unreachable
+        )
 
 
 class SendsItBack(Mutant):
     """What is left goes back to where it came from, if nothing better is at hand."""
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)
         left = sum(copy.civ for copy in route.copies)
         if not left or onward.source is None:
             return route
-        return Route([*(Copy(copy.neighbour) for copy in route.copies), Copy(onward.source, onward.civ)])
+        return ForwardingDecision([*(Copy(copy.neighbour) for copy in route.copies), Copy(onward.source, onward.civ)])
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class _Churning(Clients):
     """Clients that say things and take them back, and never publish."""
 
     def act(self) -> None:
-        client = self._draw(st.sampled_from(sorted(self.places)))
+        client = self._draw(st.sampled_from(sorted(self.labels)))
         self._draw(st.sampled_from((*3 * [self._declare], *2 * [self._withdraw], self._move)))(client)
 
 
@@ -62,7 +62,7 @@ class _Racing(Clients):
     texts: Mapping[str, st.SearchStrategy[str]] = dict.fromkeys(("advertise", "subscribe"), st.just(OF_ONE_CLASS))
 
     def act(self) -> None:
-        client, op = self._draw(st.sampled_from(sorted(self.places))), self._draw(st.sampled_from(list(self.texts)))
+        client, op = self._draw(st.sampled_from(sorted(self.labels))), self._draw(st.sampled_from(list(self.texts)))
         if said := self.said.get((client, op)):
             self.take_back(client, op, min(said))
         else:
@@ -76,7 +76,7 @@ class _Crowd(Clients):
         super().open()
         for number, broker in enumerate(self._draw(st.lists(st.sampled_from(self._brokers), min_size=3, max_size=8))):
             client = f"S{number}"
-            self.places[client] = broker
+            self.labels[client] = broker
             self.said[client, "subscribe"] = {"x": EVERYTHING}
             self.step("subscribe", client=client, broker=broker, id="x", text=EVERYTHING)
 

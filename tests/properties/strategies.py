@@ -57,7 +57,7 @@ class Clients:
     def __init__(self, draw: st.DrawFn, brokers: list[str], waits: st.SearchStrategy[str | None]) -> None:
         self.steps: list[dict[str, Any]] = []
         self.dead: set[str] = set()
-        self.places: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
         self.said: dict[tuple[str, str], dict[str, str]] = {}
         """Texts by id, by (client, kind)."""
         self._draw = draw
@@ -65,7 +65,7 @@ class Clients:
         self._waits = waits
         self._numbers = 0
         for number in range(1, draw(st.integers(2, MOST_CLIENTS)) + 1):
-            self.places[f"C{number}"] = draw(st.sampled_from(brokers))
+            self.labels[f"C{number}"] = draw(st.sampled_from(brokers))
 
     def step(self, op: str, **fields: str | tuple[str, str]) -> None:
         wait = self._draw(self._waits)
@@ -73,7 +73,7 @@ class Clients:
 
     def act(self) -> None:
         """One step of a client whose broker lives."""
-        living = [client for client, place in self.places.items() if place not in self.dead]
+        living = [client for client, place in self.labels.items() if place not in self.dead]
         if not living:
             return
         client = self._draw(st.sampled_from(living))
@@ -82,7 +82,7 @@ class Clients:
 
     def open(self) -> None:
         """Every second client begins with an advertisement, every other one with a subscription."""
-        for number, client in enumerate(self.places):
+        for number, client in enumerate(self.labels):
             self._declare(client, ("advertise", "subscribe")[number % 2])
 
     def _declare(self, client: str, op: str = "") -> None:
@@ -90,19 +90,19 @@ class Clients:
         said = self.said.setdefault((client, op), {})
         id = self._draw(st.sampled_from("xy"))
         text = said[id] = self._draw(self.texts[op])
-        self.step(op, client=client, broker=self.places[client], id=id, text=text)
+        self.step(op, client=client, broker=self.labels[client], id=id, text=text)
 
     def _publish(self, client: str) -> None:
         """Mostly what the client may publish."""
-        publishers = [each for each in self.places if self.said.get((each, "advertise"))]
-        publishers = [each for each in publishers if self.places[each] not in self.dead]
+        publishers = [each for each in self.labels if self.said.get((each, "advertise"))]
+        publishers = [each for each in publishers if self.labels[each] not in self.dead]
         if publishers:
             client = self._draw(st.sampled_from(publishers))
         said = self.said.get((client, "advertise"))
         advertised = self._draw(st.sampled_from([*said.values(), None])) if said else None
         self._numbers += 1
         text = self._draw(publications(advertised))
-        self.step("publish", client=client, broker=self.places[client], id=f"p{self._numbers}", text=text)
+        self.step("publish", client=client, broker=self.labels[client], id=f"p{self._numbers}", text=text)
 
     def _withdraw(self, client: str) -> None:
         kinds = [op for op in ("advertise", "subscribe") if self.said.get((client, op))]
@@ -112,14 +112,14 @@ class Clients:
 
     def take_back(self, client: str, op: str, id: str) -> None:
         del self.said[client, op][id]
-        self.step(f"un{op}", client=client, broker=self.places[client], id=id)
+        self.step(f"un{op}", client=client, broker=self.labels[client], id=id)
 
     def _move(self, client: str) -> None:
         """A client moves with what it says first at the new broker."""
-        others = [each for each in self._brokers if each not in self.dead and each != self.places[client]]
+        others = [each for each in self._brokers if each not in self.dead and each != self.labels[client]]
         if not others:
             return
-        self.places[client] = self._draw(st.sampled_from(others))
+        self.labels[client] = self._draw(st.sampled_from(others))
         self.said[client, "advertise"] = {}
         self.said[client, "subscribe"] = {}
         self._declare(client)

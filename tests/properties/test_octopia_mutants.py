@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from broker_service.routing.octopia import OctopiaRouter
-from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, PassageRelay
+from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, Relay
 from studies.conformance.model import Case
 from tests.properties import checks, detour_mutants, octopia_checks, octopia_mutants
 from tests.properties.detour_mutants import in_place_of_detours
@@ -97,7 +97,7 @@ DETOURS = [
 def test_a_broken_way_round_is_caught(
     property: checks.Property,
     cases: st.SearchStrategy[Case],
-    broken: type[PassageRelay] | type[FailureDetours] | type[CongestionDetours],
+    broken: type[Relay] | type[FailureDetours] | type[CongestionDetours],
 ) -> None:
     with in_place_of_detours(broken):
         caught(property, BEYOND, cases)

@@ -41,7 +41,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.common.congestion import LinkCondition
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.octopia.forwarding import Copy
-from broker_service.routing.octopia.messages import Alone, Crossing, Detour, Passage
+from broker_service.routing.octopia.messages import Alone, Backtrack, Detour, RelayHeader
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, decode_vector, encode_vector
 
@@ -98,7 +98,7 @@ class FailureDetours:
     def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
         if source is None or not self._neighbourhood.is_primary(source) or not self._link_status[source].up:
             return None
-        return Copy(source, role=Crossing(encode_vector(left), self._neighbourhood.place.region))
+        return Copy(source, role=Backtrack(encode_vector(left), self._neighbourhood.label.region))
 
 
 class EitherDetours:
@@ -115,33 +115,33 @@ class EitherDetours:
 
 
 def _first(neighbourhood: Neighbourhood, neighbour: BrokerId, failed: bool) -> Detour:
-    own = neighbourhood.place
-    return Detour(own.cluster, own.region, neighbourhood.places[neighbour].region, failed)
+    own = neighbourhood.label
+    return Detour(own.cluster, own.region, neighbourhood.labels[neighbour].region, failed)
 
 
-class PassageRelay:
+class Relay:
     """What a broker does with publications that it is only to pass on."""
 
     def __init__(self, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]) -> None:
         self._neighbourhood = neighbourhood
         self._link_status = link_status
 
-    def arrived_from(self, passage: Passage) -> BrokerId | None:
+    def arrived_from(self, header: RelayHeader) -> BrokerId | None:
         """The primary neighbour that this broker takes a copy to have come from; None when it is to be passed on.
         Raises `MalformedMessageError` when there is no such neighbour."""
-        own = self._neighbourhood.place
-        if isinstance(passage, Crossing) or (passage.cluster, passage.towards) != (own.cluster, own.region):
+        own = self._neighbourhood.label
+        if isinstance(header, Backtrack) or (header.cluster, header.towards) != (own.cluster, own.region):
             return None
-        return self._primary(passage.origin)
+        return self._primary(header.origin)
 
-    def pass_on(self, passage: Passage) -> list[Copy]:
+    def pass_on(self, header: RelayHeader) -> list[Copy]:
         """The copies that go on from here, none when there is no way.
 
         Raises `MalformedMessageError` for what cannot have come here.
         """
-        return self._cross(passage) if isinstance(passage, Crossing) else self._go_round(passage)
+        return self._cross(header) if isinstance(header, Backtrack) else self._go_round(header)
 
-    def _cross(self, crossing: Crossing) -> list[Copy]:
+    def _cross(self, crossing: Backtrack) -> list[Copy]:
         copies = []
         broken = []
         left = 0
@@ -155,14 +155,14 @@ class PassageRelay:
                 broken.append(Copy(neighbour))
         if not left:
             return copies
-        onward = Crossing(encode_vector(left), self._neighbourhood.place.region)
+        onward = Backtrack(encode_vector(left), self._neighbourhood.label.region)
         for region, neighbour in sorted(self._neighbourhood.primary.items()):
             if region != crossing.origin and self._link_status[neighbour].up:
                 return [*copies, Copy(neighbour, role=onward)]
         return [*copies, *broken]
 
     def _go_round(self, detour: Detour) -> list[Copy]:
-        own = self._neighbourhood.place
+        own = self._neighbourhood.label
         if own.region == detour.origin:
             return self._leave(detour)
         if own.region == detour.towards and own.cluster != detour.cluster:
@@ -173,7 +173,7 @@ class PassageRelay:
     def _leave(self, detour: Detour) -> list[Copy]:
         """In the region where the detour begins."""
         neighbour = self._primary(detour.towards)
-        if self._neighbourhood.place.cluster == detour.cluster:
+        if self._neighbourhood.label.cluster == detour.cluster:
             return [Copy(neighbour)]  # it has come back
         if self._link_status[neighbour].up:
             return [Copy(neighbour, role=msgspec.structs.replace(detour, tried=b""))]
@@ -188,14 +188,14 @@ class PassageRelay:
             return back
         if not detour.failed:
             return self._hand_on(detour) or back
-        here = self._neighbourhood.place.region
+        here = self._neighbourhood.label.region
         behind = [region for region in self._neighbourhood.primary if region != detour.origin]
         copies = [copy for region in behind for copy in self._leave(Detour(detour.cluster, here, region, failed=True))]
         return [*self._copies_to(detour.cluster, Alone()), *copies]
 
     def _hand_on(self, detour: Detour) -> list[Copy]:
         """To the next cluster that has not been tried in this region."""
-        tried = decode_vector(detour.tried) | bit(self._neighbourhood.place.cluster)
+        tried = decode_vector(detour.tried) | bit(self._neighbourhood.label.cluster)
         for cluster, secondary in sorted(self._neighbourhood.secondary.items()):
             if cluster != detour.cluster and not tried & bit(cluster) and self._link_status[secondary].up:
                 return [Copy(secondary, role=msgspec.structs.replace(detour, tried=encode_vector(tried)))]
@@ -210,6 +210,6 @@ class PassageRelay:
         neighbour = self._neighbourhood.primary.get(region)
         if neighbour is None:
             raise MalformedMessageError(
-                f"a detour by region {region}, which is not next to {self._neighbourhood.place.region}"
+                f"a detour by region {region}, which is not next to {self._neighbourhood.label.region}"
             )
         return neighbour

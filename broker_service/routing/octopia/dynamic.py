@@ -60,7 +60,7 @@ from broker_service.routing.octopia.detours import (
     EitherDetours,
     FailureDetours,
 )
-from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward, Route, StaticRouting
+from broker_service.routing.octopia.forwarding import Copy, Forwarding, ForwardingDecision, Onward, StaticRouting
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.options import OctopiaOptions
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of
@@ -84,7 +84,7 @@ class InterClusterDynamicRouting:
         self._spare = spare or _none
         self._detours = detours
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         """Lines 1 to 26: all target aLinks, and the target iLinks that are not overloaded."""
         detours = self._detours
         copies = {
@@ -107,7 +107,7 @@ class InterClusterDynamicRouting:
                 unreachable = left
             else:
                 copies[carrier.neighbour] = carrier
-        return Route(list(copies.values()), unreachable)
+        return ForwardingDecision(list(copies.values()), unreachable)
 
     def _carrier(self, left: ClusterIndexVector, free_i_links: list[BrokerId], onward: Onward) -> Copy | None:
         """Lines 27 to 40: the copy that takes the vector of the clusters that are left; None when there is no way."""

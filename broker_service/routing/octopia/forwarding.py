@@ -9,7 +9,7 @@ import msgspec
 
 from broker_service.messages import BrokerId
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.octopia.messages import Alone, Passage, Remaining
+from broker_service.routing.octopia.messages import Alone, RelayHeader, Remaining
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
@@ -30,7 +30,7 @@ class Copy(msgspec.Struct, frozen=True):
     neighbour: BrokerId
     civ: ClusterIndexVector = 0
     """CIV_p: the clusters that are left to whoever receives this copy; none in static routing."""
-    role: Passage | Alone | None = None
+    role: RelayHeader | Alone | None = None
     """Set where the receiver is not to route the copy as any other."""
 
     @property
@@ -41,14 +41,14 @@ class Copy(msgspec.Struct, frozen=True):
         return encode_header(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 
-class Route(msgspec.Struct, frozen=True):
+class ForwardingDecision(msgspec.Struct, frozen=True):
     copies: list[Copy]
     unreachable: ClusterIndexVector = 0
     """The clusters that no link leads to from here."""
 
 
 class Forwarding(Protocol):
-    def route(self, onward: Onward) -> Route: ...
+    def route(self, onward: Onward) -> ForwardingDecision: ...
 
 
 class StaticRouting:
@@ -62,7 +62,7 @@ class StaticRouting:
     def __init__(self, i_links: Mapping[int, BrokerId]) -> None:
         self._i_links = i_links
 
-    def route(self, onward: Onward) -> Route:
+    def route(self, onward: Onward) -> ForwardingDecision:
         copies = [Copy(neighbour) for neighbour in onward.a_links]
         unreachable = 0
         for cluster in clusters_of(onward.civ):
@@ -71,4 +71,4 @@ class StaticRouting:
                 unreachable |= bit(cluster)
             else:
                 copies.append(Copy(neighbour))
-        return Route(copies, unreachable)
+        return ForwardingDecision(copies, unreachable)

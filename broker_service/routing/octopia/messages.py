@@ -59,7 +59,7 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
     """The clusters in which the link to the other region is down, too."""
 
 
-class Crossing(msgspec.Struct, frozen=True, array_like=True, tag=3):
+class Backtrack(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """In a publication's header: this copy is only to cross into these clusters, wherever an iLink to them works; see
     `detours`."""
 
@@ -72,10 +72,10 @@ class Alone(msgspec.Struct, frozen=True, array_like=True, tag=4):
     """In a publication's header: this copy is for the receiver's own clients; all others have been seen to."""
 
 
-Passage = Detour | Crossing
+RelayHeader = Detour | Backtrack
 """What brokers pass on without looking at the publication."""
 
-PublicationHeader = Remaining | Passage | Alone
+PublicationHeader = Remaining | RelayHeader | Alone
 
 ControlHeader = CivSetForAdvertisement | CivSetForSubscription | CivUnset
 

@@ -1,6 +1,6 @@
-"""Where a broker stands in a structured cyclic overlay topology, and who its neighbours are there (OctopiA, section 4).
+"""The label of a broker in a structured cyclic overlay topology (SCOT), and those of its neighbours (OctopiA, sec. 4).
 
-A broker B(x, y) is of region x and of cluster y. Its *primary neighbours* are those in its own cluster, over aLinks;
+A broker B(x, y) is in region x and in cluster y. Its *primary neighbours* are those in its own cluster, over aLinks;
 its *secondary neighbours* are those in its own region, over iLinks, one in each other cluster. It learns all this from
 the overlay attributes `region` and `cluster` of itself and of its neighbours, and knows no broker further away.
 """
@@ -20,15 +20,18 @@ _REMEDY = "use a topology of kind scot, or give every broker of the overlay file
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScotLabel:
     """The label (x, y) of a broker."""
 
     region: str
     cluster: int
 
+    def __str__(self) -> str:
+        return f"({self.region}, {self.cluster})"
+
     @classmethod
-    def read(cls, broker: BrokerId, attributes: Mapping[str, Any]) -> Place:
-        """Raises `ValueError`, naming the attribute and the remedy, when the overlay does not say where a broker is."""
+    def read(cls, broker: BrokerId, attributes: Mapping[str, Any]) -> ScotLabel:
+        """Raises `ValueError`, naming the attribute and the remedy, when the overlay does not label the broker."""
         for name in (REGION, CLUSTER):
             if name not in attributes:
                 raise ValueError(f"octopia routes on SCOT overlays only: broker {broker} has no {name}; {_REMEDY}")
@@ -43,51 +46,48 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A broker's own place, and its neighbours by theirs."""
+    """A broker's own label, and its neighbours by theirs."""
 
     broker: BrokerId
-    place: Place
+    label: ScotLabel
     primary: Mapping[str, BrokerId]
     """The neighbours in the own cluster, by region."""
     secondary: Mapping[int, BrokerId]
     """The neighbours in the own region, by cluster."""
-    places: Mapping[BrokerId, Place]
-    """Of all neighbours."""
+    labels: Mapping[BrokerId, ScotLabel]
+    """Labels of all neighbours."""
 
     @classmethod
     def read(
         cls, broker: BrokerId, attributes: Mapping[str, Any], neighbours: Mapping[BrokerId, Mapping[str, Any]]
     ) -> Neighbourhood:
-        """Raises `ValueError` when this is no place in a SCOT."""
-        own = Place.read(broker, attributes)
-        places = {neighbour: Place.read(neighbour, said) for neighbour, said in neighbours.items()}
+        """Raises `ValueError` when the broker and its links cannot be part of a SCOT."""
+        own = ScotLabel.read(broker, attributes)
+        labels = {neighbour: ScotLabel.read(neighbour, known) for neighbour, known in neighbours.items()}
         primary: dict[str, BrokerId] = {}
         secondary: dict[int, BrokerId] = {}
-        for neighbour, place in places.items():
-            if (place.cluster == own.cluster) == (place.region == own.region):
+        for neighbour, label in labels.items():
+            if (label.cluster == own.cluster) == (label.region == own.region):
                 raise ValueError(
-                    f"octopia routes on SCOT overlays only: the link {broker} - {neighbour} joins {_label(own)} and "
-                    f"{_label(place)}; a link joins two brokers of one cluster or two of one region; {_REMEDY}"
+                    f"octopia routes on SCOT overlays only: the link {broker} - {neighbour} joins {own} and {label}; "
+                    f"a link joins two brokers of one cluster or two of one region; {_REMEDY}"
                 )
             other = (
-                primary.setdefault(place.region, neighbour)
-                if place.cluster == own.cluster
-                else secondary.setdefault(place.cluster, neighbour)
+                primary.setdefault(label.region, neighbour)
+                if label.cluster == own.cluster
+                else secondary.setdefault(label.cluster, neighbour)
             )
             if other != neighbour:
                 raise ValueError(
-                    f"octopia routes on SCOT overlays only: {other} and {neighbour} are both {_label(place)}; {_REMEDY}"
+                    f"octopia routes on SCOT overlays only: {other} and {neighbour} are both {label}; {_REMEDY}"
                 )
-        return cls(broker, own, primary, secondary, places)
+        return cls(broker, own, primary, secondary, labels)
 
     @property
     def clusters(self) -> int:
-        """How many clusters the overlay has, as far as is seen from here: a region has a broker in every one."""
-        return 1 + max([self.place.cluster, *self.secondary])
+        """Number of clusters in the overlay, as far as it is known here: a region has a broker in every one."""
+        return 1 + max([self.label.cluster, *self.secondary])
 
     def is_primary(self, neighbour: BrokerId) -> bool:
-        return self.places[neighbour].cluster == self.place.cluster
-
-
-def _label(place: Place) -> str:
-    return f"({place.region}, {place.cluster})"
+        """Whether a neighbour is in the own cluster; otherwise it is in the own region."""
+        return self.labels[neighbour].cluster == self.label.cluster

@@ -14,9 +14,9 @@ from operator import attrgetter
 from broker_service.language import Publication
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
-from broker_service.routing.octopia.detours import PassageRelay
+from broker_service.routing.octopia.detours import Relay
 from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward
-from broker_service.routing.octopia.messages import Alone, Passage, Remaining, decode_publication_header
+from broker_service.routing.octopia.messages import Alone, RelayHeader, Remaining, decode_publication_header
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.options import OctopiaOptions
 from broker_service.routing.octopia.tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
@@ -45,8 +45,8 @@ class Publications:
         self._forwarding = forwarding
         self._advertisements = advertisements
         self._subscriptions = subscriptions
-        self._relay = PassageRelay(neighbourhood, context.link_status)
-        self._own_bit = bit(neighbourhood.place.cluster)
+        self._relay = Relay(neighbourhood, context.link_status)
+        self._own_bit = bit(neighbourhood.label.cluster)
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
         """A publication of a client of this broker, which is its host broker."""
@@ -69,8 +69,8 @@ class Publications:
                 source = origin
         return self._route(message, self._subscriptions.matcher.match(message), civ, source)
 
-    def _pass_on(self, message: Message, passage: Passage) -> Actions:
-        copies = self._relay.pass_on(passage)
+    def _pass_on(self, message: Message, header: RelayHeader) -> Actions:
+        copies = self._relay.pass_on(header)
         if not copies:
             self._report_dropped(message, "the overlay has no link that leads further")
         return _sends(message, copies)

@@ -46,6 +46,7 @@ from broker_service.routing.common.decoding import decode_advertisement, decode_
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
+from broker_service.routing.common.tables import AdvertisementTable
 from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.octopia.dynamic import make_forwarding
 from broker_service.routing.octopia.messages import (
@@ -79,8 +80,8 @@ class OctopiaRouter(DispatchingRouter):
         self._context = context
         self._options = context.options
         self._neighbourhood = Neighbourhood.read(context.broker, context.attributes, context.neighbours)
-        self._own_bit = bit(self._neighbourhood.place.cluster)
-        self._advertisements = ClusterLinkTable()
+        self._own_bit = bit(self._neighbourhood.label.cluster)
+        self._advertisements: ClusterLinkTable = AdvertisementTable()
         self._subscriptions = PublicationRoutingTable(context.matcher())
         self._newest: dict[BrokerId, str] = {}
         """The advertisement that came last from each secondary neighbour."""
@@ -154,7 +155,7 @@ class OctopiaRouter(DispatchingRouter):
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
         """Algorithm 1 at a secondary broker. Of CIV_a, two bits mean something here: the host cluster's and the own,
         which is set already when the host broker knew this cluster before this broker was restarted."""
-        host_bit = bit(self._neighbourhood.places[neighbour].cluster)
+        host_bit = bit(self._neighbourhood.labels[neighbour].cluster)
         civ = decode_vector(message.header) & self._own_bit | host_bit
         advertisement = decode_advertisement(message.body)
         row = AdvertisementRow(message.id, message.body, advertisement, civ, neighbour)
@@ -175,11 +176,11 @@ class OctopiaRouter(DispatchingRouter):
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         """CIV_SET and CIV_UNSET at the host broker of the advertisements."""
         news = decode_control(message.header)
-        cluster = bit(self._neighbourhood.places[neighbour].cluster)
+        cluster = bit(self._neighbourhood.labels[neighbour].cluster)
         if isinstance(news, CivSetForSubscription):
             subscription = decode_subscription(message.body)
             newest = split_id(news.newest)[1]
-            for row in self._advertisements.own():
+            for row in self._advertisements.local():
                 if row.number <= newest and not row.civ & cluster and intersects(row.advertisement, subscription):
                     row.civ |= cluster
             return []
@@ -241,7 +242,7 @@ class OctopiaRouter(DispatchingRouter):
         self._newest.pop(neighbour, None)
         for row in self._advertisements.from_neighbour(neighbour):
             self._advertisements.remove(row.id)
-        return [self._offer(neighbour, row) for row in self._advertisements.own()]
+        return [self._offer(neighbour, row) for row in self._advertisements.local()]
 
     def _unconfirmed(self, host: BrokerId) -> list[AdvertisementRow]:
         """The advertisements whose host broker counts on subscribers in this cluster that are not known here."""
@@ -260,7 +261,7 @@ class OctopiaRouter(DispatchingRouter):
         orphaned = []
         for advertised in self._advertisements:
             if advertised.witness is row:
-                advertised.witness = self._subscriptions.oldest_intersecting(advertised.advertisement, row.place)
+                advertised.witness = self._subscriptions.oldest_intersecting(advertised.advertisement, row.sequence)
                 if advertised.witness is None:
                     orphaned.append(advertised)
         onward = Message(Kind.UNSUBSCRIBE, row.id, hops=hops + 1)

@@ -42,7 +42,7 @@ from broker_service.routing.tid.tables import (
     Group,
     PublicationRoutingTable,
     Routes,
-    SubscriptionEntry,
+    SubscriptionRow,
     TreeId,
     routes_to,
 )
@@ -56,7 +56,7 @@ class Publications:
         context: RouterContext[TidOptions],
         forwarding: Forwarding,
         subscriptions: PublicationRoutingTable,
-        matching: Matcher[SubscriptionEntry],
+        matching: Matcher[SubscriptionRow],
     ) -> None:
         self._report_dropped = context.report_dropped
         self._home_name = str(Home(context.broker, context.incarnation))
@@ -68,7 +68,7 @@ class Publications:
         """Rule 3: the one match, and the first hop."""
         matches = self._matching.match_decoded(message.id, publication)
         clients: dict[ClientId, None] = {}
-        remote: list[SubscriptionEntry] = []
+        remote: list[SubscriptionRow] = []
         for entry in matches:
             if entry.local:
                 clients[entry.client] = None
@@ -106,10 +106,10 @@ class Publications:
         clients = {known[number].client: None for group in groups for number in group if number in known}
         return tuple(clients)
 
-    def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionEntry]) -> Actions:
+    def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionRow]) -> Actions:
         """Forwards from the publisher's broker, where clients' subscriptions are grouped and the hop budget is set."""
         longest: dict[Routes, int] = {}
-        groups: dict[tuple[str, ClientId], list[SubscriptionEntry]] = {}
+        groups: dict[tuple[str, ClientId], list[SubscriptionRow]] = {}
         for entry in matches:
             routes = entry.routes
             if routes not in longest:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from broker_service.messages import BrokerId
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.tid.tables import AdvertisementEntry, SubscriptionEntry, TreeId
+from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRow, TreeId
 
 
 class Tree(NamedTuple):
@@ -41,12 +41,12 @@ Announcement = Tree | Binding
 
 
 def announced_by(
-    neighbour: BrokerId, trees: Iterable[AdvertisementEntry], subscriptions: Iterable[SubscriptionEntry]
+    neighbour: BrokerId, trees: Iterable[AdvertisementRow], subscriptions: Iterable[SubscriptionRow]
 ) -> Iterator[Announcement]:
     """All trees that lead through a neighbour, and all subscriptions that it passed on."""
     for row in trees:
         if row.last_hop == neighbour:
-            yield Tree(row.tid)
+            yield Tree(row.id)
     for entry in subscriptions:
         for tid, route in entry.routes.by_tid.items():
             if route.last_hop == neighbour:

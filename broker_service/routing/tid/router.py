@@ -57,11 +57,11 @@ from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.publications import Publications
 from broker_service.routing.tid.reconciliation import Announcement, Binding, KnownIncarnations, Tree, announced_by
 from broker_service.routing.tid.tables import (
-    AdvertisementEntry,
+    AdvertisementRow,
     PublicationRoutingTable,
     Route,
-    SubscriptionEntry,
     SubscriptionRoutingTable,
+    SubscriptionRow,
     TreeId,
 )
 
@@ -75,7 +75,7 @@ class TidRouter(DispatchingRouter):
         self._neighbours = tuple(context.neighbours)
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable()
-        self._matching: Matcher[SubscriptionEntry] = context.matcher()
+        self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
         self._incarnations = KnownIncarnations(self._home)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
@@ -98,7 +98,7 @@ class TidRouter(DispatchingRouter):
 
     def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
         body = encode_predicates(advertisement.predicates)
-        entry = AdvertisementEntry(id, body, None, (), self._home, advertisement)
+        entry = AdvertisementRow(id, body, None, (), self._home, advertisement)
         self._advertisements.add(entry)
         return [*self._broadcast(self._advertise_message(entry, 0), None), *self._bind_local(entry)]
 
@@ -108,9 +108,9 @@ class TidRouter(DispatchingRouter):
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
         home, number = split_id(id)
-        entry = SubscriptionEntry(id, body, home, number, client, True, _subscription=subscription)
+        entry = SubscriptionRow(id, body, home, number, client, True, _subscription=subscription)
         self._subscriptions.add(entry)
-        tids = [row.tid for row in self._advertisements if self._intersects(row, subscription)]
+        tids = [row.id for row in self._advertisements if self._intersects(row, subscription)]
         self._subscriptions.bind(entry, tids, None)
         self._index(entry)
         return self._forward_subscription(entry, tids, 0)
@@ -173,13 +173,13 @@ class TidRouter(DispatchingRouter):
         self._reconciliation.confirm(neighbour, Tree(message.id))
         if known is not None:
             return self._renew_path(known, neighbour, message, path)
-        entry = AdvertisementEntry(message.id, message.body, neighbour, path, root)
+        entry = AdvertisementRow(message.id, message.body, neighbour, path, root)
         self._advertisements.add(entry)
         onward = self._advertise_message(entry, message.hops)
-        return [*self._broadcast(onward, neighbour), *self._bind_local(entry), *self._renew(neighbour, (entry.tid,))]
+        return [*self._broadcast(onward, neighbour), *self._bind_local(entry), *self._renew(neighbour, (entry.id,))]
 
     def _renew_path(
-        self, row: AdvertisementEntry, neighbour: BrokerId, message: Message, path: tuple[BrokerId, ...]
+        self, row: AdvertisementRow, neighbour: BrokerId, message: Message, path: tuple[BrokerId, ...]
     ) -> Actions:
         """A tree has another way to here since a broker on it was restarted; all behind must know it, or one of those
         on the new way, restarted in turn, would hang itself below them."""
@@ -196,7 +196,7 @@ class TidRouter(DispatchingRouter):
             return []
         tids = {tid: self._is_void(tid) for tid in header.tids}
         known = self._subscriptions.get(message.id)
-        entry = known or SubscriptionEntry(message.id, message.body, home, number, header.client, False)
+        entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
         if any(self._advertisements.is_local(tid) for tid in tids):
             entry.decode()  # before anything changes, because the body may be malformed
         if known is None:
@@ -228,7 +228,7 @@ class TidRouter(DispatchingRouter):
         rows = tuple(self._advertisements)
         for row in rows:
             actions += self._offer(neighbour, row)
-        return actions + self._renew(neighbour, [row.tid for row in rows if row.last_hop == neighbour])
+        return actions + self._renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Nothing changes yet: dynamic routing sees the link's status, and the neighbour may come back as it was."""
@@ -254,10 +254,10 @@ class TidRouter(DispatchingRouter):
                 actions += self._withdraw_subscription(entry, (binding.tid,), neighbour)
         return actions
 
-    def _ending_through(self, neighbour: BrokerId) -> list[AdvertisementEntry]:
+    def _ending_through(self, neighbour: BrokerId) -> list[AdvertisementRow]:
         return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
 
-    def _offer(self, neighbour: BrokerId, row: AdvertisementEntry) -> list[Action]:
+    def _offer(self, neighbour: BrokerId, row: AdvertisementRow) -> list[Action]:
         """Tells a neighbour of a tree, unless that leads through it or is known to end."""
         if row.ending or row.last_hop == neighbour or neighbour in row.path:
             return []
@@ -265,25 +265,25 @@ class TidRouter(DispatchingRouter):
 
     # Advertisements and subscriptions, wherever they come from
 
-    def _bind_local(self, row: AdvertisementEntry) -> list[Action]:
+    def _bind_local(self, row: AdvertisementRow) -> list[Action]:
         """Binds this broker's own subscriptions to a tree that is new here."""
         actions: list[Action] = []
         for entry in self._subscriptions:
             if entry.local and self._intersects(row, entry.subscription):
-                self._subscriptions.bind(entry, (row.tid,), None)
+                self._subscriptions.bind(entry, (row.id,), None)
                 self._index(entry)
-                actions += self._forward_subscription(entry, (row.tid,), 0)
+                actions += self._forward_subscription(entry, (row.id,), 0)
         return actions
 
-    def _intersects(self, row: AdvertisementEntry, subscription: Subscription) -> bool:
+    def _intersects(self, row: AdvertisementRow, subscription: Subscription) -> bool:
         """Most brokers never decode an advertisement. One that turns out to be malformed here intersects nothing."""
         try:
             return intersects(row.advertisement, subscription)
         except MalformedMessageError as error:
-            self._context.report_dropped(Message(Kind.ADVERTISE, row.tid, row.body), f"malformed: {error}")
+            self._context.report_dropped(Message(Kind.ADVERTISE, row.id, row.body), f"malformed: {error}")
             return False
 
-    def _forward_subscription(self, entry: SubscriptionEntry, tids: Iterable[TreeId], hops: int) -> list[Action]:
+    def _forward_subscription(self, entry: SubscriptionRow, tids: Iterable[TreeId], hops: int) -> list[Action]:
         """Sends a subscription one hop up each of these trees; one message for all that share the next hop."""
         by_next_hop: dict[BrokerId, list[TreeId]] = {}
         for tid in tids:
@@ -298,7 +298,7 @@ class TidRouter(DispatchingRouter):
 
     def _renew(self, neighbour: BrokerId, tids: Iterable[TreeId]) -> list[Action]:
         """Sends every subscription bound to trees that lead to this neighbour, whoever it came from."""
-        together: dict[tuple[SubscriptionEntry, int], list[TreeId]] = {}
+        together: dict[tuple[SubscriptionRow, int], list[TreeId]] = {}
         for tid in tids:
             for entry in self._subscriptions.bound_to(tid):
                 route = entry.routes.by_tid.get(tid)
@@ -310,7 +310,7 @@ class TidRouter(DispatchingRouter):
         ]
 
     def _withdraw_subscription(
-        self, entry: SubscriptionEntry, tids: Collection[TreeId], source: BrokerId | None
+        self, entry: SubscriptionRow, tids: Collection[TreeId], source: BrokerId | None
     ) -> list[Action]:
         """Removes the routes that came from `source` (None: the subscriber itself), here and up the trees."""
         if source is not None:
@@ -335,13 +335,13 @@ class TidRouter(DispatchingRouter):
         self._unbind_all(tid)
         return self._broadcast(Message(Kind.UNADVERTISE, tid), source) if known is not None else []
 
-    def _give_up_tree(self, row: AdvertisementEntry) -> list[Action]:
+    def _give_up_tree(self, row: AdvertisementRow) -> list[Action]:
         """A tree that leads here no longer; for good, if it was heard that it ends."""
         if row.ending:
-            return self._withdraw_advertisement(row.tid, None)
-        self._advertisements.remove(row.tid)
-        self._unbind_all(row.tid)
-        return self._broadcast(Message(Kind.CONTROL, row.tid, b"", encode_header(Lost(row.tid))), None)
+            return self._withdraw_advertisement(row.id, None)
+        self._advertisements.remove(row.id)
+        self._unbind_all(row.id)
+        return self._broadcast(Message(Kind.CONTROL, row.id, b"", encode_header(Lost(row.id))), None)
 
     def _unbind_all(self, tid: TreeId) -> None:
         for entry in self._subscriptions.bound_to(tid):
@@ -354,7 +354,7 @@ class TidRouter(DispatchingRouter):
         """Everything a broker's earlier incarnations had is void. Their trees end too, without an unadvertisement."""
         if not self._incarnations.learn(restarted.broker, restarted.incarnation):
             return []
-        for tid in {row.tid for row in self._advertisements} | self._subscriptions.trees():
+        for tid in {row.id for row in self._advertisements} | self._subscriptions.trees():
             if self._is_void(tid):
                 self._advertisements.remove(tid)
                 self._unbind_all(tid)
@@ -369,7 +369,7 @@ class TidRouter(DispatchingRouter):
         """Whether a tree has ended for good."""
         return self._advertisements.is_withdrawn(tid) or self._incarnations.is_former(split_id(tid)[0])
 
-    def _index(self, entry: SubscriptionEntry) -> None:
+    def _index(self, entry: SubscriptionRow) -> None:
         """Keeps the matching index at exactly the subscriptions bound to a tree rooted here."""
         wanted = any(self._advertisements.is_local(tid) for tid in entry.tids)
         if wanted and entry not in self._matching:
@@ -382,16 +382,16 @@ class TidRouter(DispatchingRouter):
     def _broadcast(self, message: Message, source: BrokerId | None) -> list[Action]:
         return [Send(neighbour, message) for neighbour in self._neighbours if neighbour != source]
 
-    def _advertise_message(self, entry: AdvertisementEntry, hops: int) -> Message:
+    def _advertise_message(self, entry: AdvertisementRow, hops: int) -> Message:
         header = encode_header(AdvertiseHeader((*entry.path, self._home.broker)))
-        return Message(Kind.ADVERTISE, entry.tid, entry.body, header, hops + 1)
+        return Message(Kind.ADVERTISE, entry.id, entry.body, header, hops + 1)
 
-    def _subscribe_message(self, entry: SubscriptionEntry, tids: tuple[TreeId, ...], hops: int) -> Message:
+    def _subscribe_message(self, entry: SubscriptionRow, tids: tuple[TreeId, ...], hops: int) -> Message:
         return Message(Kind.SUBSCRIBE, entry.id, entry.body, encode_header(SubscribeHeader(entry.client, tids)), hops)
 
     def tables(self) -> Mapping[str, object]:
         return {
-            "subscription_routing_table": {row.tid: row.last_hop for row in self._advertisements},
+            "subscription_routing_table": {row.id: row.last_hop for row in self._advertisements},
             "publication_routing_table": {
                 entry.id: [[tid, route.last_hop] for tid, route in entry.routes.by_tid.items()]
                 for entry in self._subscriptions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -12,6 +12,7 @@ from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
 from broker_service.routing.common.identifiers import Home
+from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
 
 TreeId = str
 """A TID: the overlay-wide identifier of an advertisement, naming the tree its broadcast built."""
@@ -21,10 +22,10 @@ Group = tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
-class AdvertisementEntry:
+class AdvertisementRow:
     """A row of the subscription routing table: an advertisement, and where it came from."""
 
-    tid: TreeId
+    id: TreeId
     body: bytes
     last_hop: BrokerId | None
     """The neighbour towards the publisher; None when the publisher is a client of this broker."""
@@ -46,53 +47,28 @@ class AdvertisementEntry:
         return self._advertisement
 
 
-class SubscriptionRoutingTable:
-    """The SRT: one row an advertisement, by TID, and the TIDs withdrawn lately.
+class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
+    """The SRT: one row for each advertisement, by TID, and the TIDs withdrawn lately.
 
-    A withdrawn TID is remembered, because a copy of the advertisement may still arrive over a slower path, and taken
-    for a new one it would be broadcast again.
+    A withdrawn TID is remembered, because a copy of the advertisement may still arrive over a slower path; taken for a
+    new one, it would be broadcast again. A removed row may come again.
     """
 
     WITHDRAWN_KEPT = 10_000
 
     def __init__(self) -> None:
-        self._entries: dict[TreeId, AdvertisementEntry] = {}
+        super().__init__()
         self._withdrawn: dict[TreeId, None] = {}
 
-    def __contains__(self, tid: TreeId) -> bool:
-        return tid in self._entries
-
-    def __iter__(self) -> Iterator[AdvertisementEntry]:
-        return iter(self._entries.values())
-
-    def get(self, tid: TreeId) -> AdvertisementEntry | None:
-        return self._entries.get(tid)
-
-    def add(self, entry: AdvertisementEntry) -> None:
-        self._entries[entry.tid] = entry
-
-    def withdraw(self, tid: TreeId) -> AdvertisementEntry | None:
+    def withdraw(self, tid: TreeId) -> AdvertisementRow | None:
         """Removes a row, and refuses its TID from now on."""
         self._withdrawn[tid] = None
         if len(self._withdrawn) > self.WITHDRAWN_KEPT:
             del self._withdrawn[next(iter(self._withdrawn))]
-        return self._entries.pop(tid, None)
-
-    def remove(self, tid: TreeId) -> None:
-        """Removes a row, if it is there; it may come again."""
-        self._entries.pop(tid, None)
+        return self.remove(tid)
 
     def is_withdrawn(self, tid: TreeId) -> bool:
         return tid in self._withdrawn
-
-    def last_hop(self, tid: TreeId) -> BrokerId | None:
-        """The neighbour towards the publisher; None when that is here, or when the tree is not known."""
-        entry = self._entries.get(tid)
-        return entry.last_hop if entry is not None else None
-
-    def is_local(self, tid: TreeId) -> bool:
-        entry = self._entries.get(tid)
-        return entry is not None and entry.last_hop is None
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -119,7 +95,7 @@ NO_ROUTES = Routes({})
 
 
 @dataclass(slots=True, eq=False)
-class SubscriptionEntry:
+class SubscriptionRow:
     """A row of the publication routing table: `{subscription, [(TID, last hop)]}`."""
 
     id: str
@@ -153,25 +129,16 @@ class SubscriptionEntry:
         return self._subscription
 
 
-class PublicationRoutingTable:
+class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     """The PRT: one row a subscription, found by identifier, by home and number, and by TID."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, SubscriptionEntry] = {}
-        self._by_home: dict[str, dict[int, SubscriptionEntry]] = {}
-        self._by_tid: dict[TreeId, dict[str, SubscriptionEntry]] = {}
+        super().__init__()
+        self._by_home: dict[str, dict[int, SubscriptionRow]] = {}
+        self._by_tid: dict[TreeId, dict[str, SubscriptionRow]] = {}
         self._shared: WeakValueDictionary[tuple[tuple[TreeId, Route], ...], Routes] = WeakValueDictionary()
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[SubscriptionEntry]:
-        return iter(self._entries.values())
-
-    def get(self, id: str) -> SubscriptionEntry | None:
-        return self._entries.get(id)
-
-    def at_home(self, home: str) -> Mapping[int, SubscriptionEntry]:
+    def at_home(self, home: str) -> Mapping[int, SubscriptionRow]:
         """The subscriptions of one home, by number."""
         return self._by_home.get(home, {})
 
@@ -179,22 +146,22 @@ class PublicationRoutingTable:
         """The TIDs that subscriptions are bound to."""
         return self._by_tid.keys()
 
-    def bound_to(self, tid: TreeId) -> Iterable[SubscriptionEntry]:
+    def bound_to(self, tid: TreeId) -> Iterable[SubscriptionRow]:
         return tuple(self._by_tid.get(tid, {}).values())
 
-    def add(self, entry: SubscriptionEntry) -> None:
-        self._entries[entry.id] = entry
+    def add(self, entry: SubscriptionRow) -> None:
+        super().add(entry)
         self._by_home.setdefault(entry.home_name, {})[entry.number] = entry
 
-    def remove(self, entry: SubscriptionEntry) -> None:
+    def remove(self, entry: SubscriptionRow) -> None:
         self.unbind(entry, tuple(entry.tids))
-        self._entries.pop(entry.id, None)
+        self._rows.pop(entry.id, None)
         numbers = self._by_home[entry.home_name]
         numbers.pop(entry.number, None)
         if not numbers:
             del self._by_home[entry.home_name]
 
-    def bind(self, entry: SubscriptionEntry, tids: Collection[TreeId], route: Route | None) -> None:
+    def bind(self, entry: SubscriptionRow, tids: Collection[TreeId], route: Route | None) -> None:
         """Notes that a subscription is bound to trees, and (unless it is local) the route it came by along them."""
         for tid in tids:
             entry.tids[tid] = None
@@ -202,7 +169,7 @@ class PublicationRoutingTable:
         if route is not None and tids:
             self._set_routes(entry, {**entry.routes.by_tid, **dict.fromkeys(tids, route)})
 
-    def unbind(self, entry: SubscriptionEntry, tids: Collection[TreeId]) -> None:
+    def unbind(self, entry: SubscriptionRow, tids: Collection[TreeId]) -> None:
         for tid in tids:
             entry.tids.pop(tid, None)
             entries = self._by_tid.get(tid, {})
@@ -214,7 +181,7 @@ class PublicationRoutingTable:
         if len(kept) < len(routes):
             self._set_routes(entry, kept)
 
-    def _set_routes(self, entry: SubscriptionEntry, by_tid: dict[TreeId, Route]) -> None:
+    def _set_routes(self, entry: SubscriptionRow, by_tid: dict[TreeId, Route]) -> None:
         key = tuple(sorted(by_tid.items(), key=_tid_of))
         routes = self._shared.get(key)
         if routes is None:
@@ -223,7 +190,7 @@ class PublicationRoutingTable:
         entry.routes = routes
 
 
-def routes_to(entries: Sequence[SubscriptionEntry], tid: TreeId) -> Routes:
+def routes_to(entries: Sequence[SubscriptionRow], tid: TreeId) -> Routes:
     """The routes that a publication of tree `tid` may take to subscriptions of one client; `NO_ROUTES` without any.
 
     Those to all that are bound to its tree (to all, when it came along with publications of another tree): on a tree to

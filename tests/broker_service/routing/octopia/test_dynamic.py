@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
-from broker_service.routing.octopia.forwarding import Copy, Onward, Route
+from broker_service.routing.octopia.forwarding import Copy, ForwardingDecision, Onward
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.octopia.scot_overlays import (
     FIGURE_7_TREE,
@@ -39,29 +39,29 @@ class Loads:
         return self._loads.get(neighbour, 0)
 
 
-def route(onward: Onward, **loads: float) -> Route:
+def route(onward: Onward, **loads: float) -> ForwardingDecision:
     """At B(b, 3) of Fig. 7."""
     return InterClusterDynamicRouting({0: "b0", 1: "b1", 2: "b2"}, Loads(loads)).route(onward)
 
 
 def test_nothing_congested_is_static_routing() -> None:
     made = route(Onward(("a3", "c3"), 0b0111, None), b0=10, c3=10)
-    assert made == Route([Copy("a3"), Copy("c3"), Copy("b0"), Copy("b1"), Copy("b2")])
+    assert made == ForwardingDecision([Copy("a3"), Copy("c3"), Copy("b0"), Copy("b1"), Copy("b2")])
 
 
 def test_overloaded_a_links_get_their_copy_all_the_same() -> None:
-    assert route(Onward(("a3", "c3"), 0, None), c3=50) == Route([Copy("a3"), Copy("c3")])
+    assert route(Onward(("a3", "c3"), 0, None), c3=50) == ForwardingDecision([Copy("a3"), Copy("c3")])
 
 
 def test_case_1_leaves_overloaded_i_links_to_the_least_loaded_target_i_link() -> None:
     made = route(Onward(("c3",), 0b0111, None), b0=50, b1=3, b2=4)
-    assert made == Route([Copy("c3"), Copy("b1", 0b0001), Copy("b2")])
+    assert made == ForwardingDecision([Copy("c3"), Copy("b1", 0b0001), Copy("b2")])
 
 
 def test_case_2_leaves_them_to_the_least_loaded_target_a_link() -> None:
     """The idle iLink to cluster 1 is no target, and is not used."""
     made = route(Onward(("a3", "c3"), 0b0101, None), b0=50, b2=40, a3=2, c3=1)
-    assert made == Route([Copy("a3"), Copy("c3", 0b0101)])
+    assert made == ForwardingDecision([Copy("a3"), Copy("c3", 0b0101)])
 
 
 def test_case_2_takes_a_link_that_is_not_overloaded_whatever_its_queue() -> None:
@@ -72,24 +72,24 @@ def test_case_2_takes_a_link_that_is_not_overloaded_whatever_its_queue() -> None
             return neighbour != "c3"
 
     routing = InterClusterDynamicRouting({0: "b0"}, Growing({"b0": 3, "a3": 1, "c3": 2}))
-    assert routing.route(Onward(("a3", "c3"), 1, None)) == Route([Copy("a3"), Copy("c3", 1)])
+    assert routing.route(Onward(("a3", "c3"), 1, None)) == ForwardingDecision([Copy("a3"), Copy("c3", 1)])
 
 
 def test_case_3_takes_the_target_i_link_with_the_shortest_queue_and_clears_its_bit() -> None:
     """The aLink has a shorter queue still, and is not taken: mu2, not mu1."""
     made = route(Onward(("c3",), 0b0111, None), b0=50, b1=40, b2=30, c3=11)
-    assert made == Route([Copy("c3"), Copy("b2", 0b0011)])
+    assert made == ForwardingDecision([Copy("c3"), Copy("b2", 0b0011)])
 
 
 def test_case_3_without_a_primary_neighbour() -> None:
-    assert route(Onward((), 0b0001, "c3"), b0=50) == Route([Copy("b0")])
+    assert route(Onward((), 0b0001, "c3"), b0=50) == ForwardingDecision([Copy("b0")])
 
 
 def test_a_cluster_without_an_i_link_is_left_to_others_and_given_up_where_there_are_none() -> None:
     routing = InterClusterDynamicRouting({0: "b0"}, Loads({"a3": 50}))
-    assert routing.route(Onward(("a3",), 0b100, None)) == Route([Copy("a3", 0b100)])
-    assert routing.route(Onward((), 0b101, None)) == Route([Copy("b0", 0b100)])
-    assert routing.route(Onward((), 0b100, None)) == Route([], 0b100)
+    assert routing.route(Onward(("a3",), 0b100, None)) == ForwardingDecision([Copy("a3", 0b100)])
+    assert routing.route(Onward((), 0b101, None)) == ForwardingDecision([Copy("b0", 0b100)])
+    assert routing.route(Onward((), 0b100, None)) == ForwardingDecision([], 0b100)
 
 
 def figure_7(subscribers: Mapping[str, str], options: Mapping[str, str] = DYNAMIC) -> CoreOverlay:

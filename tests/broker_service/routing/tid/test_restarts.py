@@ -133,7 +133,7 @@ def test_a_new_way_of_a_tree_is_told_to_all_behind() -> None:
     overlay.advertise("P", "a", above(0))
     overlay.settle()
     (row,) = overlay.brokers["B3"]._router._advertisements  # type: ignore[attr-defined]
-    told = Message(Kind.ADVERTISE, row.tid, row.body, encode_header(AdvertiseHeader(("B1", "B9", "B2"))), 3)
+    told = Message(Kind.ADVERTISE, row.id, row.body, encode_header(AdvertiseHeader(("B1", "B9", "B2"))), 3)
     overlay.brokers["B3"].receive("B2", [told])
     overlay.brokers["B3"].receive("B2", [told])
     sent = overlay.brokers["B3"].links["B4"].take()
