@@ -13,9 +13,11 @@ from typing import Any
 
 import msgspec
 
-from broker_service.config import BrokerConfig, Limits, LinkConfig
 from emulation.drivers.driver import DriverConfig
+from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
+from emulation.runtimes.loopback import LoopbackNetwork
 from emulation.workload.operations import Operation, write_operations
+from topology import Broker, Link, Overlay
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 20.0
@@ -32,7 +34,17 @@ class LoopbackBrokers:
         self.start_times: list[float] = []
         """Seconds from a process's start until it listens, one number a broker."""
         self._directory = directory
-        self._links = links
+        names = tuple(self.addresses)
+        overlay = Overlay(
+            "benchmark", tuple(map(Broker, names)), tuple(Link(names[a - 1], names[b - 1]) for a, b in links)
+        )
+        self._links = overlay.links
+        self._configs = BrokerConfigs(
+            overlay,
+            BrokerSettings(options={"publications": "fixed"}),
+            files=lambda name: BrokerFiles(socket=f"{directory}/{name}.sock", log=f"{directory}/{name}.jsonl"),
+            addresses=LoopbackNetwork(overlay).addresses,
+        )
         self._exits = ExitStack()
 
     def __enter__(self) -> LoopbackBrokers:
@@ -47,7 +59,7 @@ class LoopbackBrokers:
         self._exits.close()
 
     def _start(self, name: str, undo: ExitStack) -> None:
-        config = write_json(self._directory / f"{name}.json", self._config(name))
+        config = write_json(self._directory / f"{name}.json", self._configs.of(name))
         socket = Path(self.addresses[name].removeprefix("unix:"))
         begin = time.monotonic()
         errors = undo.enter_context((self._directory / f"{name}.stderr").open("wb"))
@@ -60,24 +72,6 @@ class LoopbackBrokers:
     def _linked(self) -> bool:
         logs = "".join((self._directory / f"{name}.jsonl").read_text() for name in self.processes)
         return logs.count('"link_up"') >= 2 * len(self._links)
-
-    def _config(self, name: str) -> BrokerConfig:
-        links = []
-        for index, ends in enumerate(self._links):
-            names = tuple(f"B{end}" for end in ends)
-            if name in names:
-                side = names.index(name)
-                addresses = (f"127.0.{index + 1}.1:7000", f"127.0.{index + 1}.2:7000")
-                links.append(
-                    LinkConfig(
-                        neighbour=names[1 - side], local=addresses[side], remote=addresses[1 - side], dial=side == 0
-                    )
-                )
-        return BrokerConfig(
-            id=name, incarnation=1, protocol="tid", options={"publications": "fixed"},
-            listen=(self.addresses[name],), links=tuple(links), log=str(self._directory / f"{name}.jsonl"),
-            limits=Limits(),
-        )  # fmt: skip
 
 
 class LoopbackDriver:

@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 from broker_service.errors import BrokerDefectError
 from broker_service.service_time import ServiceTime
+from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay import (
     BrokerConfigs,
     BrokerFiles,
@@ -142,6 +143,10 @@ class HostOverlay:
         """Stops all brokers; those that have not ended after `within` seconds are killed. Their network stays."""
         self._controls.close()
         self._runtime.stop(self.expected.brokers, within)
+
+    def processes(self) -> Mapping[BrokerId, ProcessIdentity]:
+        """Processes of the running brokers."""
+        return self._runtime.processes()
 
     def ended(self) -> list[Ending]:
         """Brokers that have ended by themselves since the last call."""

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import broker_service
 from emulation.host.journal import Journal, Resource
@@ -32,12 +32,40 @@ _PROCESSES_OF_OTHERS = 8192
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
 
 
+class Confinement(Protocol):
+    """The rights, limits and namespaces that broker processes get."""
+
+    def prepare(self, run_paths: RunPaths) -> None:
+        """To be called before the first broker starts."""
+
+    def prefix(self, launch: Launch, namespace: int, brokers: int) -> list[str]:
+        """Command that starts the broker's; `namespace` is a process in its network namespace, of `brokers` in all."""
+
+
+class Unprivileged:
+    """The confinement described by the module."""
+
+    def prepare(self, run_paths: RunPaths) -> None:
+        run_paths.give_logs_to_brokers()
+        self._logs = run_paths.logs
+
+    def prefix(self, launch: Launch, namespace: int, brokers: int) -> list[str]:
+        return [
+            "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
+            "prlimit", f"--data={launch.resources.memory}",
+            f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
+            *unprivileged(self._logs), "--",
+        ]  # fmt: skip
+
+
 class ProcessRuntime:
     """See the module. One object serves one run."""
 
     name = "process"
 
-    def __init__(self, run_paths: RunPaths, journal: Journal) -> None:
+    def __init__(self, run_paths: RunPaths, journal: Journal, confinement: Confinement | None = None) -> None:
+        """Brokers are `Unprivileged` where no other confinement is given."""
+        self._confinement = confinement or Unprivileged()
         self._run_paths = run_paths
         self._journal = journal
         self._running: dict[BrokerId, subprocess.Popen[bytes]] = {}
@@ -45,7 +73,7 @@ class ProcessRuntime:
         self._errors: dict[BrokerId, Path] = {}
 
     def __enter__(self) -> Self:
-        self._run_paths.give_logs_to_brokers()
+        self._confinement.prepare(self._run_paths)
         return self
 
     def __exit__(
@@ -112,10 +140,7 @@ class ProcessRuntime:
         broker = launch.broker
         errors = launch.config_directory / "stderr.log"
         command = [
-            "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
-            "prlimit", f"--data={launch.resources.memory}",
-            f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
-            *unprivileged(self._run_paths.logs), "--",
+            *self._confinement.prefix(launch, namespace, brokers),
             sys.executable, "-m", BROKER_PROGRAM,
             str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip

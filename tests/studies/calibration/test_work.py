@@ -89,7 +89,7 @@ def test_the_workload_is_what_the_phases_say() -> None:
 def test_a_line_on_loopback_starts_carries_and_leaves_nothing(tmp_path: Path) -> None:
     tmp_path.joinpath("line").mkdir()
     with LoopbackOverlay([("B1", "B2")], tmp_path / "line") as line:
-        processes = list(line._brokers.values())
+        processes = list(line._processes.values())
         before = line.work_time("B1")
         rest = [Phase("rest", None, 0.0, 0.1)]
         drivers = line.drive({"publishers": publishing(rest)})
@@ -98,5 +98,7 @@ def test_a_line_on_loopback_starts_carries_and_leaves_nothing(tmp_path: Path) ->
         drivers.end(5.0)
         assert line.work_time("B1") > before
         assert line.log("B2").read_bytes().count(b'"advertise"') >= 1
-    assert all(process.returncode == 0 for process in processes)
-    assert not list((tmp_path / "line").glob("*.sock"))
+    assert len(processes) == 2
+    assert not any(process.alive for process in processes)
+    assert all(b'"stopped"' in line.log(broker).read_bytes() for broker in ("B1", "B2")), "each ended in order"
+    assert not list((tmp_path / "line").rglob("*.sock"))
