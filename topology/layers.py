@@ -1,4 +1,7 @@
-"""Layouts of trees, and of what is nearly one."""
+"""Layouts of trees and of nearly tree-like graphs.
+
+NetworkX's layered layouts keep the order in which nodes are given, so that links cross which need not.
+"""
 
 from __future__ import annotations
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
-from topology.forces import settled
 from topology.layers import layered, spine
 from topology.model import BrokerId, Overlay
 
 Position = tuple[float, float]
 
+_LARGE = 500
+_STEPS = 200
+"""The forces have settled by then."""
+_STEPS_LEAST = 50
+"""A large layout takes fewer steps, because each costs the square of the brokers."""
 _CLUSTER_DEPTH = 0.6
 """Of the distance between two clusters of a SCOT, what the acyclic factor's branches may take up."""
 
@@ -43,14 +49,21 @@ def layout(overlay: Overlay) -> dict[BrokerId, Position]:
 
 
 def _by_forces(graph: nx.Graph[BrokerId]) -> dict[BrokerId, Position]:
-    """From a circle on which neighbours in a ring or a line are neighbours."""
-    index = {broker: number for number, broker in enumerate(graph)}
-    angles = np.empty(len(index))
-    around = nx.dfs_preorder_nodes(graph, next(iter(graph)))
-    angles[[index[broker] for broker in around]] = np.linspace(0, math.tau, len(index), endpoint=False)
-    begin = np.column_stack((np.cos(angles), np.sin(angles)))
-    links = [(index[a], index[b]) for a, b in graph.edges]
-    return {broker: (float(x), float(y)) for broker, (x, y) in zip(index, settled(begin, links), strict=True)}
+    """Forces that start from a circle on which neighbours in a ring or a line are neighbours.
+
+    Fruchterman and Reingold's forces leave lines and trees without crossings, but NetworkX needs SciPy for them from
+    `_LARGE` brokers on. There ForceAtlas2 does as well, because single links cannot be told apart in such a drawing.
+    """
+    order = list(nx.dfs_preorder_nodes(graph, next(iter(graph))))
+    angles = np.linspace(0, math.tau, len(order), endpoint=False)
+    circle = dict(zip(order, np.column_stack((np.cos(angles), np.sin(angles))), strict=True))
+    positions: Mapping[BrokerId, NDArray[np.floating[Any]]]
+    if len(graph) < _LARGE:
+        positions = nx.spring_layout(graph, pos=circle, iterations=_STEPS, seed=0)
+    else:
+        steps = max(_STEPS_LEAST, _STEPS * _LARGE**2 // len(graph) ** 2)
+        positions = nx.forceatlas2_layout(graph, pos=circle, max_iter=steps, strong_gravity=True, seed=0)
+    return {broker: (float(x), float(y)) for broker, (x, y) in positions.items()}
 
 
 def _numbers(overlay: Overlay, attribute: str) -> dict[BrokerId, float] | None:

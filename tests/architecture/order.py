@@ -42,7 +42,7 @@ ROOMS: Mapping[str, Floors] = {
         "client_library grpc_shell",
     ),
     "topology": _floors(
-        "forces model",
+        "model",
         "layers links paths scot shapes",
         "files layout mesh metrics recognition structures",
         "drawing inspection mesh_files mesh_overlays planetlab transit_stub",
