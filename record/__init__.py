@@ -1,1 +1,1 @@
-"""A run directory's contents, defined once for those who write them and those who read them."""
+"""The record of a run: the contents of a run directory, defined once for writers and readers."""

@@ -1,4 +1,4 @@
-"""The per-message log: one JSON object a line, one line for each thing that happened to a message at a node.
+"""The per-message log: one JSON object a line, one line for each event of a message at a node.
 
 `TraceRecord` is the schema. The broker and the drivers write it, the analysis reads it.
 """
@@ -11,13 +11,15 @@ import msgspec
 
 
 class Event(enum.StrEnum):
-    """What happened. Broker events first, then those of clients (written by the driver processes), then gauges."""
+    """The kinds of records: events of brokers first, then those of clients (written by the driver processes), then
+    gauges and faults."""
 
     RECEIVED = "received"
-    """A message came in. peer: the neighbour or client; bytes: body and header.
+    """A message arrived. peer: the neighbour or client; bytes: body and header.
 
-    duration: the router's work on it, the comparison that `matched` tells of included, decoding a publication's content
-    not: no protocol does that at the publisher's broker (of what clients say, only of publications).
+    duration: the router's work on it. It includes the comparison of `matched` and excludes decoding a publication's
+    content, because no protocol does that at the publisher's broker. Of messages from clients, only publications have
+    a duration.
     """
     MATCHED = "matched"
     """Publication content was compared with subscriptions. count: matches; duration: the comparison alone."""
@@ -26,13 +28,13 @@ class Event(enum.StrEnum):
     DELIVERED = "delivered"
     """A notification left for a client."""
     DROPPED = "dropped"
-    """A message ended here. text: why; count: how many, when counted together."""
+    """A message ended here. text: the reason; count: the number of messages, when counted together."""
     REJECTED = "rejected"
-    """A client's operation was refused. text: why."""
+    """A client's operation was rejected. text: the reason."""
     LINK_UP = "link_up"
     """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker."""
     LINK_DOWN = "link_down"
-    """It broke, or its other end is silent."""
+    """The stream broke, or its other end is silent."""
     STARTED = "started"
     """The node began to log. count: its incarnation."""
     STOPPED = "stopped"
@@ -50,38 +52,41 @@ class Event(enum.StrEnum):
     SUBSCRIBE = "subscribe"
     UNSUBSCRIBE = "unsubscribe"
     PUBLISH = "publish"
-    """intended: when the workload wanted it; time: when it was handed to the session; numbers, strings: its content."""
+    """A client's publication. intended: the time at which the workload wanted it; time: the time at which it was handed
+    to the session; numbers, strings: its content."""
     CONFIRMED = "confirmed"
-    """The broker confirmed an operation. id and kind: the operation's."""
+    """The broker confirmed an operation. id and kind: those of the operation."""
     NOTIFIED = "notified"
-    """A client got a notification. id: the publication's; client: who."""
+    """A client got a notification. id: that of the publication."""
 
     QUEUE = "queue"
-    """A gauge, once a second and link, unless all is zero as before. queue: messages waiting; count: in flight.
+    """A gauge, once a second and link, unless all values are zero as before. queue: messages waiting; count: in flight.
 
     Without peer: messages waiting for service (`BrokerConfig.service_time`); duration: the longest wait since the last.
     """
     LAG = "lag"
-    """A gauge, once a second: duration is how late the node's event loop ran at worst since the last one."""
+    """A gauge, once a second. duration: the worst lateness of the node's event loop since the last one."""
 
     FAULT = "fault"
-    """A fault took effect, between `time` and `time + duration`. text: its kind (kill, link_down, ...).
+    """A fault took effect, between `time` and `time + duration`. text: its kind (kill, link_down, ...;
+    `record.faults`).
 
     peer: the broker, `A-B` for a link, `A->B` for one direction of it.
     """
     HEALED = "healed"
-    """It was healed, between `time - duration` and `time`. text: how (restart, link_up, ...); peer: as in `fault`.
+    """A fault was healed, between `time - duration` and `time`. text: the kind of the heal (restart, link_up, ...);
+    peer: as in `fault`.
 
-    The node of both is whoever injects faults.
+    The node of both records is the injector of faults.
     """
 
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One predicate of a subscription or an advertisement. Its value is `number` or `string`, whichever is set."""
+    """One predicate of a subscription or an advertisement. Its value is `number` or `string`, of which one is set."""
 
     attribute: str
     operator: str
-    """The PADRES word: =, <, eq, str-prefix, ... (`language.Operator` values)."""
+    """The operator in PADRES notation: =, <, eq, str-prefix, ... (`language.Operator` values)."""
     number: int | float | None = None
     string: str | None = None
 
@@ -92,9 +97,9 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     time: int
     """Nanoseconds of the host's monotonic clock; of virtual time when simulated."""
     node: str
-    """The broker, or the driver process that speaks for clients."""
+    """The broker, or the driver process that runs clients."""
     variant: str
-    """Which variant of the scenario ran; a scenario without `vary` has the one variant `base`."""
+    """The variant of the scenario. A scenario without `vary` has the one variant `base`."""
     event: Event
     kind: str | None = None
     """advertise, unadvertise, subscribe, unsubscribe, publish or control."""
@@ -116,7 +121,7 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     intended: int | None = None
     """Nanoseconds, same clock as `time`."""
     text: str | None = None
-    """A reason, for people."""
+    """A reason for people, or the kind of a fault or heal."""
     numbers: dict[str, int | float] | None = None
     """A publication's numeric attributes."""
     strings: dict[str, str] | None = None

@@ -1,4 +1,4 @@
-"""Who runs the analysis: plain Python, or Spark."""
+"""The engines that run the analysis: plain Python and Spark."""
 
 from analysis.engines.interface import Engine
 from analysis.engines.plain import PlainEngine

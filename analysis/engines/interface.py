@@ -1,8 +1,8 @@
-"""What the analysis asks of whoever runs it: the same stages, one after another, over data in buckets.
+"""The interface of an engine, which runs the stages of the analysis one after another over data in buckets.
 
 A *stage* is a function, written once. It takes one input and returns an `Output`: one small tally, and bytes for some
-of the buckets of the next stage, which takes a bucket at a time. Tallies are merged at the driver; bytes never come
-there. An engine decides where stages run and how bytes travel, and can change nothing else: whatever a stage computes
+of the buckets of the next stage, which takes one bucket at a time. Tallies are merged at the driver; bytes never come
+there. An engine decides where stages run and how bytes travel, and can change nothing else: the result of a stage
 depends on its input alone, and tallies may be merged in any order.
 """
 
@@ -22,11 +22,11 @@ _Next = TypeVar("_Next")
 
 @dataclass(frozen=True, slots=True)
 class Output(Generic[Tally]):
-    """What a stage makes of one input."""
+    """The result of a stage for one input."""
 
     tally: Tally
     parts: Mapping[int, bytes] = field(default_factory=dict)
-    """By bucket, none empty."""
+    """The parts of the buckets of the next stage, by bucket; empty ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +35,37 @@ class Bucket:
 
     number: int
     parts: Iterable[bytes]
-    """In no particular order. May be read once."""
+    """In no particular order; may be read only once."""
 
 
 Stage = Callable[[Input], Output[Tally]]
 Done = Callable[[int, int], None]
-"""Is told how many inputs of a stage are done, and of how many."""
+"""Called with the number of inputs of a stage that are done, and the number of all."""
 
 
-def perform(stage: Stage[Input, Tally], one: Input) -> Output[Tally]:
-    """Runs a stage on one input, looking for no garbage meanwhile: a stage makes millions of objects and no cycles, and
-    to look through them again and again is a quarter of the work."""
-    looking = gc.isenabled()
+def perform(stage: Stage[Input, Tally], given: Input) -> Output[Tally]:
+    """Runs a stage on one input without garbage collection: a stage makes millions of objects and no cycles, and to
+    scan them again and again would be a quarter of the work."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
-        return stage(one)
+        return stage(given)
     finally:
-        if looking:
+        if enabled:
             gc.enable()
 
 
 class Exchange(Protocol[_Tally_co]):
-    """A stage that was run, or will be when its tallies are asked for."""
+    """A stage that was run, or will be run when its tallies are requested."""
 
     def tallies(self, done: Done) -> Iterator[_Tally_co]:
-        """One for each input, in no particular order."""
+        """One tally for each input, in no particular order."""
 
     def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
-        """Runs a stage over the buckets, empty ones left out. `buckets` is how many the stage itself divides into.
+        """Runs a stage over the buckets that are not empty. `buckets` is the number into which the stage divides its
+        own output.
 
-        To be called once, after `tallies`.
+        Must be called once, after `tallies`.
         """
 
 
@@ -73,18 +74,18 @@ class Workers(Protocol):
 
     @property
     def parallelism(self) -> int:
-        """How many inputs are worked on at a time."""
+        """The number of inputs processed at a time."""
 
     def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
         """Runs the first stage."""
 
 
 class Engine(Protocol):
-    """How to analyse."""
+    """A way to run the analysis."""
 
     @property
     def name(self) -> str:
-        """For people: what is starting."""
+        """The name for people."""
 
     def open(self) -> AbstractContextManager[Workers]:
-        """Starts it. Raises `AnalysisHostError` when it cannot work here."""
+        """Starts the engine. Raises `HostError` when it cannot work on this host."""

@@ -1,4 +1,4 @@
-"""The engine that is plain Python: one process, one stage after another, nothing to install and nothing to start."""
+"""The plain Python engine: one process, one stage after another, nothing to install and nothing to start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Next = TypeVar("_Next")
 
 
 class PlainEngine:
-    """Runs stages in this process. Buckets wait in a temporary file: about 60 bytes for each record of a publication,
+    """Runs stages in this process. Buckets wait in a temporary file (about 60 bytes for each record of a publication),
     so that memory does not grow with them."""
 
     name = "plain Python"
@@ -26,11 +26,11 @@ class _PlainWorkers:
     parallelism = 1
 
     def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
-        return _PlainExchange((perform(stage, one) for one in inputs), len(inputs))
+        return _PlainExchange((perform(stage, given) for given in inputs), len(inputs))
 
 
 class _PlainExchange(Generic[Tally]):
-    """Keeps what a stage left in buckets, once its tallies are taken."""
+    """Keeps the buckets that a stage filled while its tallies are consumed."""
 
     def __init__(self, outputs: Iterator[Output[Tally]], inputs: int) -> None:
         self._outputs = outputs
@@ -48,42 +48,42 @@ class _PlainExchange(Generic[Tally]):
         return _PlainExchange((perform(stage, bucket) for bucket in self._waiting.buckets()), len(self._waiting))
 
 
-class _Place(NamedTuple):
-    """Where a part is in the file."""
+class _Section(NamedTuple):
+    """The position of a part in the file."""
 
     offset: int
     length: int
 
 
 class _WaitingParts:
-    """Parts of buckets in a file without a name, which goes with the last of them or with the process."""
+    """Parts of buckets in an unnamed file, which is removed when all are read or when the process ends."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
-        self._places: dict[int, list[_Place]] = {}
+        self._sections: dict[int, list[_Section]] = {}
         self._end = 0
 
     def __len__(self) -> int:
-        """How many buckets have parts."""
-        return len(self._places)
+        """The number of buckets that have parts."""
+        return len(self._sections)
 
     def add(self, number: int, part: bytes) -> None:
         if self._file is None:
             self._file = TemporaryFile(prefix="brokerlab-")  # noqa: SIM115 - closed by `buckets`
         self._file.write(part)
-        self._places.setdefault(number, []).append(_Place(self._end, len(part)))
+        self._sections.setdefault(number, []).append(_Section(self._end, len(part)))
         self._end += len(part)
 
     def buckets(self) -> Iterator[Bucket]:
-        """Each, with its parts read one by one as they are asked for."""
+        """The buckets, whose parts are read one by one on demand."""
         if self._file is None:
             return
         with self._file as file:
-            for number in sorted(self._places):
-                yield Bucket(number, _read(file, self._places[number]))
+            for number in sorted(self._sections):
+                yield Bucket(number, _read(file, self._sections[number]))
 
 
-def _read(file: IO[bytes], places: Sequence[_Place]) -> Iterator[bytes]:
-    for place in places:
-        file.seek(place.offset)
-        yield file.read(place.length)
+def _read(file: IO[bytes], sections: Sequence[_Section]) -> Iterator[bytes]:
+    for section in sections:
+        file.seek(section.offset)
+        yield file.read(section.length)

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
     from pyspark.sql import SparkSession
 
-LOOK_SECONDS = 0.5
-"""Between two looks at how far a stage is."""
+POLL_SECONDS = 0.5
+"""Seconds between two polls of the progress of a stage."""
 
 _Next = TypeVar("_Next")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
-    """Starts Spark for one analysis; it ends with it."""
+    """Starts Spark for one analysis, and stops it afterwards."""
 
     master: str | None = None
-    """Null: this host's processors."""
+    """None for this host's processors."""
     name: str = "Spark"
 
     @contextmanager
@@ -46,7 +46,7 @@ class SparkEngine:
 
 @dataclass(frozen=True, slots=True)
 class RunningSpark:
-    """Uses a session that somebody else opened and will close."""
+    """Uses a session that the caller opened and will close."""
 
     session: SparkSession
     name: str = "Spark"
@@ -67,8 +67,8 @@ class _SparkWorkers:
         shared = self._context.broadcast(stage)
 
         def work(shares: Iterable[Input]) -> Iterator[tuple[int, Any]]:
-            for one in shares:
-                yield from _delivered(perform(shared.value, one), buckets)
+            for share in shares:
+                yield from _numbered(perform(shared.value, share), buckets)
 
         return _SparkExchange(self._context.parallelize(inputs, max(1, len(inputs))).mapPartitions(work), buckets)
 
@@ -76,14 +76,14 @@ class _SparkWorkers:
 class _SparkExchange(Generic[Tally]):
     def __init__(self, outputs: RDD[tuple[int, Any]], buckets: int) -> None:
         self._buckets = buckets
-        self._shuffled = outputs.partitionBy(buckets + 1, _as_it_is)
+        self._shuffled = outputs.partitionBy(buckets + 1, _identity)
 
     def tallies(self, done: Done) -> Iterator[Tally]:
         context = self._shuffled.context
         with ThreadPoolExecutor(1, thread_name_prefix="job") as pool:
             job = pool.submit(context.runJob, self._shuffled, _values, [self._buckets])
             try:
-                while not wait((job,), LOOK_SECONDS).done:
+                while not wait((job,), POLL_SECONDS).done:
                     done(*_tasks(context))
             except BaseException:
                 context.cancelAllJobs()
@@ -98,26 +98,26 @@ class _SparkExchange(Generic[Tally]):
             parts = (part for _, part in pairs)
             first = next(parts, None)
             if number != side and first is not None:
-                yield from _delivered(perform(shared.value, Bucket(number, chain((first,), parts))), buckets)
-            deque(parts, maxlen=0)  # Spark ends a worker that has not read all it was given
+                yield from _numbered(perform(shared.value, Bucket(number, chain((first,), parts))), buckets)
+            deque(parts, maxlen=0)  # Spark ends a worker that has not read all of its input
 
         return _SparkExchange(self._shuffled.mapPartitionsWithIndex(work), buckets)
 
 
 def _tasks(context: SparkContext) -> tuple[int, int]:
-    """Tasks done and tasks in all, of the stage that runs now."""
+    """The number of tasks done, and of all tasks, in the stage that runs now."""
     tracker = context.statusTracker()
     running = [info for id in tracker.getActiveStageIds() if (info := tracker.getStageInfo(id)) is not None]
     most = max(running, key=lambda info: info.numTasks, default=None)
     return (0, 1) if most is None else (most.numCompletedTasks, most.numTasks)
 
 
-def _delivered(output: Output[Any], buckets: int) -> Iterator[tuple[int, Any]]:
+def _numbered(output: Output[Any], buckets: int) -> Iterator[tuple[int, Any]]:
     yield from output.parts.items()
     yield buckets, output.tally
 
 
-def _as_it_is(number: int) -> int:
+def _identity(number: int) -> int:
     return number
 
 

@@ -1,7 +1,7 @@
-"""What a Spark cluster needs that this host's own processors do not: a way back to the driver, and brokerlab's code.
+"""The needs of a Spark cluster beyond those of this host's own processors: a route to the driver, and brokerlab's code.
 
-Executors of a cluster call the driver, fetch brokerlab's code from it, and must have its Python (3.11, say) and the
-packages that brokerlab imports. What goes wrong on them is put into words here.
+Executors of a cluster connect to the driver, fetch brokerlab's code from it, and must have its version of Python and
+the packages that brokerlab imports. This module turns their failures into messages for the user.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = ROOT / ".cache" / "spark" / "events"
-"""Where the history server of docker-compose.yml reads what happened; written where it exists."""
+"""The event log that the history server of docker-compose.yml reads; written when the directory exists."""
 PACKAGES = ("analysis", "broker_service", "emulation", "record", "studies", "topology")
 EXECUTOR_MEMORY = "512m"
-"""Of Java, which only passes bytes on; SPARK_EXECUTOR_MEMORY in the environment is another choice."""
+"""Memory of an executor's Java process, which only passes bytes on; SPARK_EXECUTOR_MEMORY in the environment replaces
+it."""
 TASK_FAILURES = 4
-"""How often a task may fail, an executor of its having been lost for instance, before the job does."""
+"""Failures of one task, for instance because its executor was lost, before the job fails."""
 
 _MASTER_PATIENCE = 5.0
 _EXECUTOR_PATIENCE = 120.0
-"""Seconds until a master answers, and until it has given an executor."""
-_LOOK_SECONDS = 0.2
+"""Seconds to wait until a master answers, and until it has granted an executor."""
+_POLL_SECONDS = 0.2
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The first time that zip files know: code that is the same makes a file that is the same."""
+"""The earliest time that a zip file can hold, so that the same code makes the same file."""
 _REMEDY = "give executors what `make setup` installs in .venv, or use the cluster of docker-compose.yml"
 _TROUBLES = (
     (
@@ -58,7 +59,7 @@ _TROUBLES = (
         "{master}: the Python process of a task ended at every try; was memory short?",
     ),
 )
-"""What Spark's error says, and what it means."""
+"""Patterns of Spark's errors, and their meaning for the user."""
 _TROUBLES_OF_CLUSTERS = (
     (
         r"(?:FileNotFoundError|PermissionError): .*?'(/[^']+)'",
@@ -69,12 +70,12 @@ _TROUBLES_OF_CLUSTERS = (
 
 
 def is_local(master: str) -> bool:
-    """Whether a master is this very process's."""
+    """True for a master that runs in this process."""
     return master.startswith("local")
 
 
 def settings(master: str) -> dict[str, str]:
-    """What Spark is told of a cluster, besides what it always is. Raises `HostError` where no master is."""
+    """The settings of Spark that only a cluster needs. Raises `HostError` when no master answers."""
     chosen = {
         "spark.executor.memory": os.environ.get("SPARK_EXECUTOR_MEMORY", EXECUTOR_MEMORY),
         "spark.task.maxFailures": str(TASK_FAILURES),
@@ -87,7 +88,7 @@ def settings(master: str) -> dict[str, str]:
 
 
 def equip(context: SparkContext, scratch: Path) -> None:
-    """Sends brokerlab's code to the executors, and waits for the first of them. Raises `HostError`."""
+    """Sends brokerlab's code to the executors, and waits for the first of them. Raises `HostError` when none comes."""
     context.addPyFile(str(pack_code(scratch / "brokerlab.zip")))
     deadline = time.monotonic() + _EXECUTOR_PATIENCE
     while _executors(context) == 0:
@@ -97,11 +98,11 @@ def equip(context: SparkContext, scratch: Path) -> None:
                 f"core and {context.getConf().get('spark.executor.memory')} of memory (its page shows them; "
                 "SPARK_EXECUTOR_MEMORY asks for less), from which this host can be reached"
             )
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
 def pack_code(file: Path) -> Path:
-    """Makes a zip file of brokerlab's packages, from which Python imports them."""
+    """Writes brokerlab's packages to a zip file from which Python can import them."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:
             for path in sorted((ROOT / package).rglob("*")):
@@ -112,34 +113,34 @@ def pack_code(file: Path) -> Path:
 
 
 @contextmanager
-def executor_errors_in_words(master: str) -> Iterator[None]:
-    """What an executor lacks becomes one line."""
+def executor_errors_explained(master: str) -> Iterator[None]:
+    """Turns errors of executors with a known cause into one line with the remedy."""
     try:
         yield
     except Exception as error:
         of_spark = type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}
-        if not of_spark or (words := _words(master, str(error))) is None:
+        if not of_spark or (explanation := _explained(master, str(error))) is None:
             raise
-        raise HostError(words) from error
+        raise HostError(explanation) from error
 
 
-def _words(master: str, said: str) -> str | None:
-    """The mistake behind an error of Spark's, if it is a known one."""
-    for pattern, words in _TROUBLES if is_local(master) else _TROUBLES + _TROUBLES_OF_CLUSTERS:
-        if found := re.search(pattern, said):
-            return words.format(*found.groups(), master=master, remedy=_REMEDY)
+def _explained(master: str, message: str) -> str | None:
+    """The cause of an error of Spark's; None when it is not a known one."""
+    for pattern, explanation in _TROUBLES if is_local(master) else _TROUBLES + _TROUBLES_OF_CLUSTERS:
+        if found := re.search(pattern, message):
+            return explanation.format(*found.groups(), master=master, remedy=_REMEDY)
     return None
 
 
 def _own_address(master: str) -> str | None:
-    """This host's address on its way to the master: executors can reach that. None for what is no spark:// URL."""
+    """This host's address towards the master, which executors can reach; None for a master without a spark:// URL."""
     if not master.startswith("spark://"):
         return None
     problem: OSError | None = None
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal():
-            raise HostError(f"{master} is no Spark master: write spark://host:7077")
+            raise HostError(f"{master} is not a Spark master: write spark://host:7077")
         try:
             with socket.create_connection((host.strip("[]"), int(port)), _MASTER_PATIENCE) as connection:
                 return str(connection.getsockname()[0])
@@ -152,6 +153,6 @@ def _own_address(master: str) -> str | None:
 
 
 def _executors(context: SparkContext) -> int:
-    """How many have registered; the driver itself counts for one."""
+    """The number of executors that have registered, without the driver's own."""
     scala_context = context._jsc.sc()
     return int(scala_context.getExecutorMemoryStatus().size()) - 1

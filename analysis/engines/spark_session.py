@@ -1,8 +1,8 @@
 """A quiet Spark session that leaves nothing behind.
 
-Starting one takes about five seconds, most of it the Java virtual machine's; `open_session` may run in a background
-thread while a run drains. Everything Spark writes for itself goes into one scratch directory, removed at the end; what
-it would print goes to a file there. Nothing it opens listens beyond loopback when the master is local.
+Starting one takes about five seconds, most of them for the Java virtual machine; `open_session` may run in a background
+thread while a run drains. Everything that Spark writes for itself goes into one scratch directory, which is removed at
+the end; its output goes to a file there. With a local master, none of its ports listens beyond loopback.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from record.errors import HostError
 LOCAL_MASTER = "local[*]"
 OLDEST_JAVA = 17
 LARGEST_HEAP_MB = 4096
-"""Of the Java process; never more than half of the host's memory."""
+"""The largest heap of the Java process; it is never more than half of the host's memory."""
 STOP_SECONDS = 10.0
-"""How long the Java process may take to end before it is killed."""
+"""Seconds that the Java process may take to end before it is killed."""
 _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
 
@@ -44,8 +44,8 @@ def open_session(
 ) -> Iterator[SparkSession]:
     """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
 
-    Raises `HostError` without Java 17 or newer, when the master cannot be reached, or gives no executor. What
-    executors of a cluster lack is told in the same way, also where it comes out only in what the session is used for.
+    Raises `HostError` without Java 17 or newer, when the master cannot be reached, or grants no executor. Missing
+    requirements of executors raise it too, also when they show only while the session is used.
     """
     check_java()
     scratch = Path(tempfile.mkdtemp(prefix="brokerlab-spark-", dir=scratch_parent))
@@ -53,7 +53,7 @@ def open_session(
         with _standard_error_file(scratch) as spark_log:
             session = _start(_settings(master, scratch, name), scratch, spark_log)
             try:
-                with cluster.executor_errors_in_words(master):
+                with cluster.executor_errors_explained(master):
                     if not cluster.is_local(master):
                         cluster.equip(session.sparkContext, scratch)
                     yield session
@@ -98,9 +98,9 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSess
             context.setLogLevel("ERROR")
             return SparkSession(context)
     except Exception as error:
-        said = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
+        output = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
         _end_java()
-        reason = next((line for line in reversed(said) if "rror" in line or "xception" in line), str(error))
+        reason = next((line for line in reversed(output) if "rror" in line or "xception" in line), str(error))
         raise HostError(f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}") from error
 
 
@@ -111,7 +111,7 @@ def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:
             f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
             "-XX:+UseParallelGC",
             "-XX:-UsePerfData",
-            "-XX:TieredStopAtLevel=1",  # Java only schedules and shuffles; optimising it costs more than it earns
+            "-XX:TieredStopAtLevel=1",  # Java only schedules and shuffles; optimising would cost more than it gains
         )
     )
     settings = {
@@ -139,7 +139,7 @@ def _heap_mb() -> int:
 
 @contextmanager
 def _own_interrupt_handler() -> Iterator[None]:
-    """Keeps the program's SIGINT handler: PySpark would put its own in place when started in the main thread."""
+    """Keeps the program's SIGINT handler, which PySpark would replace when started in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -157,7 +157,8 @@ def _stop(session: SparkSession) -> None:
 
 
 def _end_java() -> None:
-    """Ends the Java process, which PySpark would keep for the rest of this one, and lets a later session start anew."""
+    """Ends the Java process, which PySpark would keep until this process ends, so that a later session starts a new
+    one."""
     gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is None:

@@ -1,4 +1,4 @@
-"""Two variants side by side: the same seed gives the same workload, so their notifications pair up."""
+"""Paired comparison of two variants: the same seed gives the same workload, so their notifications pair up."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 from analysis.run_files.time_units import MILLISECOND
 
 BLOCK_SECONDS = 5
-"""Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""
+"""Delays of neighbouring publications depend on each other through queues, so whole blocks of this length are
+resampled."""
 FEWEST_BLOCKS = 5
-"""Below this many blocks no interval is given."""
+"""With fewer blocks no interval is given."""
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 
@@ -47,7 +48,7 @@ class Block(NamedTuple):
 
 
 def compare(reference: str, variant: str, blocks: Mapping[int | None, Block], seed: int) -> Comparison:
-    """The comparison from blocks, by number; `seed` fixes the resampling."""
+    """The comparison of two variants from their blocks, by number; `seed` fixes the resampling."""
     ordered = [blocks[number] for number in sorted(blocks, key=lambda number: -1 if number is None else number)]
     total = sum(ordered, Block())
     comparable = total.pairs > 0 and total.reference > 0

@@ -17,57 +17,58 @@ from msgspec import Struct
 
 
 class Right(StrEnum):
-    """What the delivery oracle says of a publication and a client."""
+    """The right of a client to a publication, as the delivery oracle judges it."""
 
     MUST = "must"
-    """A settled subscription of the client matches a publication that its publisher was surely entitled to make."""
+    """The client must get it: a settled subscription of its own matches, and its publisher was certainly entitled to
+    make it."""
     MAY = "may"
-    """A (un)subscription or (un)advertisement was in flight, something was broken, or the run was cut short: both
-    outcomes are correct."""
+    """The client may get it: a (un)subscription or (un)advertisement was in flight, an outage lasted, or the run was
+    cut short. Both outcomes are correct."""
     NONE = "none"
-    """It must not get it."""
+    """The client must not get it."""
 
 
 class Defect(StrEnum):
-    """What is wrong with the deliveries of a publication to a client."""
+    """A defect of the deliveries of a publication to a client."""
 
     LOST = "lost"
-    """It must get it and did not."""
+    """The client must get it and did not."""
     DUPLICATED = "duplicated"
-    """It was notified more than once."""
+    """The client was notified more than once."""
     SPURIOUS = "spurious"
-    """It was notified and must not be; `cause` says why."""
+    """The client was notified and must not be; `cause` gives the reason."""
     REORDERED = "reordered"
-    """A later publication reached it before, though routing promises order."""
+    """A later publication reached the client first, though routing promises order."""
 
 
 class Cause(StrEnum):
-    """Why a notification is spurious."""
+    """The reason why a notification is spurious."""
 
     UNKNOWN_PUBLICATION = "unknown publication"
     """No client published it."""
     UNADVERTISED = "outside its advertisements"
     """It conforms to no advertisement that its publisher had."""
     WITHDRAWN = "subscription withdrawn"
-    """The matching subscriptions had all been withdrawn before."""
+    """All matching subscriptions had been withdrawn before."""
     NOT_YET_SUBSCRIBED = "not yet subscribed"
-    """The matching subscriptions were all made later."""
+    """All matching subscriptions were made later."""
     NO_MATCH = "no subscription matches"
     """The client never had a subscription that matches."""
 
 
 class Work(StrEnum):
-    """What a router does with a publication."""
+    """The kinds of work of a router on a publication."""
 
     MATCHING = "matching"
-    """It compares its content with the subscriptions stored there: a comparison counts once."""
+    """Comparing its content with the subscriptions stored at the broker. Each comparison counts once."""
     PATH_SELECTION = "path selection"
-    """All else, from when it gets the publication until it has said where that goes: reading the header and choosing
-    next hops. Counts once for each arrival at a broker."""
+    """All other work, from the arrival of the publication until its next hops are known: reading the header and
+    choosing next hops. Counts once for each arrival at a broker."""
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """One row per notification that a client got."""
+    """One row per notification of a client."""
 
     variant: str
     publication: str
@@ -75,32 +76,32 @@ class Notification(Struct, frozen=True, kw_only=True):
     repeat: int
     """0 for the first notification of this publication to this client, 1 for the second, ..."""
     publisher: str | None
-    """The publishing client; null, as are the times, when nobody published it."""
+    """The publishing client; null, as are the times, when no client published it."""
     broker: str | None
     """The client's broker."""
     intended_ns: int | None
-    """When the workload wanted it published."""
+    """The time at which the workload wanted it published."""
     published_ns: int | None
-    """When it was handed to the publisher's session."""
+    """The time at which it was handed to the publisher's session."""
     notified_ns: int
     delay_ms: float | None
     """From the intended time to the notification, milliseconds."""
     hops: int | None
     """Overlay links travelled."""
     queueing_ms: float | None
-    """Waiting in output queues along the way it came, milliseconds; null when the log does not hold the whole way.
-    Waiting for service (a broker's set service time) is not in it."""
+    """The wait in output queues along its path, milliseconds; null when the log does not hold the whole path. The wait
+    for service (a broker's set service time) is not included."""
     path: list[str] | None
-    """The brokers it came through, the publisher's first; null when the log does not hold the whole way."""
+    """The brokers on its path, the publisher's first; null when the log does not hold the whole path."""
     second: int | None
-    """Of the intended time."""
+    """The second of the intended time."""
     overtaken: bool
-    """A publication that its publisher made later had reached the client before. A defect only where routing promises
-    order: see `expected`."""
+    """True when a later publication of the same publisher reached the client first. A defect only where routing
+    promises order: see `expected`."""
 
 
 class Expectation(Struct, frozen=True, kw_only=True):
-    """One row per publication and client that must or may get it, or that got it without a right."""
+    """One row per publication and client that must or may get it, or that got it without a right to it."""
 
     variant: str
     publication: str
@@ -108,17 +109,17 @@ class Expectation(Struct, frozen=True, kw_only=True):
     right: str
     """must, may or none: see `Right`."""
     notifications: int
-    """How many it got."""
+    """The number of notifications that the client got."""
     defect: str | None
-    """lost, duplicated, spurious or reordered: see `Defect`; null when all is well."""
+    """lost, duplicated, spurious or reordered: see `Defect`; null without a defect."""
     cause: str | None
-    """Why it is spurious: see `Cause`."""
+    """The reason why it is spurious: see `Cause`."""
     publisher: str | None
     published_ns: int | None
 
 
 class BrokerMessages(Struct, frozen=True, kw_only=True):
-    """One row per variant, broker and message kind: what moved until clients left and brokers stopped."""
+    """One row per variant, broker and message kind: messages moved until clients left and brokers stopped."""
 
     variant: str
     broker: str
@@ -146,7 +147,7 @@ class LinkLoad(Struct, frozen=True, kw_only=True):
     target: str
     messages: int
     publications: int
-    """Those of the messages that are publications."""
+    """The messages that are publications."""
     bytes: int
     """Body and header."""
     max_queue: int | None
@@ -157,9 +158,9 @@ class LinkLoad(Struct, frozen=True, kw_only=True):
 
 
 class QueueLength(Struct, frozen=True, kw_only=True):
-    """One row per variant, output queue and second until clients left: the largest value the gauge showed in it.
+    """One row per variant, output queue and second until clients left: the largest values of the gauge in that second.
 
-    A second without a row is like the one before: the gauge is silent while all stays zero.
+    The gauge is silent while all values stay zero, so a second without a row is like the one before.
     """
 
     variant: str
@@ -173,7 +174,7 @@ class QueueLength(Struct, frozen=True, kw_only=True):
 
 
 class DelayOverTime(Struct, frozen=True, kw_only=True):
-    """One row per variant and second in which delivered publications were intended."""
+    """One row per variant and second in which publications that were delivered were intended."""
 
     variant: str
     second: int
@@ -185,7 +186,7 @@ class DelayOverTime(Struct, frozen=True, kw_only=True):
 
 
 class DelayDistribution(Struct, frozen=True, kw_only=True):
-    """One row per variant and logarithmic delay class that holds a notification; 20 classes a decade."""
+    """One row per variant and logarithmic class of delay that holds a notification; 20 classes a decade."""
 
     variant: str
     lower_ms: float
@@ -207,7 +208,7 @@ class DelayByHops(Struct, frozen=True, kw_only=True):
     p99_ms: float
     max_ms: float
     queueing_share: float | None
-    """Share of the delay spent in output queues, over the notifications whose whole way is known."""
+    """Share of the delay spent in output queues, over the notifications whose whole path is known."""
 
 
 class MatchingLoad(Struct, frozen=True, kw_only=True):
@@ -218,15 +219,15 @@ class MatchingLoad(Struct, frozen=True, kw_only=True):
     operations: int
     """Comparisons of one publication's content with the subscriptions stored there."""
     matches: int
-    """Subscriptions that matched, in all."""
+    """Subscriptions that matched, summed over all comparisons."""
     time_ms: float
-    """Time spent comparing, in all, milliseconds."""
+    """Time spent comparing, summed over all comparisons, milliseconds."""
 
 
 class RouterWork(Struct, frozen=True, kw_only=True):
     """One row per variant, broker and kind of work on publications that took time there.
 
-    Times are the broker's: of its clock, so what else the host did meanwhile is in them, and in the scenario's time. A
+    Times are by the broker's clock, so they include what else the host did meanwhile, and in the scenario's time. A
     simulated broker's clock stands still while its router works, so it has no row. Percentiles are at most 2.3% too
     large.
     """
@@ -236,7 +237,7 @@ class RouterWork(Struct, frozen=True, kw_only=True):
     work: str
     """matching or path selection: see `Work`."""
     count: int
-    """How many comparisons, or publications whose paths were selected."""
+    """The number of comparisons, or of arrivals for which paths were selected."""
     mean_us: float
     """Microseconds, as the next four."""
     p50_us: float
@@ -246,26 +247,26 @@ class RouterWork(Struct, frozen=True, kw_only=True):
 
 
 class Drop(Struct, frozen=True, kw_only=True):
-    """One row per variant, node, event, message kind and reason for which something was dropped or refused."""
+    """One row per variant, node, event, message kind and reason of dropped messages and rejected operations."""
 
     variant: str
     node: str
     event: str
-    """dropped (a message ended there) or rejected (a client's operation was refused, as the client was told)."""
+    """dropped (a message ended there) or rejected (a broker rejected a client's operation, by the client's log)."""
     kind: str
-    """The message's or the operation's; empty when it was not logged."""
+    """The kind of the message or the operation; empty when it was not logged."""
     reason: str
     count: int
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """One row per fault that took effect; faults of one kind that strike several targets at once are one.
+    """One row per fault that took effect; faults of one kind on several targets at the same time are one.
 
-    A fault is watched until the overlay may have recovered from it (the manifest's `recovery`, 10 s at least) or the
-    next fault begins, and for ever where it is never healed. It strikes the notifications that are under way while it
-    is watched: from the publishing until the client gets it, or, where that never comes, until 2 s after anything was
-    last logged of the publication. A notification is late when its delay is more than twice the 95th percentile (to
-    within an eighth) of the delay of publications due in the 10 s before the fault.
+    A fault is watched until the overlay should have recovered from it (the manifest's `recovery`, at least 10 s) or the
+    next fault begins, and to the end of the run where it is never healed. It strikes the notifications that are in
+    flight while it is watched: from the publishing until the client gets it, or, for a notification that never comes,
+    until 2 s after the last record of the publication. A notification is late when its delay is more than twice the
+    95th percentile (to within an eighth) of the delay of publications due in the 10 s before the fault.
     """
 
     variant: str
@@ -275,49 +276,49 @@ class Fault(Struct, frozen=True, kw_only=True):
     """The brokers, the links (`A-B`) or the directions of links (`A->B`)."""
     began_ns: int
     healed_ns: int | None
-    """When the last of them was healed; null where one never was."""
+    """The time at which the last of them was healed; null where one never was."""
     second: int | None
-    """In which it began."""
+    """The second in which it began."""
     duration_s: float | None
     noticed: int
-    """Neighbours of the broker, or ends of the link, that lost it while the fault lasted."""
+    """The number of neighbours of the broker, or ends of the link, that lost it while the fault lasted."""
     detected_first_s: float | None
-    """From the fault until the first of these noticed; null where none did."""
+    """Seconds from the fault until the first of these noticed; null where none did."""
     detected_last_s: float | None
-    """Until the last of these noticed."""
+    """Seconds from the fault until the last of these noticed."""
     reconnected_s: float | None
-    """From the heal until the last of those that were without it then had it again; null where there is none, or one
-    never had it again."""
+    """Seconds from the heal until the last neighbour that was without it then had it again; null where no neighbour
+    was, or one never had it again."""
     recovered_s: float | None
-    """From the heal until delivery was as before: until the last publication was published that a client never got, and
-    all late notifications had come of what was published before that, before the heal, before the last neighbour was
-    back, or while such a late one was still awaited. 0: at the heal or before. Null where it was not healed, or nothing
-    was delivered before."""
+    """Seconds from the heal until delivery was as before. By then, the last publication that some client never got had
+    been published, and all late notifications had come of publications made before that, before the heal, before the
+    last neighbour was back, or while such a late notification was still awaited. 0 stands for the heal or earlier. Null
+    where the fault was not healed, or nothing was delivered before it."""
     publications: int
-    """That it struck."""
+    """The number of publications that it struck."""
     due: int
-    """Notifications of these that clients must or may get."""
+    """The notifications of these that clients must or may get."""
     late: int | None
-    """Those that came late; null where nothing was delivered before."""
+    """The notifications that came late; null where nothing was delivered before the fault."""
     excused: int
-    """Those that may have come and did not."""
+    """The notifications that were allowed to come and did not."""
     lost: int
-    """Those that must have come and did not."""
+    """The notifications that had to come and did not."""
     dropped: int
     """Copies of publications that brokers dropped while the fault was watched."""
     drop_reasons: list[str]
     drop_counts: list[int]
-    """Of the dropped, for each of the reasons."""
+    """The number of dropped copies, for each of the reasons."""
     delay_before_ms: float | None
-    """Mean over the publications due in the 10 s before."""
+    """Mean delay of the publications due in the 10 s before."""
     delay_during_ms: float | None
-    """Mean over those due from the fault to its heal."""
+    """Mean delay of those due from the fault to its heal."""
     delay_after_ms: float | None
-    """Mean over those due in the 10 s after the heal, as far as the fault is watched."""
+    """Mean delay of those due in the 10 s after the heal, as far as the fault is watched."""
 
 
 class PhaseTimes(Struct, frozen=True, kw_only=True):
-    """One row per variant and phase, as the manifest has them."""
+    """One row per variant and phase, as in the manifest."""
 
     variant: str
     phase: str
@@ -344,6 +345,7 @@ TABLES: dict[str, type[Struct]] = {
     "faults": Fault,
     "phases": PhaseTimes,
 }
-"""Every table by its file's name."""
+"""The row of every table, by the table's name."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation))
-"""Directories of files; the column `variant` is in the path: `variant=fixed/part-000001.parquet`."""
+"""The rows of tables that are directories of files, with the column `variant` in the path:
+`variant=fixed/part-000001.parquet`."""

@@ -1,7 +1,7 @@
-"""Tables that grow with every message: a directory each, written in parts by workers, none of which passes the driver.
+"""Tables that grow with every message: directories whose parts workers write, so that no row passes the driver.
 
-`results/notifications.parquet/variant=fixed/part-000001.parquet` is what Spark, Arrow, pandas and DuckDB read as one
-table whose column `variant` is in the path. Names of variants are written as in a URL, so that any will do.
+`results/notifications.parquet/variant=fixed/part-000001.parquet` is read by Spark, Arrow, pandas and DuckDB as part
+of one table whose column `variant` is in the path. Names of variants are percent-encoded, so that any name will do.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, ta
 from analysis.tables.schema import arrow_schema
 
 _EMPTY = "part-none.parquet"
-"""Of a variant without rows, so that it has a schema."""
+"""The file of a variant without rows, which holds the schema."""
 
 Row = TypeVar("Row", Notification, Expectation)
 
 
 class PartWriter(Generic[Row]):
-    """Writes the rows that one bucket has of a table: one file for each variant. Made again, it replaces them.
+    """Writes the rows of a table that one bucket has: one file for each variant. A repeated task replaces them.
 
-    Rows are to come variant by variant.
+    Rows must come variant by variant.
     """
 
     def __init__(self, parts: Path, row: type[Row], number: int) -> None:
@@ -80,7 +80,7 @@ class PartWriter(Generic[Row]):
 
 @contextmanager
 def parts_directory(results: Path) -> Iterator[Path]:
-    """Where workers put their parts; gone in the end."""
+    """The directory for the workers' parts, removed at the end."""
     parts = results / ".parts"
     shutil.rmtree(parts, ignore_errors=True)
     parts.mkdir()
@@ -91,7 +91,8 @@ def parts_directory(results: Path) -> Iterator[Path]:
 
 
 def publish_parts(parts: Path, row: type[Row], results: Path, variants: Iterable[str]) -> int:
-    """Makes `results/<name>.parquet` of the parts of a table, replacing an older one. Returns the number of rows."""
+    """Assembles `results/<name>.parquet` from the parts of a table, replacing an older one. Returns the number of
+    rows."""
     table = parts / table_file(row)
     for variant in variants:
         directory = partition(table, variant)
@@ -114,7 +115,7 @@ def _file_schema(row: type[Row]) -> pa.Schema:
 
 
 def _replace(target: Path, new: Path, aside: Path) -> None:
-    """A directory cannot take another's place in one step; the old one goes aside first."""
+    """Replaces a directory. That takes two steps: the old one is moved aside first."""
     if target.exists():
         target.rename(aside)
     new.rename(target)

@@ -1,4 +1,4 @@
-"""Tables on disk, `results/<name>.parquet`: those that are one file each are written here, and all are read here."""
+"""Tables on disk, `results/<name>.parquet`: writes those of one file each, and reads all of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from analysis.tables.schema import arrow_schema
 from record.errors import RunDirectoryError
 
 ROWS_AT_ONCE = 20_000
-"""Held before they are written."""
+"""Rows held in memory before they are written."""
 PARTITION_KEY = "variant"
-"""The column that a partitioned table has in its directories' names instead of its files."""
+"""The column that a partitioned table has in the names of its directories instead of in its files."""
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
@@ -31,19 +31,19 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 def write_table(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
     """Replaces `results/<name>.parquet` in one step."""
     with _replaced(results / table_file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
-        coming = iter(rows)
-        while some := list(islice(coming, ROWS_AT_ONCE)):
-            writer.write_table(arrow_table(some, row))
+        remaining = iter(rows)
+        while chunk := list(islice(remaining, ROWS_AT_ONCE)):
+            writer.write_table(arrow_table(chunk, row))
 
 
 def read_table(results: Path, row: type[_Row]) -> list[_Row]:
-    """The rows of a table, typed: `read_table(run / "results", LinkLoad)`. In no particular order.
+    """The rows of a table, typed: `read_table(run / "results", LinkLoad)`, in no particular order.
 
     Raises `RunDirectoryError` when the run was not analysed.
     """
     file = results / table_file(row)
     try:
-        return [msgspec.convert(one, row) for one in (_partitioned if file.is_dir() else _rows)(file)]
+        return [msgspec.convert(found, row) for found in (_partitioned if file.is_dir() else _rows)(file)]
     except FileNotFoundError:
         raise RunDirectoryError(f"{file}: no such table; `brokerlab analyze {results.parent}` makes it") from None
     except (OSError, pa.ArrowException) as error:
@@ -53,7 +53,7 @@ def read_table(results: Path, row: type[_Row]) -> list[_Row]:
 def read_columns(
     results: Path, row: type[msgspec.Struct], columns: Sequence[str]
 ) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
-    """Some columns of a table that is divided by variant: each variant with its rows, some at a time, in no order."""
+    """Some columns of a partitioned table: each variant with its rows in batches, in no particular order."""
     for directory in sorted((results / table_file(row)).iterdir()):
         yield unquote(directory.name.removeprefix(f"{PARTITION_KEY}=")), _batches(directory, columns)
 
@@ -71,7 +71,7 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _partitioned(table: Path) -> Iterator[dict[str, Any]]:
-    """Not by `pyarrow.dataset`, which loads pandas wherever that is installed."""
+    """The rows of a partitioned table. `pyarrow.dataset` would load pandas wherever that is installed."""
     for directory in sorted(table.iterdir()):
         value = unquote(directory.name.removeprefix(f"{PARTITION_KEY}="))
         for file in sorted(directory.iterdir()):
@@ -79,22 +79,23 @@ def _partitioned(table: Path) -> Iterator[dict[str, Any]]:
 
 
 def arrow_table(rows: Sequence[_Row], row: type[_Row]) -> pa.Table:
-    """Of at least one row. By way of JSON: to take lists, Arrow would load pandas wherever that is installed."""
+    """An Arrow table of at least one row, made by way of JSON, because from lists Arrow would load pandas wherever that
+    is installed."""
     schema = arrow_schema(row)
     lines = msgspec.json.Encoder().encode_lines(rows)
     whole = ReadOptions(use_threads=False, block_size=len(lines))
     read = read_json(BytesIO(lines), read_options=whole, parse_options=ParseOptions(explicit_schema=schema))
-    return pa.Table.from_arrays(read.columns, schema=schema)  # which knows what is never null
+    return pa.Table.from_arrays(read.columns, schema=schema)  # this schema marks what is never null
 
 
 def table_file(row: type[msgspec.Struct]) -> str:
-    """The name of a table's file, or of its directory."""
+    """The name of a table's file or directory."""
     return f"{next(name for name, struct in TABLES.items() if struct is row)}.parquet"
 
 
 @contextmanager
 def _replaced(target: Path) -> Iterator[Path]:
-    """A file beside the target that takes its place when all went well."""
+    """A file beside the target that replaces it if no error occurs."""
     part = target.with_name(f".{target.name}.part")
     try:
         yield part

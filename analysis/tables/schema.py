@@ -1,4 +1,4 @@
-"""Arrow schemas from the structs that define a table: written down once, never inferred from data."""
+"""Arrow schemas made from the structs that define the tables, never inferred from data."""
 
 from __future__ import annotations
 

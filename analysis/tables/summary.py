@@ -20,29 +20,30 @@ UNKNOWN_FIDELITY = "UNKNOWN"
 """The fidelity verdict of a run that holds no `fidelity.json`."""
 BROKER_DEFECT = "broker defect"
 """The verdict on a variant in which a broker's own code failed, nearly always its router. It ended the run, so nothing
-is said about deliveries."""
+is known about deliveries."""
 OVERTAKEN = "overtaken"
-"""What an example shows that is no defect, because routing promises no order."""
+"""The kind of an example that shows an overtaken notification, which is not a defect where routing promises no
+order."""
 FORMAT = 2
-"""Grows when a field changes its meaning or goes away."""
+"""The version of the schema, which grows when a field changes its meaning or is removed."""
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """One defect, to look into. Times in nanoseconds of the run's clock."""
+    """One example of a defect. Times in nanoseconds of the run's clock."""
 
     defect: str
-    """lost, duplicated, spurious or reordered; or overtaken, which is none where routing promises no order; or broker
-    defect, which concerns no publication and no client (both are empty): `detail` has the stack trace."""
+    """lost, duplicated, spurious or reordered; or overtaken, which is not a defect where routing promises no order; or
+    broker defect, which concerns no publication and no client (both are empty): `detail` has the stack trace."""
     publication: str
     client: str
     publisher: str | None
     published_ns: int | None
     detail: str
-    """What happened, for people."""
+    """A description for people."""
     reached: list[str]
     """The brokers that the publication arrived at, in order of links travelled."""
     paths: list[list[str]]
-    """The ways of its notifications to this client, as far as the log holds them; of a lost one, the ways it took."""
+    """The paths of its notifications to this client, as far as the log holds them; of a lost one, the paths it took."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,17 +55,17 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     published: int
     """Publications that clients made."""
     rejected: int
-    """Of these, refused to their client."""
+    """Publications that brokers rejected."""
     expected: int
-    """Notifications that must have come: pairs of publication and client."""
+    """Notifications that had to come: pairs of publication and client."""
     delivered: int
     """Notifications that clients got, defective ones included."""
     optional: int
-    """Pairs that may have got it (something was in flight or broken) and did."""
+    """Pairs that were allowed to get it (something was in flight, or an outage lasted) and did."""
     excused: int = 0
-    """Pairs that may have got it and did not."""
+    """Pairs that were allowed to get it and did not."""
     lost: int
-    """Pairs that must have got it and did not."""
+    """Pairs that had to get it and did not."""
     duplicate: int
     """Notifications beyond the first of a pair that may or must get one."""
     spurious: int
@@ -74,9 +75,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     reordered: int
     """Notifications that a later publication overtook, though routing promises order."""
     overtaken: int
-    """First notifications that a later publication of the same publisher overtook, promised or not."""
+    """First notifications that a later publication of the same publisher overtook, whether or not order is promised."""
     unconfirmed: int
-    """Subscriptions and advertisements that were never confirmed; nothing is expected on their account."""
+    """Subscriptions and advertisements that were never confirmed; nothing is expected because of them."""
     examples: list[Example]
     """The first ten of each defect, in the order of publishing."""
 
@@ -91,9 +92,9 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     p99_ms: float | None
     max_ms: float | None
     queueing_share: float | None
-    """Share of the delay spent in output queues, over the notifications whose whole way is in the log."""
+    """Share of the delay spent in output queues, over the notifications whose whole path is in the log."""
     ways_known: int
-    """How many notifications that is."""
+    """The number of notifications whose whole path is in the log."""
 
 
 class KindMessages(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,23 +109,24 @@ class KindMessages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matching(msgspec.Struct, frozen=True, kw_only=True):
-    """How often content was compared with subscriptions."""
+    """Comparisons of content with subscriptions."""
 
     operations: int
     publication_messages: int
-    """Publications received by brokers, from clients and neighbours: comparisons, if every broker made one."""
+    """Publications received by brokers, from clients and neighbours: the number of comparisons if every broker made
+    one."""
     share: float | None
     """operations / publication_messages."""
     per_publication: float | None
-    """operations / publications that were compared anywhere."""
+    """operations / publications that were compared at any broker."""
     most_brokers: int
-    """The most brokers that compared one and the same publication: 1 proves that only the first broker matches."""
+    """The largest number of brokers that compared the same publication: 1 proves that only the first broker matches."""
     at_several_brokers: int
     """Publications compared at more than one broker."""
 
 
 class WorkFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What the routers of all brokers took for publications, as the table `router_work` has it of each broker."""
+    """Time that the routers of all brokers took for publications; the table `router_work` has it for each broker."""
 
     work: str
     """matching or path selection."""
@@ -151,7 +153,7 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     broker_messages: list[BrokerMessages]
     matching: Matching
     router_work: list[WorkFigures] = []
-    """Nothing of simulated brokers, whose clock stands still while their routers work."""
+    """Empty for simulated brokers, whose clock stands still while their routers work."""
     drops: list[Drop]
     faults: list[Fault] = []
     """In order of time."""
@@ -168,7 +170,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Copied from fidelity.json; UNKNOWN without that file."""
     interrupted: bool
     settle_seconds: float
-    """How long the oracle takes a (un)subscription or (un)advertisement to be in flight."""
+    """Seconds for which the oracle takes a (un)subscription or (un)advertisement to be in flight."""
     logs: LogLoss
     variants: list[VariantSummary]
     comparison: Comparison | None
@@ -180,8 +182,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def violated(verdicts: Sequence[str], *, interrupted: bool) -> bool:
-    """Whether a delivery was violated. A variant in which nothing was published proves nothing, so it passes only where
-    the user cut it short."""
+    """True when a delivery was violated. A variant in which nothing was published proves nothing, so it passes only
+    when the user interrupted it."""
     return list(verdicts) != [CORRECT] and not (interrupted and list(verdicts) == [UNJUDGED])
 
 

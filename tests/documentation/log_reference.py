@@ -1,7 +1,6 @@
-"""`docs/logs.md`, written from the code that reads and writes what it describes: `python -m
-tests.documentation.log_reference`.
+"""Generator of `docs/logs.md` from the code that reads and writes logs: `python -m tests.documentation.log_reference`.
 
-A test compares the file with what this module renders, so that neither can change alone.
+A test compares the file with the output of this module, so that neither can change alone.
 """
 
 from __future__ import annotations
@@ -34,31 +33,29 @@ _INTRODUCTION = """\
 
 <!-- Written by `python -m tests.documentation.log_reference > docs/logs.md`. Edit the docstrings it is made of. -->
 
-A run directory holds `logs/<node>.jsonl`: one file a broker, one a driver (the process that speaks for clients), and
-`emulator.jsonl` where faults were injected.
-`brokerlab analyze RUN` reads them and writes `results/<table>.parquet` and `summary.json`, replacing older ones; it
-needs nothing but the run directory, and may be repeated at any time. Spark runs it on all processors, and `--master`
-points it at a cluster that shares the directory; `--no-spark` runs the same in one Python process, without Java. Either
-writes the same.
+A run directory holds `logs/<node>.jsonl`: one file for each broker, one for each driver (the process that runs
+clients), and `emulator.jsonl` where faults were injected. `brokerlab analyze RUN` reads them and writes
+`results/<table>.parquet` and `summary.json`, replacing older ones. It needs only the run directory and may be repeated
+at any time. It uses Spark on all processors, or on a cluster that shares the directory (`--master`); `--no-spark` runs
+the same stages in one Python process, without Java. Both write the same.
 
 ## Log records
 
-One JSON object a line, one line for each thing that happened to a message at a node. Fields that do not apply are left
-out. Lines are flushed at least every 100 ms. A writer that was killed leaves a torn last line; it is counted, and so is
-any other line that is not a record, but neither ends the analysis.
+One JSON object a line, one line for each event of a message at a node. Fields that do not apply are left out. Lines are
+flushed at least every 100 ms. A writer that was killed leaves a torn last line. Torn lines, and other lines that are
+not records, are counted and do not stop the analysis.
 """
 
 _TABLES = """\
 ## Tables
 
-Each is one Parquet file, but for those that grow with every message: they are directories of files, divided by variant
-(`results/notifications.parquet/variant=fixed/part-000001.parquet`), which Spark, Arrow, pandas and DuckDB read as one
-table, the column `variant` taken from the path, where it is written as in a URL. Columns marked *nullable* may be null.
-Times whose name ends in `_ns` are of the run's clock,
-in nanoseconds. `second` counts whole seconds from the start of the variant's phase `run`, and is negative while clients
-still join. Delay counts from the time the workload intended a publication for, not from when it was sent: a driver or
-a broker that falls behind cannot hide it. All times are the scenario's: what a `time_dilation` of 5 made last five
-times as long in the logs is divided by 5 again.
+Each table is one Parquet file, except those that grow with every message: they are directories of files, divided by
+variant (`results/notifications.parquet/variant=fixed/part-000001.parquet`), which Spark, Arrow, pandas and DuckDB read
+as one table, with the column `variant` taken from the path, where it is percent-encoded. Columns marked *nullable* may
+be null. Times whose name ends in `_ns` are of the run's clock, in nanoseconds. `second` counts whole seconds from the
+start of the variant's phase `run`, and is negative while clients still join. Delay counts from the intended time of a
+publication, not from its sending, so that a driver or a broker that falls behind cannot hide it. All times are the
+scenario's: with a `time_dilation` of 5, times of the logs are divided by 5.
 """
 
 _ORACLE = """\
@@ -152,7 +149,7 @@ def _struct(struct: type[Struct], module: types.ModuleType, heading: str) -> Ite
 def _type_name(hint: object) -> str:
     arguments = typing.get_args(hint)
     if type(None) in arguments:
-        present = [_type_name(each) for each in arguments if each is not type(None)]
+        present = [_type_name(argument) for argument in arguments if argument is not type(None)]
         return f"{' or '.join(present)}, nullable"
     origin = typing.get_origin(hint)
     if origin is not None:

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 
 from analysis.engines import spark_cluster as cluster
-from analysis.engines.spark_cluster import executor_errors_in_words, pack_code, settings
+from analysis.engines.spark_cluster import executor_errors_explained, pack_code, settings
 from record.errors import HostError
 
 MASTER = "spark://far:7077"
@@ -72,7 +72,7 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
     ],
 )
 def test_what_an_executor_lacks_is_told_in_one_line(said: str, words: str) -> None:
-    with pytest.raises(HostError) as told, executor_errors_in_words(MASTER):
+    with pytest.raises(HostError) as told, executor_errors_explained(MASTER):
         raise SparkError(f"Job aborted due to stage failure: Task 0 failed\n{said}")
     assert words in str(told.value)
     assert MASTER in str(told.value)
@@ -82,13 +82,13 @@ def test_what_an_executor_lacks_is_told_in_one_line(said: str, words: str) -> No
 def test_another_python_is_named() -> None:
     versions = {"worker_version": "3.13", "driver_version": "3.11"}
     with pytest.raises(HostError, match=r"run Python 3\.13 and this is Python 3\.11.*PYSPARK_PYTHON"):  # noqa: SIM117
-        with executor_errors_in_words(MASTER):
+        with executor_errors_explained(MASTER):
             raise PySparkRuntimeError(errorClass="PYTHON_VERSION_MISMATCH", messageParameters=versions)
 
 
 def test_other_errors_stay_what_they_are() -> None:
     for error in (SparkError("something else"), FileNotFoundError(2, "No such file", "/here"), HostError("x")):
-        with pytest.raises(type(error)) as same, executor_errors_in_words(MASTER):
+        with pytest.raises(type(error)) as same, executor_errors_explained(MASTER):
             raise error
         assert same.value is error
 
