@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run_all(benchmarks: Sequence[Benchmark], arguments: Sequence[str], seconds: int) -> int:
-    """Runs benchmarks, each in a process of its own, with a heading that tells how far the whole has come."""
+    """Runs benchmarks, each in a process of its own, with a heading that shows the progress of the whole."""
     names = ", ".join(benchmark.name for benchmark in benchmarks)
     print(f"{len(benchmarks)} benchmarks, about {_minutes(seconds)} in all on two idle cores: {names}", flush=True)
     _warn_of_load()
@@ -106,7 +106,7 @@ def _run(benchmark: Benchmark, arguments: Sequence[str]) -> Outcome:
     sender.close()
     try:
         return Outcome(benchmark, tuple(receiver.recv()))
-    except EOFError:  # the process ended without a result, and has said why
+    except EOFError:  # the process ended without a result, after printing the reason
         return Outcome(benchmark, None)
     finally:
         process.join()

@@ -30,7 +30,7 @@ class Target:
     """A bound that a measured value has to keep."""
 
     name: str
-    """What is measured; a noun phrase that is understood without the benchmark's name."""
+    """Noun phrase for the measured value, understood without the benchmark's name."""
     bound: Bound
     value: float
     unit: str = ""

@@ -13,7 +13,7 @@ one after another, on one worker:
 - `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
   VALID (the markers `alone` and `guest`). They run last, when everything else is done.
 
-Without `-n` there is no placement: all tests run in the order of their files.
+Without `-n` tests are not placed: all run in the order of their files.
 
 pytest-xdist has groups of its own, marked by a suffix to a test's name. The versions that constraints.txt pins lose
 that suffix, and the groups with it; the suffix would also be in the way when a name is copied from a report. So each

@@ -12,7 +12,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process has used since its start."""
+    """Processor time and memory that a process has used since its start."""
 
     cpu: float
     """Seconds."""

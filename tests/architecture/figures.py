@@ -139,7 +139,7 @@ def _arrows(arrows: list[Import]) -> list[Figure]:
 
 
 def _small_modules(sources: list[Source], arrows: list[Import]) -> list[Figure]:
-    """A package's `__init__` is no module here, and its re-export of a name is no import."""
+    """Figures on modules other than a package's `__init__`, whose re-exports do not count as imports."""
     own = [source for source in sources if not source.is_init]
     importers = Counter(arrow.imported for arrow in arrows if not arrow.imported.startswith(f"{arrow.importer}."))
     single = [source.name for source in own if importers[source.name] == 1]

@@ -87,7 +87,7 @@ def _circles(arrows: list[Import], depth: int) -> list[set[str]]:
 
 
 def _re_export(arrow: Import) -> bool:
-    """Whether a package's `__init__` imports one of the package's own modules."""
+    """True for an import by a package's `__init__` of one of the package's own modules."""
     return arrow.imported.startswith(f"{arrow.importer}.")
 
 

@@ -26,7 +26,7 @@ class Command:
     location: str
     line: str
     in_prose: bool = False
-    """Whether it stands in running text, where it may be named without its arguments."""
+    """True in running text, where a command may be named without its arguments."""
 
     @property
     def words(self) -> list[str]:

@@ -45,7 +45,7 @@ def test_the_listed_duration_is_the_scenarios(file: str) -> None:
 
 
 def test_claims_are_where_they_are_measured() -> None:
-    told = {claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct)-[\w-]+)`", row_of(file)[2])}
+    listed = {claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct)-[\w-]+)`", row_of(file)[2])}
     for claim in load_claims().claims:
         if claim.measured_by is not None:
-            assert f"`{claim.measured_by.scenario}`" in row_of(told[claim.id])[0]
+            assert f"`{claim.measured_by.scenario}`" in row_of(listed[claim.id])[0]
