@@ -15,4 +15,4 @@ def test_it_describes_every_table_column_and_event() -> None:
     text = render()
     for said in ("### notifications", "`queueing_ms`", "`link_down`", "`SETTLE_SECONDS` = 2", "`most_brokers`"):
         assert said in text
-    assert "| float, nullable | Waiting in output queues" in text
+    assert "| float, nullable | The wait in output queues" in text
