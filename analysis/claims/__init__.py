@@ -1,11 +1,14 @@
-"""What the papers claim, as data, and the verdict on each claim from what was measured here."""
+"""Claims of the papers as data, and the verdict on each claim from measurements made here."""
 
 from analysis.claims.estimates import Estimate, estimate
-from analysis.claims.model import CLAIMS_FILE, Claim, Claims, ClaimsError, Kind, Paper, Recipe, load_claims
+from analysis.claims.files import read_claims
+from analysis.claims.model import Claim, Claims, ClaimsError, Kind, Paper, Recipe
+from analysis.claims.shipped import FILES, MEASURES, load_claims
 from analysis.claims.verdict import JudgedPart, Judgement, Measurement, Verdict, judge
 
 __all__ = [
-    "CLAIMS_FILE",
+    "FILES",
+    "MEASURES",
     "Claim",
     "Claims",
     "ClaimsError",
@@ -20,4 +23,5 @@ __all__ = [
     "estimate",
     "judge",
     "load_claims",
+    "read_claims",
 ]

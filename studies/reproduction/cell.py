@@ -12,7 +12,7 @@ from pathlib import Path
 
 from analysis.claims import Claim, Measurement
 from analysis.claims.measured_run import open_measured
-from analysis.claims.measures import MEASURES
+from analysis.claims.shipped import MEASURES
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan

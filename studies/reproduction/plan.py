@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.claims import Claim, Claims, Recipe
-from analysis.claims.measures import MEASURES
+from analysis.claims.shipped import MEASURES
 from emulation.scenario import Scenario, load
 from emulation.scenario.section import suggestion
 from emulation.workload import generate
@@ -98,7 +98,7 @@ def plan_experiments(
         assert claim.measured_by is not None
         if (measure := claim.measured_by.measure) not in MEASURES:
             known = suggestion(measure, MEASURES)
-            raise BadInputError(f"claims.yaml: claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
+            raise BadInputError(f"claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
         for place, file in enumerate(claim.measured_by.scenarios):
             by_file.setdefault(file, []).append(claim)
             places[file] = min(places.get(file, place), place)
@@ -120,7 +120,7 @@ def _experiment(
     """`place` is the scenario's among those that a claim is about alike. Each of these has seeds of its own: runs of
     the same clients have most in common, and an interval over them would tell more than is known."""
     if not file.is_file():
-        raise BadInputError(f"claims.yaml: claim {claims[0].id}: measured_by.scenario: {file} does not exist")
+        raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {file} does not exist")
     scenario = load(file, overrides)
     variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]

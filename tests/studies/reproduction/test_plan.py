@@ -42,7 +42,7 @@ def claim(id: str, scenario: str | None, measure: str = "relative delay", seeds:
 
 
 CLAIMS = Claims(
-    papers={"tid": Paper(system="x", year=2008, file="x")},
+    papers={"tid": Paper(id="tid", system="x", year=2008, file="x")},
     claims=(
         claim("tid-5a", "a.yaml"),
         claim("tid-5a-queue", "a.yaml"),

@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from analysis.claims.control_traffic import by_size
 from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
+from analysis.claims.papers.octopia.control_traffic import by_size
 from analysis.claims.verdict import Measurement
 from record.log import Event
 

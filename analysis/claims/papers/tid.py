@@ -1,34 +1,24 @@
-"""How claims are measured: one function a measure, from one seed's run to a number for each part of the claim.
+"""Measures of the claims of the TID paper (PADRES): adaptive routing on cyclic overlays.
 
-What words of the papers mean here is settled once:
-
-- **steady state** is the second half of the phase `run`: queues have had the first half to find their length.
-- A **mean delay** is that of first notifications, from the time a publication was meant to be published; a comparison
-  of two variants takes only pairs of publication and client that both delivered.
-- A margin (of claims of kind `order`) is positive where the statement holds, and relative, so that margins of
-  different statements can be read alike.
-
-`MEASURES` names them; a claim's recipe in `analysis/claims.yaml` chooses one. Those of the TID paper are here, those
-of OctopiA in the modules `scot_properties`, `control_traffic`, `burst_measures` and `router_work`.
+**Steady state** is the second half of the phase `run`, because queues have had the first half to find their length.
+Mean delays and margins are meant as `analysis.claims.measure` says.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 import networkx as nx
 
-from analysis.claims import burst_measures, control_traffic, router_work, scot_properties
+from analysis.claims.measure import Measure
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from analysis.reading.intervals import FOREVER
 from analysis.tables.definitions import Notification
 from record.log import Event, TraceRecord
-
-Measure = Callable[[MeasuredRun, Recipe], Measurement]
 
 STEADY_FROM = 0.5
 """Share of the phase `run` after which it is steady."""
@@ -227,27 +217,8 @@ MEASURES: Mapping[str, Measure] = {
     "failures": failures,
     "received twice": received_twice,
     "same notified": same_notified,
-    "path lengths": scot_properties.path_lengths,
-    "arrivals in clusters": scot_properties.arrivals_in_clusters,
-    "advertisement delay": control_traffic.advertisement_delay,
-    "stored advertisements": control_traffic.stored_advertisements,
-    "advertisement messages": control_traffic.advertisement_messages,
-    "subscription delay": control_traffic.subscription_delay,
-    "stored subscriptions": control_traffic.stored_subscriptions,
-    "subscription messages": control_traffic.subscription_messages,
-    "publication messages": control_traffic.publication_messages,
-    "publication delay": control_traffic.publication_delay,
-    "idle penalty": burst_measures.idle_penalty,
-    "matching delay": router_work.matching_delay,
-    "path selection": router_work.path_selection,
-    "stabilisation": burst_measures.stabilisation,
-    "burst messages": burst_measures.messages,
-    "burst queue": burst_measures.queue_length,
-    "timely share": burst_measures.timely_share,
-    "burst delay": burst_measures.delay,
-    "burst delay of dynamic routing": burst_measures.dynamic_delay,
 }
-"""Every measure by the name that recipes use."""
+"""Measures by the names that recipes use."""
 
 
 def _steady(variant: MeasuredVariant) -> tuple[Notification, ...]:

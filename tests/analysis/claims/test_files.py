@@ -1,4 +1,4 @@
-"""The shipped claims are sound, and a mistake in a file of claims is told by file, claim and field."""
+"""The shipped claims are sound, and the error about a file of claims names file, claim and field."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import Any
 import pytest
 import yaml
 
-from analysis.claims import ClaimsError, Kind, load_claims
+from analysis.claims import ClaimsError, Kind, load_claims, read_claims
 from analysis.claims.model import leaves
 
-PAPERS = {"tid": {"system": "PADRES", "year": 2008, "file": "tid.txt"}}
+PAPER = {"id": "tid", "system": "PADRES", "year": 2008, "file": "tid.txt"}
 RECIPE = {"scenario": "tid/tid-5a.yaml", "measure": "relative delay"}
 FACTS = Path(__file__).resolve().parents[4] / "shared" / "papers" / "claims.yaml"
 
 
 def claim(**fields: Any) -> dict[str, Any]:
-    return {"id": "x-1", "paper": "tid", "kind": "ratio", "what": "delay", "published": -0.2, **fields}
+    return {"id": "x-1", "kind": "ratio", "what": "delay", "published": -0.2, **fields}
 
 
-def write(tmp_path: Path, *claims: Mapping[str, Any], papers: Mapping[str, Any] = PAPERS) -> Path:
-    file = tmp_path / "claims.yaml"
-    file.write_text(yaml.safe_dump({"papers": dict(papers), "claims": [dict(one) for one in claims]}))
+def write(
+    tmp_path: Path, *claims: Mapping[str, Any], paper: Mapping[str, Any] = PAPER, name: str = "claims.yaml"
+) -> Path:
+    file = tmp_path / name
+    file.write_text(yaml.safe_dump({"paper": dict(paper), "claims": [dict(entry) for entry in claims]}))
     return file
 
 
@@ -51,7 +53,7 @@ def test_nested_numbers_are_read_in_order() -> None:
         ({"what": 3}, "what: expected `str`, got `int`"),
         ({"what": " "}, "what: is empty"),
         ({"colour": "red"}, "colour: object contains unknown field `colour`"),
-        ({"paper": "siena"}, "paper: there is no paper 'siena'; there are tid"),
+        ({"paper": "siena"}, "paper: belongs to the head of the file"),
         ({"id": "X 1"}, "id: use lower-case"),
         ({"published": ["much"]}, "published: 'much' is not a number"),
         ({"published": []}, "published: holds no number"),
@@ -72,31 +74,33 @@ def test_mistakes_name_file_claim_and_field(tmp_path: Path, fields: dict[str, An
     given = {key: value for key, value in claim(**fields).items() if value is not None}
     file = write(tmp_path, given)
     with pytest.raises(ClaimsError) as error:
-        load_claims(file)
+        read_claims([file])
     assert str(error.value).startswith(f"{file}: claim {given['id']}: {told}")
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
-    file = write(
-        tmp_path, claim(), claim(), claim(id="x-2", kind="guess"), papers={**PAPERS, "old": {"system": "SIENA"}}
-    )
+    file = write(tmp_path, claim(), claim(), claim(id="x-2", kind="guess"))
+    old = write(tmp_path, paper={"id": "old", "system": "SIENA"}, name="old.yaml")
+    same = write(tmp_path, claim(), name="same.yaml")
     with pytest.raises(ClaimsError) as error:
-        load_claims(file)
+        read_claims([file, old, same])
     lines = str(error.value).splitlines()
-    assert len(lines) == 3
-    assert lines[0].startswith(f"{file}: paper old: year: object missing required field `year`")
-    assert lines[1] == f"{file}: claim x-1: id: another claim above has it"
-    assert lines[2].startswith(f"{file}: claim x-2: kind: ")
+    assert len(lines) == 5
+    assert lines[0] == f"{file}: claim x-1: id: another claim above has it"
+    assert lines[1].startswith(f"{file}: claim x-2: kind: ")
+    assert lines[2].startswith(f"{old}: paper: year: object missing required field `year`")
+    assert lines[3] == f"{same}: paper: id: another file is of the paper 'tid', too"
+    assert lines[4] == f"{same}: claim x-1: id: another claim above has it"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "papers: {}\nclaims: 3\n", "a: [", "claims: []\n"])
+@pytest.mark.parametrize("text", ["", "[]", "paper: {}\nclaims: 3\n", "a: [", "claims: []\n"])
 def test_a_file_of_something_else(tmp_path: Path, text: str) -> None:
     file = tmp_path / "claims.yaml"
     file.write_text(text)
     with pytest.raises(ClaimsError, match=r"claims\.yaml: "):
-        load_claims(file)
+        read_claims([file])
     with pytest.raises(ClaimsError, match="No such file"):
-        load_claims(tmp_path / "none.yaml")
+        read_claims([tmp_path / "none.yaml"])
 
 
 @pytest.mark.skipif(not FACTS.exists(), reason=f"needs the papers' facts in {FACTS}")

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.claims import ClaimsError, Recipe
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
-from analysis.claims.measures import MEASURES
+from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
 from analysis.tables.definitions import BrokerMessages, Notification
 from analysis.tables.summary import Matching

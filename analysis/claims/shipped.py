@@ -1,0 +1,29 @@
+"""The papers whose claims ship with brokerlab: a file of claims for each, and a module of measures where there are any.
+
+To add a paper, put its file into `papers/`, name it here, and add its measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from analysis.claims.files import read_claims
+from analysis.claims.measure import Measure
+from analysis.claims.model import Claims
+from analysis.claims.papers import octopia, tid
+
+FILES = tuple(
+    Path(__file__).parent / "papers" / f"{paper}.yaml"
+    for paper in ("tid", "octopia", "medym", "gryphon", "semi_probabilistic")
+)
+
+MEASURES: Mapping[str, Measure] = {**tid.MEASURES, **octopia.MEASURES}
+"""Every measure by the name that recipes use."""
+
+
+@cache
+def load_claims() -> Claims:
+    """The shipped claims. Raises `ClaimsError` as `read_claims` does."""
+    return read_claims(FILES)
