@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 Handler = Callable[[Sequence[Any]], None]
 """Handles messages of one sender, in order."""
@@ -25,7 +25,7 @@ _WAITING_OVERHEAD = 256
 class Work(Protocol):
     """How messages that came in together make pieces of work, and how long each piece occupies the server."""
 
-    def pieces(self, messages: Sequence[Any]) -> Iterator[tuple[Sequence[Any], int]]:
+    def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
         """The pieces in order, each with its nanoseconds."""
 
 
@@ -36,8 +36,8 @@ class WholeFrames:
     cost: Callable[[Sequence[Any]], int]
     """Nanoseconds for the messages of a frame."""
 
-    def pieces(self, messages: Sequence[Any]) -> Iterator[tuple[Sequence[Any], int]]:
-        yield messages, self.cost(messages)
+    def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
+        return ((messages, self.cost(messages)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +47,11 @@ class SingleMessages:
     cost: Callable[[Any], int]
     """Nanoseconds for a message."""
 
-    def pieces(self, messages: Sequence[Any]) -> Iterator[tuple[Sequence[Any], int]]:
-        for message in messages:
-            yield (message,), self.cost(message)
+    def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
+        return [((message,), self.cost(message)) for message in messages]
 
 
 _AT_ONCE = WholeFrames(lambda _: 0)
-
-
-class _Piece(NamedTuple):
-    done: int
-    """When it is to be handled."""
-    handler: Handler
-    messages: Sequence[Any]
-    size: float
-    """Bytes."""
 
 
 class ServiceQueue:
@@ -73,7 +63,8 @@ class ServiceQueue:
         """Messages that came in and are not handled yet."""
         self._work = work
         self._most_bytes = most_bytes
-        self._pieces: deque[_Piece] = deque()
+        self._pieces: deque[tuple[int, float, Handler, Sequence[Any]]] = deque()
+        """With the time at which each is to be handled, and its bytes; a tuple is quicker than a class here."""
         self._bytes = 0.0
         self._busy_until = 0
         self._longest = 0
@@ -92,7 +83,7 @@ class ServiceQueue:
     @property
     def next_done(self) -> int | None:
         """When the first piece is to be handled; None when nothing waits."""
-        return self._pieces[0].done if self._pieces else None
+        return self._pieces[0][0] if self._pieces else None
 
     @property
     def immediate(self) -> bool:
@@ -118,26 +109,28 @@ class ServiceQueue:
             occupied = share * len(piece)
             self._bytes += occupied
             self.waiting += len(piece)
-            self._pieces.append(_Piece(done, handler, piece, occupied))
+            self._pieces.append((done, occupied, handler, piece))
             dones.append(done)
         return dones
 
     def finish(self, now: int) -> bool:
         """Has the first piece handled if it is done by now. Returns whether it was."""
         pieces = self._pieces
-        if not pieces or pieces[0].done > now:
+        if not pieces or pieces[0][0] > now:
             return False
-        piece = pieces.popleft()
-        self.waiting -= len(piece.messages)
-        self._bytes = self._bytes - piece.size if pieces else 0.0  # sums of shares are not exact
-        piece.handler(piece.messages)
+        _, size, handler, messages = pieces.popleft()
+        self.waiting -= len(messages)
+        self._bytes = self._bytes - size if pieces else 0.0  # sums of shares are not exact
+        handler(messages)
         return True
 
     def postpone(self, nanoseconds: int) -> Sequence[int]:
         """Everything that waits is done so much later; returns when `finish` is to be called for each piece."""
         self._busy_until += nanoseconds
-        self._pieces = deque(piece._replace(done=piece.done + nanoseconds) for piece in self._pieces)
-        return [piece.done for piece in self._pieces]
+        self._pieces = deque(
+            (done + nanoseconds, size, handler, messages) for done, size, handler, messages in self._pieces
+        )
+        return [piece[0] for piece in self._pieces]
 
     def clear(self) -> None:
         """Forgets everything that waits."""

@@ -155,9 +155,13 @@ class LinkEnd:
             self._events.soon(self._flush_stream)
 
     def _flush(self, stream: int) -> None:
-        if stream == self.stream and not self.hold(self._flush_stream):
-            self._flushing = False
-            self._write()
+        if stream != self.stream:
+            return
+        if self._process.held is not None:
+            self._process.held.append(self._flush_stream)
+            return
+        self._flushing = False
+        self._write()
 
     def _write(self) -> None:
         session, events = self._session, self._events
@@ -182,7 +186,10 @@ class LinkEnd:
     # In
 
     def _receive(self, stream: int, frame: MessageFrame) -> None:
-        if stream != self.stream or self.hold(partial(self._receive, stream, frame)):
+        if stream != self.stream:
+            return
+        if self._process.held is not None:
+            self._process.held.append(partial(self._receive, stream, frame))
             return
         messages = self._session.received(stream, frame, self._events.now)
         if messages:
@@ -191,8 +198,10 @@ class LinkEnd:
 
     def _handle(self, stream: int, messages: Sequence[Message]) -> None:
         if stream == self.stream:
-            self._session.handle(stream, messages, self._events.now)
-            self._attend(stream)
+            session = self._session
+            session.handle(stream, messages, self._events.now)
+            if session.frame_due or session.wake_at() != self._wake_at:
+                self._attend(stream)
 
     def _attend(self, stream: int) -> None:
         """Sends a frame that is due, and has `_wake_session` called when the session asks for it."""

@@ -14,7 +14,13 @@ import pytest
 from broker_service.client_library.client import Client, Session
 from broker_service.config import Limits
 from broker_service.grpc_shell.server import BrokerServer
+from broker_service.links.frames import Hello, MessageFrame
+from broker_service.messages import Kind, Message
+from broker_service.service_time import ServiceTime
+from broker_service.transport import rpc
+from broker_service.transport.wire import decode_hello, encode_link_frame
 from tests.broker_service.loopback import (
+    MB,
     QUOTES,
     STOCKS,
     WITHIN,
@@ -187,3 +193,26 @@ async def test_a_killed_neighbour_comes_back_with_a_new_incarnation(tmp_path: Pa
             process.kill()
             await process.wait()
             await first.stop()
+
+
+async def test_messages_of_a_stream_that_has_ended_are_handled_on_the_next_one_only(tmp_path: Path) -> None:
+    """They wait for service when the neighbour opens another stream, on which it sends them again."""
+    count = 6
+    messages = [Message(Kind.CONTROL, f"m{number}") for number in range(count)]
+    async with Loopback(tmp_path) as overlay:
+        port = overlay.link("B1", "B2")
+        server = await overlay.start("B2", service_time=ServiceTime(mean=0.02))
+        submitted, handled = calls_of(server._service, "submit"), calls_of(server.broker, "receive")
+        async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
+            for _ in range(2):
+                call = rpc.dial(channel, rpc.LINK)
+                greeting = Hello(broker="B1", incarnation=1, protocol="tid")
+                await call.write(encode_link_frame(greeting, MB)[0])
+                answer = decode_hello(await call.read())
+                await call.write(encode_link_frame(MessageFrame(messages[answer.handled :]), MB)[0])
+                await until(submitted, lambda *_: True)
+            while server._service.waiting:
+                await server._service.progress()
+            call.cancel()
+    ids = [message.id for _ in range(handled.qsize()) for message in handled.get_nowait()[1]]
+    assert ids == [message.id for message in messages]
