@@ -1,0 +1,95 @@
+"""Benchmarks judge the right measurements: the best rate carried, the largest size, the slowest run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import analysis, matching, relay, routing, throughput
+from benchmarks.support.memory import Peak
+from benchmarks.targets import Judgement, Target
+from topology.model import LinkProperties
+
+
+def values(judgements: list[Judgement]) -> dict[Target, float]:
+    return {judgement.target: judgement.measured for judgement in judgements}
+
+
+TRIAL = throughput.Trial(
+    offered=1000, published=100, delivered=100, duplicates=0, dropped=0, overtime=0.1, delays=[1.0, 2.0, 3.0],
+    cpu_per_hop=15, cpu_in_all=60, resident=40, start_times=(0.5,),
+)  # fmt: skip
+OVERLOADED = replace(TRIAL, offered=3000, overtime=2.0, cpu_per_hop=99, resident=99)
+
+
+def test_throughput_is_the_highest_rate_carried() -> None:
+    found = values(throughput.judge([TRIAL, replace(TRIAL, offered=2000, cpu_per_hop=16), OVERLOADED], [TRIAL]))
+    assert found == {
+        throughput.CARRIED: 2000,
+        throughput.CPU_PER_HOP: 16,
+        throughput.RESIDENT: 40,
+        throughput.DELAY: 2.0,
+    }
+
+
+def test_throughput_is_zero_where_no_rate_is_carried() -> None:
+    assert values(throughput.judge([OVERLOADED], [])) == {throughput.CARRIED: 0}
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [replace(TRIAL, delivered=99), replace(TRIAL, duplicates=1), replace(TRIAL, overtime=0.6)],
+    ids=["lost", "duplicated", "late"],
+)
+def test_a_rate_is_not_carried_with_a_loss_a_duplicate_or_a_late_end(trial: throughput.Trial) -> None:
+    assert TRIAL.carried
+    assert not trial.carried
+
+
+def test_the_analysis_is_judged_by_its_slowest_and_its_largest_run() -> None:
+    small = analysis.Trial(records=1000, seconds=1, started=5, peak=Peak(driver=100, java=400))
+    large = analysis.Trial(records=8000, seconds=10, started=5, peak=Peak(driver=200, java=500))
+    assert values(analysis.judge([small, large])) == {
+        analysis.RATE: 800,
+        analysis.MEMORY: 700,
+        analysis.GROWTH: 1.25,
+    }
+    assert values(analysis.judge([small])) == {analysis.RATE: 1000, analysis.MEMORY: 500}
+    assert analysis.judge([]) == []
+
+
+def _result(workload: matching.Workload, size: int, median: float) -> matching.Result:
+    """Result with a median match in microseconds, and with other medians that follow from the size."""
+    return matching.Result(
+        workload, size, share=0.02, match_median=median, match_p99=9, add_median=size / 1e4, add_mean=9,
+        remove_median=size / 2e4, index_bytes=300, all_bytes=999,
+    )  # fmt: skip
+
+
+def test_matching_is_judged_at_the_largest_size_and_its_growth_at_the_full_size_only() -> None:
+    symbol, by_class = matching.WORKLOADS[:2]
+    small = [_result(symbol, 1000, 4), _result(by_class, 1000, 40)]
+    found = values(matching.judge([*small, _result(symbol, 200_000, 10), _result(by_class, 200_000, 400)]))
+    assert found == {
+        symbol.median: 0.010,
+        by_class.median: 0.400,
+        matching.GROWTH: 2.5,
+        matching.ADD: 20,
+        matching.REMOVE: 10,
+        matching.BYTES: 300,
+    }
+    assert matching.GROWTH not in values(matching.judge(small))
+
+
+def test_the_relay_is_judged_by_the_median_cost_of_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = iter([(1000.0, 5.0), (900.0, 7.0), (950.0, 5.5)])
+    monkeypatch.setattr(relay, "saturate", lambda properties, seconds: next(runs))
+    conditions = relay.Conditions.named("delay alone", LinkProperties(delay=0.005))
+    assert values(relay.cost(conditions, 1.0, 3).judgements) == {conditions.cost: 5.5}
+
+
+def test_the_cost_of_timing_is_a_share_of_a_publications_cost_at_a_broker() -> None:
+    judgement = routing.judge_timing([100.0, 150.0, 200.0, 900.0, 100.0], hop=15)
+    assert judgement.target is routing.TIMING
+    assert judgement.measured == pytest.approx(1.0)
