@@ -43,6 +43,12 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
             clean(client)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _place_of_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Chooses the directory of `tmp_path` before any test runs, because programs under test choose `TMPDIR` anew."""
+    tmp_path_factory.getbasetemp()
+
+
 @functools.cache
 def _container_obstacle() -> str | None:
     if os.geteuid() != 0:

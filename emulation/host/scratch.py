@@ -10,31 +10,39 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 PREFIX = "brokerlab-"
 LOCK = ".brokerlab-scratch"
 
+_LAST = -1000
+"""Later than the finalizers of `multiprocessing` (priorities down to -100), which remove files in the directory."""
+_own: set[str] = set()
+"""Scratch directories of this process."""
+
 
 def use_scratch_directory() -> None:
     """Gives the calling process, and its children, a temporary directory that is removed when the process exits.
 
-    To be called by the main function of a program, before it loads `multiprocessing`: exit handlers run in the reverse
-    order, and that one removes files of its own. On a full or read-only file system there is no scratch directory; a
-    program that needs temporary files then fails by itself, and all others go on.
+    A process whose temporary directory is already such a one keeps it, because directories within directories make the
+    paths of sockets too long. On a full or read-only file system there is no scratch directory; a program that needs
+    temporary files then fails by itself, and all others go on.
     """
+    if tempfile.gettempdir() in _own:
+        return
     try:
         directory, lock = _make(Path(tempfile.gettempdir()))
     except OSError:
         return
     os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
-    atexit.register(_remove, directory, lock, os.getpid())
+    _own.add(str(directory))
+    Finalize(None, _remove, (directory, lock), exitpriority=_LAST)
 
 
 def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
@@ -59,10 +67,9 @@ def _below(parent: Path) -> list[Path]:
     return [path for path in found if not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.geteuid()]
 
 
-def _remove(directory: Path, lock: int, owner: int) -> None:
-    if os.getpid() == owner:  # and not a child that was forked
-        shutil.rmtree(directory, ignore_errors=True)
-        os.close(lock)
+def _remove(directory: Path, lock: int) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    os.close(lock)
 
 
 def _make(parent: Path) -> tuple[Path, int]:
