@@ -15,7 +15,7 @@ from record.files import FIDELITY, replace_file
 
 
 class Verdict(enum.StrEnum):
-    """VALID: measurements may be used as they are. DEGRADED: usable with care, the reasons say which care. INVALID: the
+    """VALID: measurements may be used as they are. DEGRADED: usable with the care that the reasons name. INVALID: the
     numbers describe this host, not the overlay that was asked for."""
 
     VALID = "VALID"

@@ -51,11 +51,11 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     topology: str = TOPOLOGY
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
     time_dilation: float = 1.0
-    """How many times slower than the scenario it ran. Phases and logs are in the time that really passed."""
+    """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[Phase] = []
     interrupted: bool = False
     keeps_order: bool = False
-    """Whether routing promises that publications of one publisher on one advertisement do not overtake each other."""
+    """True when routing promises that publications of one publisher on one advertisement do not overtake each other."""
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""

@@ -42,7 +42,7 @@ _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set 
 def open_session(
     master: str = LOCAL_MASTER, scratch_parent: Path | None = None, name: str = "brokerlab analysis"
 ) -> Iterator[SparkSession]:
-    """A session on `master`; its files live in a new directory under `scratch_parent` (default: the system's).
+    """A session on `master`; its files are in a new directory under `scratch_parent` (default: the system's).
 
     Raises `HostError` without Java 17 or newer, when the master cannot be reached, or grants no executor. Missing
     requirements of executors raise it too, also when they show only while the session is used.

@@ -31,10 +31,12 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
     )
 
 
-def histories_of(run: RunDirectory, lives: Iterable[Lifetime], events: Iterable[OutageEvent]) -> list[History]:
+def histories_of(run: RunDirectory, lifetimes: Iterable[Lifetime], events: Iterable[OutageEvent]) -> list[History]:
     """The history that the oracle judges by, for each variant."""
     brokers = frozenset(run.brokers)
-    return [_history(number, variant, lives, events, brokers) for number, variant in enumerate(run.manifest.variants)]
+    return [
+        _history(number, variant, lifetimes, events, brokers) for number, variant in enumerate(run.manifest.variants)
+    ]
 
 
 def faults_of(
@@ -48,7 +50,7 @@ def faults_of(
 def _history(
     number: int,
     variant: VariantRecord,
-    lives: Iterable[Lifetime],
+    lifetimes: Iterable[Lifetime],
     events: Iterable[OutageEvent],
     brokers: frozenset[str],
 ) -> History:
@@ -60,7 +62,7 @@ def _history(
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
     return History(
-        lifetimes=[life for life in lives if life.variant == number],
+        lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),
         lossy=lossy_intervals(faults, lingering, brokers),

@@ -4,7 +4,7 @@ The path of a notification is exact, not estimated. Each arrival of a publicatio
 neighbour it came from and the links travelled. The path to an arrival is the path to the arrival at that neighbour, one
 link shorter, plus the wait in that neighbour's output queue. One pass over a publication's arrivals, in the order of
 links travelled, gives every path. A publication may arrive twice at a broker that dynamic routing reaches over two
-paths: the two arrivals are told apart by links travelled, then by time.
+paths: the two arrivals are distinguished by links travelled, then by time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PathTaken:
     hops: int | None
     time: int
     waited: int | None
-    """In output queues along the path, in all; None where the log does not tell."""
+    """In output queues along the path, in all; None where the log does not hold it."""
     brokers: tuple[str, ...]
     """The brokers on the path, the publisher's first."""
 
@@ -59,7 +59,7 @@ class Journey:
 
     @classmethod
     def of(cls, events: Iterable[PublicationEvent]) -> Journey:
-        """The journey that these events tell of, in whichever order they come."""
+        """The journey that these events describe, in any order."""
         journey = cls()
         for event in events:
             journey._add(event)

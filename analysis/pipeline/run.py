@@ -73,4 +73,4 @@ def _full_disk_reported(run: Path) -> Iterator[None]:
 
 
 def _ignore(_text: str) -> None:
-    """Progress that nobody watches."""
+    """Discards progress when the caller does not show it."""

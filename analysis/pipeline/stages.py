@@ -69,11 +69,11 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
     if not logs.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
-    lives = lifetimes(logs.operations)
+    declared = lifetimes(logs.operations)
     progress(f"judging deliveries, from {logs.records:,} records")
     variants = run.manifest.variants
     faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
-    judged = read.then(PublicationStage(histories_of(run, lives, logs.outages), faults, buckets), buckets)
+    judged = read.then(PublicationStage(histories_of(run, declared, logs.outages), faults, buckets), buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")
     contexts = tuple(
@@ -89,7 +89,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     names = tuple(variant.name for variant in variants)
     return Findings(
         logs=logs,
-        lifetimes=lives,
+        lifetimes=declared,
         publications=publications,
         publishers=publishers,
         traffic=TrafficTables(logs.traffic, names),

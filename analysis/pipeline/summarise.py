@@ -56,7 +56,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     summaries = []
     for number, variant in enumerate(run.manifest.variants):
         publications = findings.publications.counts.get(number, PublicationCounts())
-        lives = (life for life in findings.lifetimes if life.variant == number)
+        lifetimes = (lifetime for lifetime in findings.lifetimes if lifetime.variant == number)
         moved = _of(variant.name, messages)
         summaries.append(
             VariantSummary(
@@ -66,7 +66,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 delivery=_delivery(
                     publications,
                     findings.publishers.counts.get(number, DeliveryCounts()),
-                    unconfirmed(lives),
+                    unconfirmed(lifetimes),
                     findings.publishers.examples.of(number),
                     [defect for defect in findings.logs.defects if defect.variant == number],
                 ),

@@ -31,7 +31,7 @@ class Outage:
 
 
 def outages(events: Iterable[OutageEvent], brokers: Container[str] = ()) -> list[Outage]:
-    """Pairs each begin with its end, in order of time. `brokers` tells the name of a broker from that of a link."""
+    """Pairs each begin with its end, in order of time. `brokers` distinguishes names of brokers from those of links."""
     begun: dict[tuple[str, str], OutageEvent] = {}
     found: list[Outage] = []
     for event in sorted(events):

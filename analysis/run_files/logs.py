@@ -24,7 +24,8 @@ _STARTED = Event.STARTED.value.encode()
 _decoder = msgspec.json.Decoder(TraceRecord)
 
 Dilations = Mapping[str, float]
-"""By variant, how many times slower than its scenario it ran. A variant without an entry ran at the scenario's pace."""
+"""By variant: the factor by which it ran slower than its scenario. A variant without an entry ran at the scenario's
+pace."""
 NO_DILATION: Dilations = {}
 
 
@@ -120,7 +121,7 @@ def _decode(offset: int, lines: bytes, file: BufferedReader) -> Block:
 
 
 def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
-    """Decodes line by line. The line after a damaged one tells whether it is torn."""
+    """Decodes line by line. The line after a damaged one decides whether it is torn."""
     parts = lines.removesuffix(b"\n").split(b"\n")
     records: list[TraceRecord] = []
     torn = malformed = 0

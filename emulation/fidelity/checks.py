@@ -49,7 +49,7 @@ class Measurements:
 
     variant: str
     time_dilation: float = 1.0
-    """How many times slower than the scenario it ran."""
+    """The factor by which it ran slower than its scenario."""
     links: list[LinkCheck] = field(default_factory=list)
     host: HostUse | None = None
     own_cpu: float | None = None
@@ -64,7 +64,7 @@ class Measurements:
     unsettled: list[str] = field(default_factory=list)
     """Brokers that were not yet quiet when the run phase began."""
     quotas: bool = False
-    """Whether the scenario limits brokers by a CPU quota, throughout or as a fault."""
+    """True when the scenario limits brokers by a CPU quota, throughout or as a fault."""
     throttling: Throttling | None = None
     """Throttling of brokers that have a quota of their own."""
     host_throttled: float | None = None

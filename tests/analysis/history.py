@@ -1,4 +1,4 @@
-"""Hand-written histories: log records of one variant, said in a line each, and run directories made of them."""
+"""Hand-written histories: log records of one variant, one call each, and run directories made of them."""
 
 from __future__ import annotations
 

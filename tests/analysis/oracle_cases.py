@@ -1,4 +1,4 @@
-"""Histories of a run in which nothing breaks, with what the delivery oracle has to say of them."""
+"""Histories of a run in which nothing breaks, with the verdicts of the delivery oracle."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ WRONG = [
     ),
     Case(joined("rejected without a reason").publish().reject(), ["lost"], 1, 0, {"lost": 1, "rejected": 1}),
 ]
-"""What a broker may do wrong."""
+"""Defects of a broker."""
 
 RIGHT = [
     Case(joined("delivered").publish().notify(), ["correct"], 1, 1, {"published": 1}),

@@ -1,4 +1,4 @@
-"""Histories of a run in which brokers fail or answer late, with what the delivery oracle has to say of them."""
+"""Histories of a run in which brokers fail or answer late, with the verdicts of the delivery oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Spark cluster needs of the driver. That one works is tested with docker-compose's (tests/setup)."""
+"""Requirements of a Spark cluster on the driver. A working cluster is tested with docker-compose's (tests/setup)."""
 
 from __future__ import annotations
 

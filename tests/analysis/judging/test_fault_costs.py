@@ -17,7 +17,7 @@ def event(at: int, target: str, kind: str, begins: bool) -> OutageEvent:
 
 
 def test_the_recovery_from_a_death_waits_for_what_keeps_brokers_silent() -> None:
-    """B1 is dead from 10 to 20, and recovery takes 5; a pause that begins meanwhile, and a cut that begins during the
+    """B1 is down from 10 to 20, and recovery takes 5; a pause that begins meanwhile, and a cut that begins during the
     recovery from that, put it off; what comes after does not, nor does a slow broker."""
     death = [event(10, "B1", "kill", True), event(20, "B1", "restart", False)]
     pause = [event(24, "B2", "pause", True), event(40, "B2", "resume", False)]

@@ -1,4 +1,4 @@
-"""What is said of each fault, from small histories whose numbers can be checked by hand."""
+"""The table `faults`, from small histories whose numbers can be checked by hand."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def killed() -> History:
     history = joined("killed").fault(120).heal(130)
     for number in range(10):
         delivered(history, number, 110.5 + number, 0.010)
-    history.publish("P:19", 119)  # nothing tells when it was lost
+    history.publish("P:19", 119)  # no record shows when it was lost
     history.publish("P:20", 121).add("B1", Event.DROPPED, 121, id="P:20", kind="publish", text="neighbour restarted")
     delivered(history, 21, 122, 0.020)  # not late: the limit lies between 20 and 24 ms
     delivered(history, 22, 129, 2.0)
@@ -144,7 +144,7 @@ def test_a_kill_in_numbers(tmp_path: Path) -> None:
 
 
 class Patient(History):
-    """Of an overlay that may take long to recover."""
+    """An overlay that may take long to recover."""
 
     def manifest(self) -> dict[str, Any]:
         return {**super().manifest(), "recovery": 30.0}
@@ -161,7 +161,7 @@ def test_delay_after_is_that_of_ten_seconds_however_long_recovery_may_take(tmp_p
 def test_what_comes_late_after_the_heal_is_waited_for(tmp_path: Path) -> None:
     history = joined("paused", keeps_order=True).fault(120, "pause").heal(128, "resume")
     delivered(history, 1, 119, 0.010)
-    delivered(history, 2, 119.995, 0.010)  # under way when it struck
+    delivered(history, 2, 119.995, 0.010)  # in flight when it struck
     delivered(history, 3, 125, 4.0)
     history.publish("P:4", 126)
     fault = of(history, tmp_path)

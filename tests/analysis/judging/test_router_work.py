@@ -1,4 +1,4 @@
-"""What routers take: from records of brokers to the table, by hand."""
+"""Router work: from records of brokers to the table, by hand."""
 
 from __future__ import annotations
 

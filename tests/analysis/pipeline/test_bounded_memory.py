@@ -1,4 +1,4 @@
-"""What keeps a large run out of memory gives the same as the simple way does."""
+"""The code that keeps a large run out of memory gives the same results as the simple way."""
 
 from __future__ import annotations
 

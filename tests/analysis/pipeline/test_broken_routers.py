@@ -26,9 +26,9 @@ from emulation.simulation.run import simulate
 PUBLISHERS = {"Ann": "B1", "Abe": "B3"}
 SUBSCRIBERS = {"Bob": "B3", "Cid": "B4", "Dan": "B1"}
 PUBLICATIONS = 150
-"""Of each publisher."""
+"""Publications of each publisher."""
 LEFT_AT = 9.0
-"""When Bob has withdrawn his subscription."""
+"""The time at which Bob has withdrawn his subscription, in seconds."""
 
 
 class Spoiled:
@@ -37,7 +37,7 @@ class Spoiled:
     def __init__(self, router: Router, deeds: list[str]) -> None:
         self._router = router
         self.deeds = deeds
-        """What was done wrong, by the identifier of the publication."""
+        """The defects made, by the identifier of the publication."""
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._router, name)
@@ -156,7 +156,7 @@ def judged(
     spoiled: Callable[[Router, list[str]], Router],
     publications: str = "fixed",
 ) -> tuple[Delivery, list[str]]:
-    """What the oracle says of a run with such routers, and what they did wrong."""
+    """The oracle's verdict on a run with such routers, and the defects they made."""
     deeds: list[str] = []
     good = registry.PROTOCOLS["tid"]
 

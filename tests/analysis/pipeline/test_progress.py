@@ -1,4 +1,4 @@
-"""What is said of how long it takes."""
+"""The remaining time that progress reports."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ SLOW = Measurements(
 
 
 def test_waits_count_in_the_scenarios_time() -> None:
-    """What took 50 ms in a run five times slower took 10 ms of the scenario's time."""
+    """A wait of 50 ms in a run five times slower took 10 ms of the scenario's time."""
     assert judge(SLOW).verdict is Verdict.DEGRADED
     judged = judge(dataclasses.replace(SLOW, time_dilation=5.0))
     assert judged.verdict is Verdict.VALID

@@ -1,4 +1,4 @@
-"""What the fidelity verdict takes from logs, written with the product's own record type."""
+"""Findings in logs that are written with the product's own record type."""
 
 from __future__ import annotations
 

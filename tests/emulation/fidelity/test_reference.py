@@ -1,4 +1,4 @@
-"""docs/fidelity.md says what is."""
+"""docs/fidelity.md agrees with the code."""
 
 from __future__ import annotations
 
