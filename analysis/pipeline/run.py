@@ -32,7 +32,7 @@ def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = 
         raise RunDirectoryError(f"{run.logs}: no logs (*.jsonl); the run ended before any node began to log")
     progress = on_progress or _ignore
     progress(f"starting {engine.name}")
-    with engine.open() as workers, exclusive(run.path, progress), _full_disk_reported(run.path):
+    with engine.open() as workers, _exclusive(run.path, progress), _full_disk_reported(run.path):
         run.results.mkdir(exist_ok=True)
         findings = run_stages(run, workers, progress)
         progress("writing tables")
@@ -43,7 +43,7 @@ def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = 
 
 
 @contextmanager
-def exclusive(run: Path, progress: Progress) -> Iterator[None]:
+def _exclusive(run: Path, progress: Progress) -> Iterator[None]:
     """Waits until no other process analyses this run: two would remove each other's parts of tables."""
     directory = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -81,7 +81,7 @@ class LogStage:
         tally = LogTally()
         buckets: list[list[PublicationEvent]] = [[] for _ in range(self.buckets)]
         for piece in share:
-            for block in self.blocks(piece):
+            for block in self._blocks(piece):
                 tally.records += len(block.records)
                 tally.torn += block.torn
                 tally.malformed += block.malformed
@@ -89,7 +89,7 @@ class LogStage:
                 self._read_rare(block.records, piece.file, block.offset, tally)
         return Output(tally, {number: encode(events) for number, events in enumerate(buckets) if events})
 
-    def blocks(self, piece: Piece) -> Iterator[Block]:
+    def _blocks(self, piece: Piece) -> Iterator[Block]:
         """The records of a piece, by the run's clock and in the scenario's time."""
         clock = self.clocks.get(Path(piece.file).name)
         if clock is None:

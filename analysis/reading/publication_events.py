@@ -107,10 +107,6 @@ def encode(events: Sequence[PublicationEvent]) -> bytes:
     return _encoder.encode(events)
 
 
-def decode(data: bytes) -> list[PublicationEvent]:
-    return _decoder.decode(data)
-
-
 def encode_content(numbers: Mapping[str, float] | None, strings: Mapping[str, str] | None) -> bytes:
     return msgspec.json.encode({**(numbers or {}), **(strings or {})})
 

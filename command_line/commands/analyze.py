@@ -8,7 +8,6 @@ from rich.console import Console
 
 from analysis.engines import Engine
 from analysis.pipeline import analyze
-from analysis.tables.summary import Summary
 from command_line.commands.verdicts import exit_code, print_verdicts, telling, write_verdicts
 from record import fidelity
 from record.exit_codes import ExitCode
@@ -22,11 +21,6 @@ def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
     console = Console(highlight=False)
     with telling(console) as tell:
         summary = analyze(run, engine, tell)
-    return conclude(console, run, summary, junit)
-
-
-def conclude(console: Console, run: Path, summary: Summary, junit: Path | None) -> ExitCode:
-    """Prints the verdicts on an analysed run, and writes them for continuous integration if wanted."""
     judged = fidelity.read(run) if (run / FIDELITY).exists() else None
     print_verdicts(console, summary, judged)
     write_verdicts(run, summary, judged, junit)

@@ -71,7 +71,6 @@ def emulate(
         "brokerlab analyze runs/20260131T235959Z-quickstart-1a2b",
         "brokerlab analyze RUN --master spark://host:7077",
         "brokerlab analyze RUN --no-spark --junit verdicts.xml",
-        "brokerlab analyze RUN --follow",
         codes=VERDICTS | BAD_INPUT | HOST | INTERRUPTED,
     )
 )
@@ -81,24 +80,15 @@ def analyze(
         str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
     ] = None,
     spark: SparkOption = True,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", help="Show a provisional summary while the run goes on, and analyse it when it ends."),
-    ] = False,
     junit: JunitOption = None,
 ) -> None:
-    """Repeat the analysis of a run from its logs, and print its verdicts; or follow a run in progress."""
+    """Repeat the analysis of a run from its logs, and print its verdicts."""
     from analysis.engines import PlainEngine, SparkEngine
     from command_line.commands.analyze import analyze_run
 
-    for option, given in ((f"--master {master}", master is not None), ("--follow", follow)):
-        if given and not spark:
-            raise BadInputError(f"{option} and --no-spark contradict each other; leave one out")
+    if master is not None and not spark:
+        raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
     spark_master(master)
-    if follow:
-        from command_line.commands.follow import follow_run
-
-        raise typer.Exit(follow_run(run, master, junit))
     raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine(), junit))
 
 

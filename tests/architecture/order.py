@@ -62,7 +62,6 @@ ROOMS: Mapping[str, Floors] = {
         "compare reading",
         "judging",
         "claims pipeline report",
-        "live",
     ),
     "studies": _floors(
         "calibration junit reproduction",

@@ -19,8 +19,6 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from analysis.judging import oracle
-from analysis.live import counting
-from analysis.live.summary import LiveDelay, LiveFault, LiveSummary, LiveVariant
 from analysis.run_files.logs import LogLoss
 from analysis.tables import definitions as tables
 from analysis.tables import summary
@@ -67,15 +65,6 @@ _SUMMARY = """\
 """
 
 
-_LIVE_SUMMARY = """\
-## summary.live.json
-
-`brokerlab analyze RUN --follow` writes it every few seconds while a run goes on; the final analysis removes it. Spark's
-Structured Streaming reads what is new in the logs, whole lines only, and keeps in `RUN/.following` how far it came: a
-follower who was stopped goes on where he was.
-"""
-
-
 def render() -> str:
     """The whole document."""
     return "\n".join(_blocks()).rstrip() + "\n"
@@ -101,13 +90,6 @@ def _blocks() -> Iterator[str]:
     yield ""
     yield _SUMMARY
     for part in _summary_parts():
-        yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
-    yield _LIVE_SUMMARY
-    yield (counting.__doc__ or "").strip() + "\n"
-    for constant in ("GRACE_SECONDS", "MISSING_SECONDS"):
-        yield f"- `{constant}` = {getattr(counting, constant):g}"
-    yield ""
-    for part in (LiveSummary, LiveVariant, LiveDelay, LiveFault):
         yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
 
 
