@@ -1,4 +1,4 @@
-"""What can only be checked with the overlay at hand: sections that are right each for itself, and wrong together."""
+"""Checks that need the overlay: sections that are valid on their own and contradict each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from topology.structures import structure_with
 
 
 def problems(scenario: Scenario) -> Iterator[Problem]:
-    """All of them, in the order of the fields."""
+    """Every contradiction in a scenario whose fields are valid, in the order of the fields."""
     try:
         overlay = scenario.overlay()
     except OverlayError as error:
@@ -136,7 +136,7 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     known = {broker.id for broker in overlay.brokers}
     last = scenario.timeline.join + scenario.timeline.run
     generated = _generated_clients(scenario)
-    homes: dict[str, OperationItem] = {}
+    first_operations: dict[str, OperationItem] = {}
     taken: set[tuple[str, str, str]] = set()
     for index, item in enumerate(scenario.workload.operations):
         path: FieldPath = ("workload", "operations", index)
@@ -144,10 +144,10 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             yield Problem((*path, "broker"), _no_such_broker(item.broker, known))
         if item.client in generated:
             yield Problem((*path, "client"), f"{item.client} is a generated client; call this one otherwise")
-        home = homes.setdefault(item.client, item)
-        if home.broker != item.broker:
+        first = first_operations.setdefault(item.client, item)
+        if first.broker != item.broker:
             yield Problem(
-                (*path, "broker"), f"{item.client} is already a client of {home.broker}; a client has one broker"
+                (*path, "broker"), f"{item.client} is already a client of {first.broker}; a client has one broker"
             )
         if item.at >= last:
             yield Problem((*path, "at"), f"after the run phase, which ends {last:g} s from the begin")

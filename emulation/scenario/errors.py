@@ -1,4 +1,4 @@
-"""What can be wrong with a scenario."""
+"""The error that reports an unusable scenario."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from record.errors import BadInputError
 
 
 class ScenarioError(BadInputError):
-    """A scenario that cannot be used; one line a mistake: `file:line: field: what is wrong and what would be right`."""
+    """A scenario that cannot be used. Each mistake is a line: `file:line: field: the mistake and its remedy`."""

@@ -1,4 +1,4 @@
-"""The `faults` section: what goes wrong on purpose, when, and for how long."""
+"""The `faults` section: faults to inject, with their times and durations."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ Groups = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """Which further fields go with a verb."""
+    """The further fields that a verb takes."""
 
     needed: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class _Settings:
     free: tuple[str, ...] = ("lasts",)
 
     def check(self, item: FaultItem, verb: str) -> None:
-        """Raises `ValueError` for a field too many or too few."""
+        """Raises `ValueError` for a field that is missing or does not belong to the verb."""
         given = [name for name in _ANY_SETTING if getattr(item, name) is not None]
         known = {*self.needed, *self.one_of, *self.some_of, *self.free}
         if strange := [name for name in given if name not in known]:
@@ -131,7 +131,7 @@ _SETTINGS: Mapping[str, _Settings] = {
     "corrupt": _Settings(needed=("share",)),
     "heal": _Settings(free=()),
 }
-"""The verbs, and what goes with each."""
+"""Each verb and its further fields."""
 _LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
 _OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt"})
 _ANY_SETTING = (
@@ -150,17 +150,17 @@ _ANY_SETTING = (
 
 
 def _written(name: str) -> str:
-    """A field as it is called in the file."""
+    """A field's name in the file."""
     return FaultItem.model_fields[name].alias or name
 
 
 class OneWay(Section):
-    """A partition in one direction: what some brokers send does not reach the others; the reverse does."""
+    """A partition in one direction: messages of some brokers do not reach the others, while the reverse works."""
 
     source: BrokerTexts = Field(alias="from")
-    """Those that are not heard."""
+    """Brokers whose messages are cut off."""
     target: BrokerTexts = Field(alias="to")
-    """Those that do not hear them. One of the two may be `rest`."""
+    """Brokers that do not receive them. One of the two fields may be `rest`."""
 
 
 Partition = Annotated[
@@ -170,19 +170,19 @@ Partition = Annotated[
 
 
 class FaultItem(Section):
-    """One fault, or the end of one. Exactly one verb says what; `at` or `after` says when."""
+    """One fault, or the end of one: exactly one verb, and its time as `at` or `after`."""
 
     at: Time | None = None
-    """From the begin of the join phase, or of the phase named: `60s`, `run+10s`."""
+    """Time since the start of the join phase, or of the phase named: `60s`, `run+10s`."""
     after: Counted | None = None
-    """As soon as so much has been counted, over all clients: `1000 notifications`."""
+    """Count over all clients that triggers the fault: `1000 notifications`."""
     lasts: Duration | None = Field(default=None, alias="for")
-    """How long it lasts; without it, until a later entry ends it. Whatever lasts is healed before the drain phase."""
+    """Duration; without it, until a later entry ends the fault. All faults are healed before the drain phase."""
 
     kill: BrokerTexts | None = None
-    """Ends brokers as a crash does (SIGKILL); `for` restarts them."""
+    """Crashes brokers (SIGKILL); `for` restarts them."""
     stop: BrokerTexts | None = None
-    """Ends brokers in order (SIGTERM); `for` restarts them."""
+    """Stops brokers in order (SIGTERM); `for` restarts them."""
     restart: BrokerTexts | None = None
     """Starts brokers that were killed or stopped, with empty tables."""
     pause: BrokerTexts | None = None
@@ -194,20 +194,20 @@ class FaultItem(Section):
     partition: Partition | None = None
     """Cuts every link between groups of brokers, one of which may be `rest`; `{from: B1, to: rest}` cuts one way."""
     link_down: LinkTexts | None = None
-    """Links that carry nothing; `B1->B2` cuts one way."""
+    """Cuts links; `B1->B2` cuts one direction."""
     link_up: LinkTexts | None = None
-    """Ends what cut these links, a partition too."""
+    """Restores links, whichever fault cut them, a partition included."""
     flap: LinkTexts | None = None
-    """Links that are `down` and `up` in turn, for a time or so many `times`."""
+    """Links that are `down` and `up` in turn, for a duration or a number of `times`."""
     degrade: LinkTexts | None = None
-    """Links that get another `delay`, `jitter`, `loss` or `bandwidth`."""
+    """Changes the `delay`, `jitter`, `loss` or `bandwidth` of links."""
     corrupt: LinkTexts | None = None
-    """Links that damage a `share` of the frames, which TCP sends again."""
+    """Damages a `share` of the frames on links; TCP sends them again."""
     heal: Literal["all"] | None = None
-    """`all`: ends everything that lasts."""
+    """`all`: ends every fault that lasts."""
 
     cpu: CpuQuota | None = None
-    """For `slow`: cores that the broker may use, as a quota."""
+    """For `slow`: CPU quota in cores."""
     service_time: ServiceTimeField | None = None
     """For `slow`: work added to each message, instead of `brokers.service_time`."""
     down: Duration | None = None
@@ -215,7 +215,7 @@ class FaultItem(Section):
     up: Duration | None = None
     """For `flap`."""
     times: Number | None = None
-    """For `flap`: how often it goes down."""
+    """For `flap`: number of times that the link goes down."""
     delay: Duration | None = None
     """For `degrade`: one way."""
     jitter: Duration | None = None
@@ -257,7 +257,7 @@ class FaultItem(Section):
         return when
 
     def program(self, targets: Targets) -> Program:
-        """What is to happen, on these targets. Raises `TargetError`."""
+        """The fault as a program on these targets. Raises `TargetError`."""
         if self.verb in _LIFTING:
             return self._lift(targets)
         conditions = tuple(self._conditions(targets))
@@ -283,7 +283,7 @@ class FaultItem(Section):
         return map(self._broker_condition, targets.brokers(named))
 
     def _times(self) -> int | None:
-        """How often a link goes down: as often as that begins within `for`."""
+        """Number of times that a link goes down: every time that starts within `for`."""
         if self.lasts is None:
             return self.times
         return max(1, math.ceil(self.lasts / ((self.down or 0.0) + (self.up or 0.0))))

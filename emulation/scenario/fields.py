@@ -1,4 +1,4 @@
-"""Fields of a scenario by their dotted paths, as `--set` and `vary` name them."""
+"""Fields of a scenario by dotted paths, the form in which `--set` and `vary` name them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MOST_PARTS = 32
 
 
 def dotted(path: FieldPath) -> str:
-    """`("workload", "operations", 0, "at")` as people write it: `workload.operations[0].at`."""
+    """The path as people write it: `("workload", "operations", 0, "at")` is `workload.operations[0].at`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 def set_field(data: Any, path: str, value: Any) -> None:
-    """Sets the field at a dotted path in nested mappings and lists, making mappings where there are none yet.
+    """Sets the field at a dotted path in nested mappings and lists, and creates the mappings that are missing.
 
     Raises `ValueError` when the path leads through something that has no fields.
     """

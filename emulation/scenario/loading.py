@@ -1,4 +1,4 @@
-"""From a YAML file and overrides to a checked scenario."""
+"""Loading: a YAML file and overrides become a checked scenario."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from emulation.scenario.yaml_scalars import shortened
 from emulation.scenario.yaml_source import YamlSource, parse, parse_setting, read
 
 _MOST_PROBLEMS = 10
-"""Mistakes reported at once."""
+"""Mistakes in one report."""
 _OTHER_FILES: Mapping[str, frozenset[str]] = {
     "campaign": frozenset({"scenario", "seeds"}),
     "conformance": frozenset({"id", "steps"}),
 }
-"""By the command that takes them: fields that only files of other kinds have."""
+"""Fields that only other kinds of file have, by the command that takes them."""
 
 
 def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
     """Reads and checks a scenario and every variant of it.
 
-    `overrides` are the command line's `--set path=value`: they replace what the file says, also where the file varies
-    that field. Raises `ScenarioError`, which names the file, the line and the field of each mistake.
+    `overrides` are the command line's `--set path=value`: they replace the file's own values, also where the file
+    varies that field. Raises `ScenarioError`, which names the file, the line and the field of each mistake.
     """
     return _checked(read(path), path.parent.absolute(), overrides or {})
 
@@ -68,7 +68,7 @@ def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) 
 
 
 def _require_no_other_kind(source: YamlSource) -> None:
-    """Raises `ScenarioError` for a file that another command takes."""
+    """Raises `ScenarioError` for a file that belongs to another command."""
     first = source.data[0] if isinstance(source.data, list) and source.data else source.data
     for command, fields in _OTHER_FILES.items():
         if isinstance(first, dict) and fields <= first.keys():
@@ -100,7 +100,7 @@ def _error(
 
 
 def _place(path: FieldPath, source: YamlSource, overrides: Mapping[str, str]) -> str:
-    """Where the user wrote what is wrong: on the command line, or in the file."""
+    """The place of a mistake: an option of the command line, or a line of the file."""
     field = ".".join(str(part) for part in path)
     for key, text in overrides.items():
         if field == key or field.startswith(f"{key}."):

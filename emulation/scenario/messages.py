@@ -1,4 +1,4 @@
-"""What pydantic says of a scenario, in the words of whoever wrote it."""
+"""Messages of pydantic, rewritten in the terms of a scenario's author."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONTAINER_EXPECTED = frozenset({"list_type", "model_type", "dict_type", "tuple_
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, and the field where it is wrong."""
+    """One mistake and the field that has it."""
 
     path: FieldPath
     message: str
@@ -33,7 +33,7 @@ def describe(error: ValidationError, data: Any) -> tuple[Problem, ...]:
 
 
 def _path(detail: ErrorDetails, data: Any) -> FieldPath:
-    """The error's place in the file: pydantic's, less the names it gives to the members of a union."""
+    """The error's field in the file: pydantic's path without the names of a union's members."""
     path: FieldPath = ()
     for part in detail["loc"]:
         known = isinstance(data, Mapping) and part in data

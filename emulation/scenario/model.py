@@ -1,4 +1,4 @@
-"""A scenario: one experiment, whole. The YAML file's fields, with units resolved and everything checked."""
+"""A scenario: one whole experiment. The fields of the YAML file, with units resolved and values checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from emulation.scenario.workload import WorkloadSection
 from topology import Overlay, Range
 
 MOST_VARIANTS = 256
-"""A comparison of more was hardly meant: each of them is a run."""
+"""A bound on combinations, because each variant is a run of its own."""
 _DEFAULTS = Limits()
 
 
@@ -42,7 +42,7 @@ class Routing(Section):
     @model_validator(mode="before")
     @classmethod
     def _times_in_seconds(cls, data: Any) -> Any:
-        """Protocols count their times in seconds; here they may be written as all others, with a unit."""
+        """Converts times with a unit to seconds, in which protocols take their options."""
         protocol = PROTOCOLS.get(str(data.get("protocol"))) if isinstance(data, dict) else None
         if protocol is None:
             return data
@@ -51,7 +51,7 @@ class Routing(Section):
 
     @property
     def options(self) -> dict[str, Any]:
-        """All fields but the protocol's name, as `BrokerConfig.options` takes them."""
+        """All fields except the protocol's name, in the form of `BrokerConfig.options`."""
         return dict(self.model_extra or {})
 
 
@@ -63,19 +63,19 @@ def _seconds(name: str, text: str) -> float:
 
 
 class Timeline(Section):
-    """How long each phase lasts."""
+    """The durations of the phases."""
 
     join: Duration
     """Clients connect, advertise and subscribe."""
     run: Duration
     """Publishers publish."""
     drain: Duration = 5.0
-    """Nothing new is published; what is under way arrives."""
+    """Nothing new is published; messages in flight arrive."""
     join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
     """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
     advertise: Duration | None = None
-    """With `advertisements-first`: what of `join` is for advertising; two fifths of it, if nothing is said. Few
-    publishers and many subscribers need less, which leaves subscriptions more time to spread."""
+    """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
+    subscribers need less, which leaves subscriptions more time to spread."""
 
     @model_validator(mode="after")
     def _lasts(self) -> Timeline:
@@ -91,62 +91,62 @@ class Timeline(Section):
 
     @property
     def duration(self) -> float:
-        """Seconds from the begin of `join` to the end of `drain`."""
+        """Seconds from the start of `join` to the end of `drain`."""
         return self.join + self.run + self.drain
 
 
 class BrokerLimits(Section):
-    """The bounds that every broker keeps; what overflows is dropped, counted and logged."""
+    """Bounds of every broker; messages beyond them are dropped, counted and logged."""
 
     window: Count = _DEFAULTS.window
     """Messages in flight on a link before its peer must acknowledge some."""
     window_bytes: Size = _DEFAULTS.window_bytes
-    """Bytes of them, though a single message of any size may be in flight."""
+    """Bytes in flight on a link; a single message may exceed them."""
     batch: Count = _DEFAULTS.batch
-    """Messages in one frame at most."""
+    """Largest number of messages in a frame."""
     link_queue: Count = _DEFAULTS.link_queue
-    """Publications that may wait for a link."""
+    """Largest number of publications queued for a link."""
     control_queue: Count = _DEFAULTS.control_queue
-    """Other messages that may wait for a link, besides; neighbours that live on never say again what overflows here."""
+    """Largest number of other messages queued for a link. Neighbours never repeat a message that overflowed here."""
     session_queue: Count = _DEFAULTS.session_queue
-    """Notifications that may wait for a client session that does not read, and as many answers besides."""
+    """Largest number of notifications queued for a client session that does not read; the same for replies."""
     queue_bytes: Size = _DEFAULTS.queue_bytes
-    """Bytes that may wait for a link (publications and other messages each), for a session, and for service."""
+    """Largest size of each queue: publications for a link, other messages for a link, a session, service."""
     sessions: Count = _DEFAULTS.sessions
-    """Client sessions that may be open at a time; each may serve many clients."""
+    """Largest number of open client sessions; each may serve many clients."""
     clients: Count = _DEFAULTS.clients
-    """Logical clients that may be attached at a time."""
+    """Largest number of attached logical clients."""
     declared_bytes: Size = _DEFAULTS.declared_bytes
-    """Memory, about, that the advertisements and subscriptions of all clients may take."""
+    """Approximate memory for the advertisements and subscriptions of all clients."""
     heartbeat: Duration = _DEFAULTS.heartbeat
-    """Time between heartbeats; a neighbour that is silent for three of them is dead."""
+    """Time between heartbeats; a neighbour that is silent for three of them counts as failed."""
     reconnect_first: Duration = _DEFAULTS.reconnect_first
-    """Time before a broken link is tried again; doubles with each attempt."""
+    """Time before a broken link is opened again; it doubles with each attempt."""
     reconnect_last: Duration = _DEFAULTS.reconnect_last
-    """The longest time between two attempts."""
+    """Longest time between two attempts."""
     message_bytes: Size = _DEFAULTS.message_bytes
-    """Largest frame taken from a client or a neighbour."""
+    """Largest frame accepted from a client or a neighbour."""
     utilisation_window: Duration = _DEFAULTS.utilisation_window
-    """Time over which the link status table takes its rates."""
+    """Time over which the link status table averages its rates."""
 
     def limits(self) -> Limits:
         return Limits(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
 class Brokers(Section):
-    """What each broker may use of the host."""
+    """Resources of each broker."""
 
     cpu: CpuQuota | None = None
-    """CPU quota in cores (`0.5` is half a core); no quota by default."""
+    """CPU quota in cores (`0.5` is half a core); unlimited by default."""
     memory: Size | None = None
-    """Memory limit; the runtime's own by default."""
+    """Memory limit; the runtime's default without it."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
     limits: BrokerLimits = BrokerLimits()
-    """Bounds of queues, frames and windows."""
+    """Bounds on queues, frames and windows."""
 
     def work(self) -> ServiceTime:
-        """The service time, as `BrokerConfig.service_time` takes it."""
+        """The service time in the form of `BrokerConfig.service_time`."""
         return service_time(self.service_time)
 
 
@@ -154,27 +154,27 @@ class Scenario(Section):
     """One experiment."""
 
     name: Name
-    """What the run is called."""
+    """Name of the run."""
     description: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
-    """What it shows, for the report."""
+    """Purpose of the experiment, for the report."""
     topology: TopologySection
     """The overlay."""
     routing: Routing
     """The routing protocol and its options."""
     workload: WorkloadSection
-    """Publishers, subscribers and what they do."""
+    """Publishers, subscribers and their operations."""
     timeline: Timeline
     """The phases of a run."""
     brokers: Brokers = Brokers()
-    """What each broker may use."""
+    """CPU, memory, service time and bounds of each broker."""
     faults: tuple[FaultItem, ...] = ()
-    """What goes wrong on purpose: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
+    """Faults to inject: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
     vary: dict[str, Any] = Field(default_factory=dict)
-    """Fields by dotted path and the values each takes, in a list or by names: a variant for every combination."""
+    """Dotted paths of fields, each with a list or a mapping of named values: one variant for each combination."""
     time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0
-    """Runs so many times slower, for a host that is too slow; all results are in the scenario's own time."""
+    """Slows the run down by this factor, for a host that is too slow; all results are in the scenario's own time."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
-    """Every random choice comes from it."""
+    """Seed of every random choice."""
 
     @field_validator("vary")
     @classmethod
@@ -191,18 +191,18 @@ class Scenario(Section):
         return vary
 
     def overlay(self) -> Overlay:
-        """The overlay, the same one for the same topology and seed. Raises `OverlayError`."""
+        """The overlay, which follows from the topology and the seed alone. Raises `OverlayError`."""
         return self.topology.build(self.name, self.seed)
 
     def resolved(self) -> dict[str, Any]:
-        """Plain JSON with every default filled in and units written out; `load` reads it again."""
+        """Plain JSON with all defaults and with units, which `load` reads again."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def variants(self) -> tuple[Variant, ...]:
         """A paired comparison: every combination of the varied fields' values, all else (seed, workload) equal.
 
-        The name of a variant is its values, or what they are called, joined by `+`; a scenario that varies nothing has
-        the one variant `base`. Raises `VariantError`.
+        A variant is named by its values, or by their names, joined by `+`; a scenario that varies nothing has the one
+        variant `base`. Raises `VariantError`.
         """
         base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         if not self.vary:
@@ -229,7 +229,7 @@ class Variant:
     settings: Mapping[str, Any]
     """The varied fields, by dotted path, and their values in this variant."""
     scenario: Scenario
-    """What this variant runs; it varies nothing itself."""
+    """The variant's own scenario, which varies nothing."""
 
 
 class VariantError(Exception):
@@ -258,7 +258,7 @@ def _with_settings(base: Mapping[str, Any], settings: Mapping[str, Any], name: s
 
 
 def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """The varied field that a problem belongs to, as a path into the file."""
+    """The varied field that has a problem, as a path into the file."""
     field = ".".join(str(part) for part in problem.path)
     for path in settings:
         if field == path or field.startswith(f"{path}.") or path.startswith(f"{field}."):
@@ -267,7 +267,7 @@ def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _named(values: list[Any] | dict[str, Any]) -> list[tuple[str, Any]]:
-    """The values of a varied field, each with what it adds to a variant's name."""
+    """The values of a varied field, each with its part of a variant's name."""
     if isinstance(values, dict):
         return list(values.items())
     return [(value_name(value), value) for value in values]

@@ -1,4 +1,4 @@
-"""The reference part of docs/scenarios.md, out of the models themselves.
+"""The reference part of docs/scenarios.md, generated from the models.
 
 `python -m emulation.scenario.reference docs/scenarios.md` writes it between the two markers in that file.
 """
@@ -43,7 +43,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "faults[]": faults.FaultItem,
     "faults[].partition": faults.OneWay,
 }
-"""Where each section stands in a scenario, and its model."""
+"""The model of each section, by its place in a scenario."""
 
 _SIMPLE = {
     "integer": "whole number",
@@ -62,7 +62,7 @@ def reference() -> str:
 
 
 def updated(document: str) -> str:
-    """The document with the text between the markers written anew. Raises `ValueError` when it has none."""
+    """The document with new text between the markers. Raises `ValueError` when it lacks them."""
     before, _, rest = document.partition(BEGIN)
     _, marker, after = rest.partition(END)
     if not marker:
@@ -71,7 +71,7 @@ def updated(document: str) -> str:
 
 
 def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
-    """A section's fields: name, what it takes, default and meaning, in Markdown."""
+    """A section's fields in Markdown: name, accepted values, default and meaning."""
     schema = model.model_json_schema()
     defaults = model.model_construct().model_dump(mode="json", warnings="none")
     required = set(schema.get("required", ()))
@@ -104,7 +104,7 @@ def _protocols() -> Iterator[str]:
 
 def _takes(field: Mapping[str, Any]) -> str:
     if members := field.get("anyOf") or field.get("oneOf"):
-        alternatives = [_takes(one) for one in members if one.get("type") != "null"]
+        alternatives = [_takes(member) for member in members if member.get("type") != "null"]
         return " or ".join(dict.fromkeys(alternatives))
     if "$ref" in field:
         return "a mapping, see below"

@@ -1,4 +1,4 @@
-"""What all sections of a scenario have in common."""
+"""The base of all sections of a scenario, and the types that they share."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ UNKNOWN_FIELD = "unknown_field"
 
 
 class Section(BaseModel):
-    """A mapping of known fields. A field's docstring is what the documentation says of it.
+    """A mapping of known fields. The docstring of a field is its description in the documentation.
 
-    A field whose name is a word of Python's has an alias, which is what it is called in files.
+    A field whose name is a keyword of Python has an alias, which is its name in files.
     """
 
     model_config = ConfigDict(
@@ -44,7 +44,7 @@ class Section(BaseModel):
 
 
 def suggestion(name: str, accepted: Iterable[str]) -> str:
-    """What may have been meant by a name that is none of the accepted ones, as the rest of a message."""
+    """The end of a message about an unknown name: the nearest accepted name, or all of them."""
     accepted = sorted(accepted)
     nearest = difflib.get_close_matches(name, accepted, n=1, cutoff=0.6)
     return f"; did you mean {nearest[0]!r}?" if nearest else f"; there are {', '.join(accepted)}"
@@ -53,19 +53,19 @@ def suggestion(name: str, accepted: Iterable[str]) -> str:
 Count = Annotated[int, Field(strict=True, ge=1)]
 """A whole number from 1."""
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
-"""Letters, digits and `_.+-`: it becomes part of file names."""
+"""Letters, digits and `_.+-`, because it becomes part of file names."""
 BrokerCount = Annotated[int, Field(strict=True, ge=1, le=MOST_BROKERS)]
 CpuQuota = Annotated[float, Field(ge=0.01, le=1000)]
 """Cores."""
 Degree = Annotated[float, Field(gt=0, le=MOST_BROKERS)]
-"""Mean number of links of a broker: no more than there can be brokers."""
+"""Mean number of links of a broker."""
 BrokerName = Annotated[str, Field(strict=True, min_length=1, max_length=32)]
 
 
 def _beside_the_scenario(path: str, info: ValidationInfo) -> str:
-    """A relative path is relative to the directory of the scenario's file, which the loader passes as context."""
+    """Resolves a path against the directory of the scenario's file, which the loader passes as context."""
     return str((info.context or {}).get("directory", Path()) / path)
 
 
 FilePath = Annotated[str, Field(min_length=1), AfterValidator(_beside_the_scenario)]
-"""A file or directory; kept absolute, so that a resolved scenario means the same anywhere."""
+"""A file or directory, kept as an absolute path so that a resolved scenario means the same anywhere."""

@@ -14,14 +14,14 @@ from topology import Range
 
 
 class ServiceTimeDistribution(Section):
-    """How the service times of a broker's messages are spread; each broker draws its own from the scenario's seed."""
+    """Distribution of the service times of a broker's messages; each broker draws from the scenario's seed."""
 
     mean: Duration
-    """Mean time of a message."""
+    """Mean service time of a message."""
     distribution: Literal["constant", "uniform", "exponential", "lognormal"] = "constant"
-    """Their shape."""
+    """Shape of the distribution."""
     deviation: Duration = 0.0
-    """Half the width of `uniform`, the standard deviation of `lognormal`; the other shapes have none of their own."""
+    """Half the width of `uniform`, or the standard deviation of `lognormal`; the other shapes take none."""
 
     @model_validator(mode="after")
     def _is_possible(self) -> ServiceTimeDistribution:
@@ -29,7 +29,7 @@ class ServiceTimeDistribution(Section):
         return self
 
     def service_time(self) -> ServiceTime:
-        """Raises `ValueError` naming the field that fits no such distribution."""
+        """Raises `ValueError`, which names the field that does not fit the distribution."""
         return ServiceTime(mean=self.mean, distribution=Distribution(self.distribution), deviation=self.deviation)
 
 
@@ -44,7 +44,7 @@ ServiceTimeField = Annotated[
 
 
 def service_time(field: Range | ServiceTimeDistribution) -> ServiceTime:
-    """What the field's value means, whichever way it is written."""
+    """The service time that the field stands for, in either form."""
     if isinstance(field, ServiceTimeDistribution):
         return field.service_time()
     if field.low == field.high:

@@ -1,6 +1,6 @@
 """Quantities with units, as people write them in a scenario: `5ms`, `10mbit`, `60/min`, `256KiB`, `2%`.
 
-Inside, durations are seconds, bit rates bits per second, message rates messages per second, sizes bytes and shares
+Parsed durations are seconds, bit rates bits per second, message rates messages per second, sizes bytes, and shares
 numbers from 0 to 1. Formatting gives the shortest text that parses back to exactly the same number.
 """
 
@@ -24,19 +24,19 @@ _QUANTITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One kind of quantity and the units it may be written with."""
+    """One kind of quantity and its units."""
 
     name: str
-    """With its article, for messages: `a duration`."""
+    """The name with its article, for messages: `a duration`."""
     example: str
     units: Mapping[str, Fraction]
-    """Each unit's name and what it is worth; the name "" allows a bare number."""
+    """The worth of each unit by its name; the name "" allows a bare number."""
     most: float | None = None
     least: float = 0.0
-    """The least amount other than 0: numbers that are next to nothing overflow where something is divided by them."""
+    """The least amount other than 0, because division by a smaller one would overflow."""
 
     def parse(self, value: object) -> float:
-        """Raises `ValueError` saying which units there are."""
+        """The amount in the base unit. Raises `ValueError`, which lists the units."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError(f"expected {self.name} such as {self.example}, got {_shown(value)}")
         text = value.strip() if isinstance(value, str) else repr(value)
@@ -63,7 +63,7 @@ class Quantity:
         return amount
 
     def format(self, value: float) -> str:
-        """The text with the shortest number that `parse` turns into `value` again."""
+        """The text with the shortest number that `parse` converts back to `value`."""
         texts = [(_plain(float(Fraction(value) / scale)), unit) for unit, scale in self.units.items()]
         exact = [(number, unit) for number, unit in texts if self.parse(f"{number}{unit}") == value]
         number, unit = min(exact, key=lambda text: len(text[0]))

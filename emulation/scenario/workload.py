@@ -1,4 +1,4 @@
-"""The `workload` section: who advertises, subscribes and publishes what."""
+"""The `workload` section: publishers, subscribers, and operations written out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SYMBOLS = 100_000
 MOST_ADVERTISEMENTS = 1_000_000
 MOST_SUBSCRIPTIONS = 1_000_000
 MOST_PUBLICATIONS = 100_000_000
-"""Bounds on a whole workload. What is beyond them was hardly meant, and would fill the memory or the disk."""
+"""Bounds on a whole workload, because larger ones would fill the memory or the disk."""
 
 Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
 
@@ -33,14 +33,14 @@ class QuoteFile(Section):
 
 
 class Burst(Section):
-    """Publications that a publisher makes besides its usual ones, at a rate of their own."""
+    """Publications that a publisher makes on top of its usual ones, at a separate rate."""
 
     at: Duration
-    """When it begins, counted from the begin of the run phase."""
+    """Start, counted from the start of the run phase."""
     publications: Count
-    """How many publications; together with the rate this says how long the burst lasts."""
+    """Number of publications; together with the rate it determines the burst's duration."""
     rate: MessageRateRange
-    """Their rate: `100000/min`, or a range to draw from."""
+    """Rate of the burst: `100000/min`, or a range to draw from."""
 
     @model_validator(mode="after")
     def _moves(self) -> Burst:
@@ -50,22 +50,22 @@ class Burst(Section):
 
 
 class IndividualPublisher(Section):
-    """Where one publisher differs from the others. Times count from the begin of the run phase."""
+    """Differences of one publisher from the others. Times count from the start of the run phase."""
 
     rate: MessageRateRange | None = None
-    """Instead of the others' rate; `0/min` for one that publishes only in `bursts`."""
+    """Replaces the others' rate; `0/min` for a publisher that publishes only in `bursts`."""
     bursts: tuple[Burst, ...] = ()
     """Publications on top of the rate: `[{at: 30s, publications: 50000, rate: 100000/min}]`."""
     broker: BrokerName | None = None
-    """The broker it is at, instead of where `placement` puts it."""
+    """The publisher's broker, instead of the one that `placement` chooses."""
     quote_class: Annotated[str, Field(strict=True, min_length=1, max_length=64)] | None = None
-    """The attribute `class` of its quotes, instead of the source's: among subscriptions only followers' name it."""
+    """The attribute `class` of its quotes, instead of the source's; only subscriptions of followers name it."""
     joins: Duration | None = None
-    """When it advertises and begins to publish; by default it advertises in the join phase, as the others do."""
+    """Time of its advertisement and first publication; by default it advertises in the join phase like the others."""
     stops: Duration | None = None
-    """When it publishes no more; the end of the run phase by default."""
+    """End of its publications; the end of the run phase by default."""
     leaves: Duration | None = None
-    """When it takes its advertisements back, and publishes no more; never by default."""
+    """Time at which it withdraws its advertisements and stops publishing; never by default."""
 
     @model_validator(mode="after")
     def _in_order(self) -> IndividualPublisher:
@@ -79,22 +79,22 @@ class IndividualPublisher(Section):
 
 
 class Publications(Section):
-    """Publishers, which advertise quotes of their symbols and publish them open-loop while the run phase lasts."""
+    """Publishers, which advertise quotes of their symbols and publish them open-loop during the run phase."""
 
     source: Literal["stocks"] | QuoteFile = "stocks"
     """`stocks` (real daily quotes that come with brokerlab), or `{file: quotes.csv, format: csv}`."""
     publishers: Annotated[int, Field(strict=True, ge=1, le=MOST_PUBLISHERS)]
-    """How many publishers: P1, P2, ..."""
+    """Number of publishers: P1, P2, ..."""
     symbols: Annotated[int, Field(strict=True, ge=1, le=MOST_SYMBOLS)] | None = None
-    """Different symbols; as many as publishers by default. Beyond the source's own they are bootstrapped from them."""
+    """Number of symbols; that of publishers by default. Symbols beyond the source's own are bootstrapped from them."""
     publishers_per_symbol: Count = 1
-    """Publishers that advertise and publish each symbol; more than 1 gives overlapping advertisements."""
+    """Number of publishers of each symbol; more than 1 gives overlapping advertisements."""
     rate: MessageRateRange
     """Publications of each publisher: `60/min`, or a range from which each publisher draws its own."""
     arrivals: Literal["periodic", "poisson"] = "periodic"
     """Evenly spaced from a random phase, or with exponential gaps."""
     placement: Placement = "uniform"
-    """`uniform` (at random), `spread` (a second round only when all brokers have one), or a list of brokers in turn."""
+    """`uniform` (at random), `spread` (a second round when all brokers have one), or a list of brokers in turn."""
     individually: dict[str, IndividualPublisher] = Field(default_factory=dict)
     """Publishers that differ from the others, by name: `{P3: {rate: 10/s}, P7: {joins: 20s, leaves: 40s}}`."""
 
@@ -119,37 +119,37 @@ class Publications(Section):
 
 
 class Followers(Section):
-    """Subscribers who want all that one publisher publishes."""
+    """Subscribers to all publications of one publisher."""
 
     of: Annotated[str, Field(strict=True, pattern=r"^P[1-9][0-9]{0,5}$")]
     """The publisher: `P7`."""
     subscribers: Count
-    """How many of the subscribers; followers are the last ones, in the order written."""
+    """Number of followers; they are the last of the subscribers, in the order written."""
     symbols: Count = 1
-    """How many symbols each wants: the publisher's own, and with more than 1 its neighbours by name, of any class."""
+    """Number of symbols each subscribes to: the publisher's own, then its neighbours by name, of any class."""
     placement: Placement = "spread"
-    """As for publishers; where it is no list, none of them is at the publisher's own broker."""
+    """The same choices as for publishers; unless it is a list, no follower is at the publisher's own broker."""
 
 
 class Subscriptions(Section):
     """Subscribers, whose subscriptions are ranges over the quotes of popular symbols."""
 
     subscribers: Annotated[int, Field(strict=True, ge=0, le=MOST_SUBSCRIPTIONS)]
-    """How many subscribers: S1, S2, ..."""
+    """Number of subscribers: S1, S2, ..."""
     per_subscriber: Count = 1
-    """Subscriptions of each subscriber."""
+    """Number of subscriptions of each subscriber."""
     popularity: Literal["zipf", "uniform"] = "zipf"
-    """How subscriptions choose their symbol."""
+    """Distribution from which subscriptions draw their symbol."""
     exponent: Annotated[float, Field(ge=0, le=10)] = 1.0
-    """Of the Zipf distribution: the symbol of rank r is chosen in proportion to 1 / r ** exponent."""
+    """Exponent of the Zipf distribution: the symbol of rank r is drawn in proportion to 1 / r ** exponent."""
     selectivity: ShareRange = Range(0.02, 0.02)
     """Expected share of all publications that a subscription matches: `2%` or `0.02`, or a range to draw from."""
     range_over: Literal["quotes", "symbols"] = "quotes"
     """A range of one attribute over all `quotes`, or whole `symbols`, neighbours by name: then few publishers match."""
     placement: Placement = "uniform"
-    """As for publishers."""
+    """The same choices as for publishers."""
     followers: tuple[Followers, ...] = ()
-    """Subscribers who follow one publisher: `[{of: P7, subscribers: 10}]`."""
+    """Groups of subscribers that each follow one publisher: `[{of: P7, subscribers: 10}]`."""
 
     @model_validator(mode="after")
     def _has_not_too_many(self) -> Subscriptions:
@@ -159,30 +159,30 @@ class Subscriptions(Section):
 
     @model_validator(mode="after")
     def _has_as_many_followers(self) -> Subscriptions:
-        if (following := sum(one.subscribers for one in self.followers)) > self.subscribers:
+        if (following := sum(group.subscribers for group in self.followers)) > self.subscribers:
             raise ValueError(f"there are {following} followers, but only {self.subscribers} subscribers")
         return self
 
 
 class OperationItem(Section):
-    """One operation of one client, written out. Exactly one of the five verbs is given."""
+    """One operation of one client, with exactly one of the five verbs."""
 
     at: Duration
-    """When, counted from the begin of the join phase."""
+    """Time, counted from the start of the join phase."""
     client: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
     """The client's name."""
     broker: BrokerName
-    """The broker that the client is connected to, always the same one."""
+    """The client's broker, the same one in all its operations."""
     id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     """The client's own name for a subscription or an advertisement, or a publication's id (`P1:1`, ... by default)."""
     advertise: str | None = None
     """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
     unadvertise: str | None = None
-    """The id of the advertisement to take back."""
+    """The id of the advertisement to withdraw."""
     subscribe: str | None = None
     """Predicates in PADRES notation."""
     unsubscribe: str | None = None
-    """The id of the subscription to take back."""
+    """The id of the subscription to withdraw."""
     publish: str | None = None
     """Attributes in PADRES notation, such as `[class,'STOCK'],[price,100.5]`."""
 
@@ -194,7 +194,7 @@ class OperationItem(Section):
         if given[0] in ("advertise", "subscribe") and self.id is None:
             raise ValueError(f"an operation that does {given[0]} needs an `id`")
         if given[0] in ("unadvertise", "unsubscribe") and self.id is not None:
-            raise ValueError(f"leave `id` out: {given[0]} names the one to take back")
+            raise ValueError(f"leave `id` out: {given[0]} names the one to withdraw")
         return self
 
     @property
@@ -203,11 +203,11 @@ class OperationItem(Section):
 
     @property
     def text(self) -> str:
-        """What stands behind the verb."""
+        """The verb's argument."""
         return str(getattr(self, self.verb))
 
     def content(self) -> Advertisement | Subscription | Publication | None:
-        """What the text describes; nothing when it only names what to take back. Raises `ContentError`."""
+        """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
         match self.verb:
             case "advertise":
                 return parse_advertisement(self.text)
@@ -251,14 +251,14 @@ class WorkloadSection(Section):
         if self.publications is None or self.subscriptions is None:
             return self
         most = self.publications.publishers
-        for one in self.subscriptions.followers:
-            if int(one.of[1:]) > most:
-                raise ValueError(f"subscriptions.followers: {one.of} is none of the publishers P1 to P{most}")
+        for group in self.subscriptions.followers:
+            if int(group.of[1:]) > most:
+                raise ValueError(f"subscriptions.followers: {group.of} is none of the publishers P1 to P{most}")
         symbols = self.publications.symbol_count
-        if any(one.symbols > symbols for one in self.subscriptions.followers):
+        if any(group.symbols > symbols for group in self.subscriptions.followers):
             raise ValueError(f"subscriptions.followers: there are no more than {symbols} symbols")
         apart = {name for name, own in self.publications.individually.items() if own.quote_class is not None}
-        following = sum(one.subscribers for one in self.subscriptions.followers)
+        following = sum(group.subscribers for group in self.subscriptions.followers)
         if len(apart) == most and following < self.subscriptions.subscribers:
             raise ValueError("every publisher has a `quote_class` of its own: all subscribers must be `followers`")
         return self

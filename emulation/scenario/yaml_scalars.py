@@ -1,13 +1,13 @@
-"""The values that plain text in a YAML file stands for: null, booleans, decimal numbers; everything else is text.
+"""Values of plain text in a YAML file: null, booleans and decimal numbers; all other text is itself.
 
-Booleans and numbers are those of YAML 1.1, as PyYAML reads them, less what people write by accident and what costs
-more to read than to write:
+Booleans and numbers are those of YAML 1.1 with two restrictions, because some forms are written by accident and some
+cost more to read than to write:
 
 1. An integer is decimal and fits into 64 bits. Binary, octal, hexadecimal and sexagesimal forms (`0b1`, `010`, `0xF`,
-   `1:30`) are refused, because a reader may well take them for something else.
-2. A number is finite. `.inf` and `.nan` are refused, because no field means anything by them.
+   `1:30`) are refused, because a reader easily takes them for something else.
+2. A number is finite. `.inf` and `.nan` are refused, because no field accepts them.
 
-Whatever is refused may be written in quotes, as text.
+A refused form is text when it is written in quotes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Scalar = str | int | float | bool | None
 LARGEST_INTEGER = 2**63 - 1
 """The largest value of an integer, and of its negative."""
 _MOST_DIGITS = 19
-"""Digits of the largest integer: longer ones are refused before they are converted, which takes quadratic time."""
+"""Digits of the largest integer. Longer ones are refused before conversion, which takes quadratic time."""
 
 _WORDS: Mapping[str, Scalar] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -69,7 +69,7 @@ def bounded_integer(text: str) -> int:
 
 
 def shortened(text: str) -> str:
-    """A text as part of a message."""
+    """The text, cut to a length that fits into a message."""
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

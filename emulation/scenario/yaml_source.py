@@ -1,11 +1,11 @@
-"""Reading YAML and JSON files safely, with the line of every field kept. All files of users' own come in through here.
+"""Safe reading of YAML and JSON files, with the line of every field. All files that users write are read here.
 
-A file may come from a stranger. What is read is bounded before it costs anything:
+A file may come from a stranger, so that reading is bounded before it costs time or memory:
 
-1. A file has `LARGEST_FILE` bytes at most.
-2. Parsing ends at the value, counted with aliases expanded, that is one too many, or at the one that is nested too
-   deeply; a field's name is bounded too. The parser is libyaml's, which hands over one event after another.
-3. Only plain values are built (`yaml_scalars`), so that no tag makes an object.
+1. A file has no more than `LARGEST_FILE` bytes.
+2. Parsing stops at the first value, counted with aliases expanded, that exceeds `MOST_VALUES` or `DEEPEST`, and at a
+   field's name longer than `LONGEST_FIELD`. The parser is libyaml, whose events are handled one by one.
+3. Only plain values are built (`yaml_scalars`); no tag creates an object.
 
 A key that appears twice in a mapping is an error, because parsers drop one of the two silently.
 """
@@ -32,7 +32,7 @@ LARGEST_FILE = 4 << 20
 MOST_VALUES = 200_000
 """Values in one file, counted with aliases expanded."""
 DEEPEST = 32
-"""Mappings and lists inside each other."""
+"""Levels of mappings and lists."""
 LONGEST_FIELD = 256
 """Characters of a field's name."""
 
@@ -44,16 +44,16 @@ _TEXT = frozenset({"!", f"{_PREFIX}str"})
 
 @dataclass(frozen=True, slots=True)
 class YamlSource:
-    """A document's plain data and where in the file each part of it stands."""
+    """A document's plain data, and the line of each part of it."""
 
     file: str
     data: Any
     """None for an empty document."""
     lines: Mapping[FieldPath, int]
-    """From a field's path to its line, counted from 1. What an alias stands for has the line of the alias."""
+    """The line of each field, counted from 1, by its path. The value of an alias has the line of the alias."""
 
     def line(self, path: FieldPath) -> int:
-        """The line of a field or, where the file does not have it, of what would hold it."""
+        """The line of a field or, where the file lacks it, of the innermost section that would hold it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -98,7 +98,7 @@ def parse(text: str, file: str) -> YamlSource:
 
 
 def parse_setting(name: str, text: str) -> Any:
-    """The value of `name=text` on the command line: YAML, and nothing is the empty text. Raises `ScenarioError`."""
+    """The value of `name=text` on the command line, as YAML; without text, the empty text. Raises `ScenarioError`."""
     try:
         return parse(text, name).data if text.strip() else ""
     except ScenarioError as error:
@@ -107,7 +107,7 @@ def parse_setting(name: str, text: str) -> Any:
 
 
 def as_yaml(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> str:
-    """Plain data as YAML, in the form of JSON. Only escapes differ, as YAML takes no pairs of surrogates."""
+    """Plain data as YAML in the form of JSON. Only escapes differ, because YAML has no pairs of surrogates."""
     return _ESCAPES.sub(_without_surrogates, json.dumps(value, indent=indent, sort_keys=sort_keys))
 
 
@@ -155,7 +155,7 @@ def _members(value: Any) -> Iterable[Any]:
 
 
 class _Composer:
-    """Builds plain data from the parser's events, counting as it goes."""
+    """Builds plain data from the parser's events and counts its values."""
 
     def __init__(self, file: str, text: str) -> None:
         self.lines: dict[FieldPath, int] = {}
@@ -167,7 +167,7 @@ class _Composer:
         """Anchors of the mappings and lists that are being built."""
 
     def document(self) -> Any:
-        self._next()  # the begin of the stream
+        self._next()  # the start of the stream
         if isinstance(self._next(), yaml.StreamEndEvent):
             return None
         data = self._value(self._next(), ())
@@ -251,7 +251,7 @@ class _Composer:
         return self._copied(event, self._anchored[name], depth)
 
     def _copied(self, event: yaml.AliasEvent, value: Any, depth: int) -> Any:
-        """A copy of what an anchor names, whose values count as if they were written out."""
+        """A copy of an anchored value, whose parts count as if they were written out."""
         if isinstance(value, dict):
             self._count(event, depth, len(value))
             return {name: self._copied(event, inner, depth + 1) for name, inner in value.items()}
@@ -281,7 +281,7 @@ def _line(event: yaml.Event) -> int:
 
 
 class _RepeatedFieldError(Exception):
-    """Two fields of one name, of which JSON parsers drop one silently."""
+    """Two fields of one name, one of which JSON parsers drop silently."""
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

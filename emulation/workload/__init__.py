@@ -1,4 +1,4 @@
-"""Workloads: what logical clients advertise, subscribe to and publish, and when."""
+"""Workloads: the timed advertisements, subscriptions and publications of logical clients."""
 
 from emulation.workload.generate import Estimate, Workload, generate
 from emulation.workload.operations import (

@@ -1,9 +1,9 @@
-"""Any number of further symbols out of a few real ones: a moving block bootstrap of daily log returns.
+"""Any number of further symbols from a few real ones: a moving block bootstrap of daily log returns.
 
-Blocks of consecutive days are drawn with replacement and laid end to end (H. R. Künsch, The jackknife and the
-bootstrap for general stationary observations, Annals of Statistics 17, 1989), so that volatility stays clustered as it
-is in the real series. Each day keeps its own shape (open, high and low relative to the close) and its volume. The
-source's trend is taken out: a share that halved in its one real year would be worth nothing after ten such years.
+Blocks of consecutive days are drawn with replacement and concatenated (H. R. Künsch, The jackknife and the
+bootstrap for general stationary observations, Annals of Statistics 17, 1989), so that volatility clusters as in the
+real series. Each day keeps its own shape (open, high and low relative to the close) and its volume. The
+source's trend is removed, because a share that halved in its one real year would be worth nothing after ten years.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from emulation.workload.quotes import PRICES, VOLUME, Column, QuoteSeries, stock
 BLOCK = 20
 """Trading days in a block: about a month."""
 _LARGEST_RETURN = 0.4
-"""A daily log return beyond this is a stock split in unadjusted quotes, and not carried over."""
+"""A larger daily log return is a stock split in unadjusted quotes; it counts as 0."""
 _CENT = 0.01
 
 
@@ -41,9 +41,9 @@ def bootstrap(source: QuoteSeries, symbol: str, length: int, rng: np.random.Gene
 
 
 def extended(series: Sequence[QuoteSeries], count: int, rng: np.random.Generator) -> tuple[QuoteSeries, ...]:
-    """`count` series: the given ones first, then bootstrapped ones called after their source (AAPL-2, AAPL-3, ...)."""
+    """`count` series: the given ones, then bootstrapped ones named after their source (AAPL-2, AAPL-3, ...)."""
     result = list(series[:count])
-    longest = max(len(one) for one in series)
+    longest = max(len(quotes) for quotes in series)
     while len(result) < count:
         generation, index = divmod(len(result), len(series))
         source = series[index]
@@ -52,7 +52,7 @@ def extended(series: Sequence[QuoteSeries], count: int, rng: np.random.Generator
 
 
 def _days(available: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Indices of days: blocks that begin anywhere (a block that reaches the end goes on at the begin)."""
+    """Indices of days: blocks with random starts; a block that reaches the end continues at the start."""
     blocks = -(-length // BLOCK)
     starts = rng.integers(0, available, size=blocks)
     days = (starts[:, np.newaxis] + np.arange(BLOCK)) % available

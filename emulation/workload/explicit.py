@@ -25,7 +25,7 @@ def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]
 
 
 def explicit_notifications(operations: Sequence[Operation]) -> int:
-    """How many notifications these operations lead to when each takes effect at once."""
+    """Number of notifications that the operations cause if each takes effect at once."""
     active: dict[tuple[str, str], Subscription] = {}
     notifications = 0
     for operation in operations:

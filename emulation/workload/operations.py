@@ -1,4 +1,4 @@
-"""What logical clients do, one record an operation, as the drivers read it: JSON lines sorted by time."""
+"""Operations of logical clients as the drivers read them: JSON lines sorted by time, one for each operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from record.log import PredicateRecord
 
 
 class OperationKind(enum.StrEnum):
-    """The five things a client does."""
+    """The five kinds of operation."""
 
     ADVERTISE = "advertise"
     UNADVERTISE = "unadvertise"
@@ -26,7 +26,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One operation of one client."""
 
     at: int
-    """Nanoseconds from the start of the workload (the begin of the join phase)."""
+    """Nanoseconds since the start of the workload, which is the start of the join phase."""
     client: str
     """Unique in a run; always at the same broker."""
     broker: str
@@ -40,14 +40,14 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def predicate_record(predicate: Predicate) -> PredicateRecord:
-    """A predicate of the language as operations and logs write it."""
+    """A predicate of the language in the form of operations and logs."""
     if isinstance(predicate.value, str):
         return PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, string=predicate.value)
     return PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, number=predicate.value)
 
 
 def recorded_predicate(record: PredicateRecord) -> Predicate:
-    """The inverse of `predicate_record`. Raises `ContentError` for a record that no predicate has."""
+    """The inverse of `predicate_record`. Raises `ContentError` for a record that is not a predicate."""
     value = record.number if record.string is None else record.string
     if value is None:
         raise ContentError(f"the predicate on {record.attribute} has no value")
@@ -55,7 +55,7 @@ def recorded_predicate(record: PredicateRecord) -> Predicate:
 
 
 def write_operations(path: Path, operations: Iterable[Operation]) -> int:
-    """Writes a file without holding it in memory. Returns how many operations there were."""
+    """Writes a file without holding it in memory. Returns the number of operations."""
     encoder = msgspec.json.Encoder()
     written = 0
     with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Publishers: who publishes which symbols, when, and which quote each time."""
+"""Publishers: their symbols, the times of their publications, and the quote of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PublicationBurst:
     """Per second."""
 
     def within(self, start: float, end: float) -> int:
-        """About how many of them are made between two times, in seconds of the run phase."""
+        """Approximate number of its publications between two times, in seconds of the run phase."""
         lasts = self.publications / self.rate
         share = (min(end, self.at + lasts) - max(start, self.at)) / lasts
         return round(self.publications * min(max(share, 0.0), 1.0))
@@ -42,31 +42,31 @@ class Publisher:
     client: str
     broker: str
     series: tuple[QuoteSeries, ...]
-    """What it advertises (one advertisement a symbol) and publishes, symbol after symbol."""
+    """The symbols that it advertises, one by one, and publishes in turn."""
     rate: float
     """Publications per second, of all its symbols together."""
     joins: float | None = None
-    """Seconds into the run phase at which it advertises and begins to publish; None: it is there from the beginning."""
+    """Seconds into the run phase at which it advertises and starts to publish; None for a client of the join phase."""
     stops: float | None = None
-    """Seconds into the run phase at which it publishes no more; None: it publishes to the end."""
+    """Seconds into the run phase at which it stops publishing; None for the end of the phase."""
     leaves: float | None = None
-    """Seconds into the run phase at which it takes its advertisements back; None: never."""
+    """Seconds into the run phase at which it withdraws its advertisements; None for never."""
     bursts: tuple[PublicationBurst, ...] = ()
     apart: bool = False
-    """Whether its quotes are of a class of their own, which only its followers ask for."""
+    """True if its quotes have a class of their own, to which only its followers subscribe."""
 
     def expected_publications(self, run: float) -> float:
-        """How many it makes in a run phase of so many seconds."""
+        """Expected number of publications in a run phase of `run` seconds."""
         start, end = self.publishing(run)
         return self.rate * (end - start) + sum(burst.within(start, end) for burst in self.bursts)
 
     def publishing(self, run: float) -> tuple[float, float]:
-        """From when to when it publishes, in seconds of a run phase that lasts so many."""
+        """Start and end of its publications, in seconds of a run phase that lasts `run` seconds."""
         ends = [time for time in (self.stops, self.leaves) if time is not None]
         return self.joins or 0.0, min([run, *ends])
 
     def advertisements(self, at: int = 0) -> list[Operation]:
-        """Its advertisements, all at one time: when is for the join phase to say, unless it joins later."""
+        """Its advertisements, all at one time, which the join phase replaces unless it joins later."""
         return [
             Operation(
                 at=at,
@@ -80,14 +80,14 @@ class Publisher:
         ]
 
     def withdrawals(self, at: int) -> list[Operation]:
-        """Takes all its advertisements back."""
+        """Withdrawals of all its advertisements."""
         return [
             msgspec.structs.replace(made, operation=OperationKind.UNADVERTISE, predicates=None)
             for made in self.advertisements(at)
         ]
 
     def run_operations(self, begin: int, run: float, arrivals: str, seed: int) -> Iterator[Operation]:
-        """What it does in a run phase that begins at `begin` (nanoseconds) and lasts `run` seconds."""
+        """Its operations in a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds."""
         if self.joins is not None:
             yield from self.advertisements(begin + round(self.joins * NANOSECONDS))
         start, end = (round(time * NANOSECONDS) for time in self.publishing(run))
@@ -98,8 +98,8 @@ class Publisher:
     def _publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[Operation]:
         """Its publications from `begin` on, for `run` nanoseconds.
 
-        Over that time a publisher walks through the whole history of each of its symbols in order, at a stride that
-        fits: so the quantiles that subscriptions are made of hold for a run of any length.
+        Over that time a publisher walks through the whole history of each of its symbols in order, at a fitting
+        stride, so that the quantiles behind subscriptions hold for a run of any length.
         """
         walks = [self._walk(series, run, seed) for series in self.series]
         since = (self.joins or 0.0) * NANOSECONDS
@@ -131,7 +131,7 @@ class Publisher:
                 at += rng.expovariate(1.0) * gap
 
     def _burst_times(self, number: int, since: float, arrivals: str, seed: int) -> Iterator[int]:
-        """Of one burst, in nanoseconds after the publisher began to publish."""
+        """Times of one burst, in nanoseconds since the publisher's first publication time."""
         burst = self.bursts[number]
         rng = stream(seed, f"burst:{self.client}:{number}")
         begin, gap = burst.at * NANOSECONDS - since, NANOSECONDS / burst.rate
@@ -143,7 +143,7 @@ class Publisher:
             yield int(begin)
 
     def _walk(self, series: QuoteSeries, run: int, seed: int) -> Iterator[dict[str, Value]]:
-        burst = sum(one.publications for one in self.bursts)
+        burst = sum(burst.publications for burst in self.bursts)
         expected = (self.rate * run / NANOSECONDS + burst) / len(self.series)
         stride = max(1.0, len(series) / max(expected, 1.0))
         position = stream(seed, f"quotes:{self.client}:{series.symbol}").random() * stride
@@ -153,26 +153,28 @@ class Publisher:
 
 
 def publishers(
-    section: Publications, homes: Sequence[str], series: Sequence[QuoteSeries], seed: int
+    section: Publications, brokers: Sequence[str], series: Sequence[QuoteSeries], seed: int
 ) -> tuple[Publisher, ...]:
-    """The publishers of a scenario, at the brokers `homes` or at their own, sharing the symbols among them."""
+    """The publishers of a scenario, at `brokers` or at their individual ones, with the symbols divided among them."""
     shares = _shares(len(series), section.publishers, section.publishers_per_symbol)
     made = []
-    for number, (home, symbols) in enumerate(zip(homes, shares, strict=True), start=1):
+    for number, (broker, symbols) in enumerate(zip(brokers, shares, strict=True), start=1):
         client = f"P{number}"
         own = section.individually.get(client, IndividualPublisher())
         made.append(
             Publisher(
                 client=client,
-                broker=own.broker or home,
+                broker=own.broker or broker,
                 series=tuple(_of_class(series[symbol], own.quote_class) for symbol in symbols),
                 rate=(own.rate or section.rate).draw(stream(seed, f"rate:{client}")),
                 joins=own.joins,
                 stops=own.stops,
                 leaves=own.leaves,
                 bursts=tuple(
-                    PublicationBurst(one.at, one.publications, one.rate.draw(stream(seed, f"burst:{client}:{place}")))
-                    for place, one in enumerate(own.bursts)
+                    PublicationBurst(
+                        burst.at, burst.publications, burst.rate.draw(stream(seed, f"burst:{client}:{place}"))
+                    )
+                    for place, burst in enumerate(own.bursts)
                 ),
                 apart=own.quote_class is not None,
             )
@@ -185,9 +187,9 @@ def _of_class(series: QuoteSeries, name: str | None) -> QuoteSeries:
 
 
 def symbol_weights(everyone: Sequence[Publisher]) -> dict[str, float]:
-    """The share of each symbol in all publications, while everybody publishes and nobody bursts.
+    """The share of each symbol in all publications while all publishers publish and none has a burst.
 
-    Publishers whose quotes are of a class of their own do not count.
+    Publishers whose quotes have a class of their own do not count.
     """
     usual = [publisher for publisher in everyone if not publisher.apart]
     total = sum(publisher.rate for publisher in usual) or 1.0
@@ -200,7 +202,7 @@ def symbol_weights(everyone: Sequence[Publisher]) -> dict[str, float]:
 
 
 def _shares(symbols: int, count: int, per_symbol: int) -> list[list[int]]:
-    """Which symbols each publisher has: each symbol at `per_symbol` publishers, and nobody without one."""
+    """The symbols of each publisher: every symbol has `per_symbol` publishers, every publisher has a symbol."""
     shares: list[list[int]] = [[] for _ in range(count)]
     for symbol in range(symbols):
         for repeat in range(per_symbol):

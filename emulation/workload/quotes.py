@@ -1,4 +1,4 @@
-"""Series of quotes: what publishers publish, and what subscriptions choose their ranges from."""
+"""Series of quotes: the content of publications, from which subscriptions choose their ranges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRICES = ("open", "high", "low", "close")
 VOLUME = "volume"
 
 LARGEST_NUMBER = 1e15
-"""Larger numbers are no quotes; all smaller integers are exact in a double."""
+"""Larger numbers are refused, because not all such integers are exact in a double."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class QuoteSeries:
 
     symbol: str
     constants: Mapping[str, str]
-    """String attributes that every quote has alike: `class` and `symbol`."""
+    """String attributes that all quotes share: `class` and `symbol`."""
     numbers: Mapping[str, Column]
     """Numeric attributes."""
     strings: Mapping[str, Sequence[str]]
@@ -47,7 +47,7 @@ class QuoteSeries:
         return quote
 
     def advertisement(self) -> list[Predicate]:
-        """What a publisher of this symbol promises: numbers above 0, or no less than the least quoted."""
+        """The predicates that a publisher of this symbol advertises: numbers above 0, or from the least quoted one."""
         predicates = [Predicate(name, Operator.STRING_EQUAL, value) for name, value in self.constants.items()]
         for name, column in self.numbers.items():
             least = column.min().item()
@@ -66,7 +66,7 @@ def stock_series(symbol: str, numbers: Mapping[str, Column], dates: Sequence[str
 def real_quotes() -> tuple[QuoteSeries, ...]:
     """Daily quotes of AAPL, FB, GOOG, IBM and MSFT from 2000 to 2013, in the public domain.
 
-    They come with the package `bokeh_sampledata`, unadjusted for splits.
+    The package `bokeh_sampledata` contains them, unadjusted for splits.
     """
     from bokeh_sampledata import package_path  # noqa: PLC0415 - looked up only when these quotes are asked for
 
@@ -77,8 +77,8 @@ def real_quotes() -> tuple[QuoteSeries, ...]:
 def ohlcv_series(rows: Iterable[Mapping[str, str]], symbol: str = "") -> tuple[QuoteSeries, ...]:
     """Series from the rows of a CSV file with the columns date, open, high, low, close and volume, in any case.
 
-    A column `symbol` (or `ticker`) tells several series apart; without it all rows belong to `symbol`. Rows with a
-    price that is not above 0 (a day without trade) are left out. Raises `ValueError` naming the row and the column.
+    A column `symbol` (or `ticker`) distinguishes several series; without it all rows belong to `symbol`. Rows with a
+    price that is not above 0 (a day without trade) are skipped. Raises `ValueError` naming the row and the column.
     """
     grouped: dict[str, list[tuple[str, tuple[float, ...], int]]] = {}
     for number, row in enumerate(rows, start=2):

@@ -1,4 +1,4 @@
-"""Quotes of the user's own: PADRES publications or OHLCV tables, in a file, a directory or a .tar.gz of files."""
+"""Quotes from users: PADRES publications or OHLCV tables, in a file, a directory or a .tar.gz of files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CHUNK = 1 << 20
 
 
 def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
-    """Series in the order of file names and, in a file, of first quotes; reading stops after `most` symbols.
+    """Series in the order of file names and, within a file, of first quotes; reading stops after `most` symbols.
 
     Raises `ScenarioError` naming the file and the line.
     """
@@ -39,10 +39,10 @@ def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
     name = path.name
     try:
         for name, content in _files(path):
-            for one in read(Path(name).stem, _text(content)):
-                if one.symbol in series:
-                    raise ValueError(f"quotes of {one.symbol} are in another file already")
-                series[one.symbol] = one
+            for quotes in read(Path(name).stem, _text(content)):
+                if quotes.symbol in series:
+                    raise ValueError(f"quotes of {quotes.symbol} are in another file already")
+                series[quotes.symbol] = quotes
             if len(series) >= most:
                 break
     except OSError as error:
@@ -57,7 +57,7 @@ def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
 
 
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Each file's name and content, in the order of names."""
+    """The name and content of each file, in the order of names."""
     if path.is_dir():
         for file in sorted(path.iterdir()):
             if file.is_file():
@@ -114,7 +114,7 @@ def _csv(name: str, text: str) -> tuple[QuoteSeries, ...]:
 
 
 def _padres(_name: str, text: str) -> tuple[QuoteSeries, ...]:
-    """A publication a line, with a string attribute `symbol`; the quotes of a symbol all have the same attributes."""
+    """Series from lines with one publication each, with a string attribute `symbol` and equal attributes per symbol."""
     grouped: dict[str, list[dict[str, Value]]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -160,7 +160,7 @@ def _types(quote: dict[str, Value]) -> dict[str, bool]:
 
 
 def _require_alike(path: Path, series: Sequence[QuoteSeries]) -> None:
-    """Ranges are chosen over the quotes of all symbols, so all must have the same numeric attributes."""
+    """Raises `ScenarioError` unless all symbols have the same numeric attributes, because ranges span all of them."""
     first = series[0]
     if not first.numbers:
         raise ScenarioError(f"{path}: quotes need at least one numeric attribute")

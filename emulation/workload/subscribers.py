@@ -1,11 +1,11 @@
-"""Subscribers: whose symbols, and which ranges, so that a subscription matches the share of publications it should.
+"""Subscribers: symbols and ranges chosen so that a subscription matches its share of all publications.
 
-A subscription first chooses a symbol by popularity. Where that symbol alone has at least the wanted share of all
+A subscription first chooses a symbol by popularity. If that symbol alone has at least the requested share of all
 publications, the subscription names it and takes a range of one attribute that holds the right part of its quotes;
-otherwise it takes a range over the quotes of all symbols, around a quote of the chosen one. A scenario may have whole
-symbols taken instead: so many neighbours of the chosen one, by name, as have the wanted share.
+otherwise it takes a range over the quotes of all symbols, around a quote of the chosen one. A scenario may request
+whole symbols instead: as many neighbours of the chosen one, by name, as together have the share.
 
-Followers are subscribers of another kind: they want all quotes of one publisher, and perhaps of its neighbours by name.
+Followers subscribe to all quotes of one publisher, and optionally of its neighbours by name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from emulation.workload.streams import stream
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A subscription and the share of all publications that it is expected to match."""
+    """A subscription and its expected share of all publications."""
 
     predicates: tuple[Predicate, ...]
     selectivity: float
@@ -42,10 +42,10 @@ class Subscriber:
     broker: str
     choices: tuple[Choice, ...]
     follows: str | None = None
-    """The publisher all of whose publications it wants; selectivities are then shares of what others publish."""
+    """The publisher that a follower follows; selectivities are then shares of the other publishers' publications."""
 
     def subscriptions(self) -> list[Operation]:
-        """Its subscriptions, all at time 0: when is for the join phase to say."""
+        """Its subscriptions, all at time 0, which the join phase replaces."""
         return [
             Operation(
                 at=0,
@@ -59,9 +59,9 @@ class Subscriber:
         ]
 
     def expected_share(self) -> float:
-        """Of all publications (but those of the publisher it follows), the share it is expected to be notified of.
+        """Expected share of all publications, except those of the publisher it follows, that it is notified of.
 
-        Once, however many of its own subscriptions match.
+        A publication counts once, even if several of its subscriptions match.
         """
         missed = 1.0
         for choice in self.choices:
@@ -74,7 +74,7 @@ class QuoteDistribution:
 
     def __init__(self, series: Sequence[QuoteSeries], weights: Mapping[str, float]) -> None:
         """`weights` are the symbols' shares of all publications; all series have the same numeric attributes."""
-        self.series = {one.symbol: one for one in series}
+        self.series = {quotes.symbol: quotes for quotes in series}
         self.symbols = sorted(self.series)
         self.weights = weights
         self.attributes = tuple(series[0].numbers)
@@ -89,11 +89,11 @@ class QuoteDistribution:
         return self._sorted[key]
 
     def pooled_values(self, attribute: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """All symbols' values, ascending, and the share of publications up to and with each."""
+        """All symbols' values, ascending, and the cumulative share of publications up to and including each."""
         if attribute not in self._pooled:
-            values = np.concatenate([one.numbers[attribute].astype(np.float64) for one in self.series.values()])
+            values = np.concatenate([quotes.numbers[attribute].astype(np.float64) for quotes in self.series.values()])
             shares = np.concatenate(
-                [np.full(len(one), self.weights[one.symbol] / len(one)) for one in self.series.values()]
+                [np.full(len(quotes), self.weights[quotes.symbol] / len(quotes)) for quotes in self.series.values()]
             )
             order = np.argsort(values, kind="stable")
             self._pooled[attribute] = values[order], np.cumsum(shares[order])
@@ -101,32 +101,32 @@ class QuoteDistribution:
 
 
 def subscribers(
-    section: Subscriptions, homes: Sequence[str], distribution: QuoteDistribution, seed: int
+    section: Subscriptions, brokers: Sequence[str], distribution: QuoteDistribution, seed: int
 ) -> tuple[Subscriber, ...]:
-    """The subscribers of a scenario, at the brokers `homes`, but for those that follow a publisher."""
+    """The subscribers of a scenario, at `brokers`, without those that follow a publisher."""
     choose = _OVER[section.range_over]
     ranked = list(distribution.symbols)
     stream(seed, "popularity").shuffle(ranked)
     exponent = section.exponent if section.popularity == "zipf" else 0.0
     cumulative = list(accumulate(1 / rank**exponent for rank in range(1, len(ranked) + 1)))
     result = []
-    for number in range(1, len(homes) + 1):
+    for number in range(1, len(brokers) + 1):
         rng = stream(seed, f"subscriber:{number}")
         choices = tuple(
             choose(rng.choices(ranked, cum_weights=cumulative)[0], section.selectivity.draw(rng), distribution, rng)
             for _ in range(section.per_subscriber)
         )
-        result.append(Subscriber(f"S{number}", homes[number - 1], choices))
+        result.append(Subscriber(f"S{number}", brokers[number - 1], choices))
     return tuple(result)
 
 
 def followers(
-    first: int, publisher: Publisher, symbols: int, homes: Sequence[str], weights: Mapping[str, float]
+    first: int, publisher: Publisher, symbols: int, brokers: Sequence[str], weights: Mapping[str, float]
 ) -> tuple[Subscriber, ...]:
-    """Subscribers, numbered from `first`, at the brokers `homes`, who want all that a publisher publishes.
+    """Subscribers, numbered from `first`, at `brokers`, to all publications of one publisher.
 
-    With several `symbols` that is a range of them by name around the publisher's own, of quotes of any class; `weights`
-    are the shares of all symbols in what the other publishers publish.
+    With several `symbols` they subscribe to a range of symbols by name around the publisher's own, of any class;
+    `weights` are the shares of all symbols in the publications of the other publishers.
     """
     own = [series.symbol for series in publisher.series]
     choices = tuple(
@@ -135,15 +135,16 @@ def followers(
     )
     if symbols > 1:
         chosen = _neighbours(sorted({*weights, *own}), own[0], symbols)
-        others = sum(weights.get(one, 0.0) for one in chosen if one not in own)
+        others = sum(weights.get(symbol, 0.0) for symbol in chosen if symbol not in own)
         choices = (Choice(_symbols_between(chosen[0], chosen[-1]), others), *choices[1:])
     return tuple(
-        Subscriber(f"S{first + place}", home, choices, follows=publisher.client) for place, home in enumerate(homes)
+        Subscriber(f"S{first + place}", broker, choices, follows=publisher.client)
+        for place, broker in enumerate(brokers)
     )
 
 
 def _neighbours(symbols: Sequence[str], symbol: str, count: int) -> Sequence[str]:
-    """So many symbols in order, with this one as near to their middle as can be."""
+    """`count` consecutive symbols, with this one as near to their middle as possible."""
     first = min(max(symbols.index(symbol) - count // 2, 0), len(symbols) - count)
     return symbols[first : first + count]
 
@@ -168,7 +169,7 @@ def _among_quotes(symbol: str, selectivity: float, distribution: QuoteDistributi
 
 
 def _among_symbols(symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random) -> Choice:
-    """As many neighbours of a symbol, by name, as have the wanted share if all have the same; at least the symbol."""
+    """A symbol and its neighbours by name, as many as have the share if all symbols are equally frequent."""
     symbols = distribution.symbols
     count = min(max(1, round(selectivity * len(symbols))), len(symbols))
     place = symbols.index(symbol) - rng.randrange(count)
@@ -176,11 +177,11 @@ def _among_symbols(symbol: str, selectivity: float, distribution: QuoteDistribut
     chosen = symbols[first : first + count]
     word = distribution.series[symbol].constants["class"]
     predicates = (Predicate("class", Operator.STRING_EQUAL, word), *_symbols_between(chosen[0], chosen[-1]))
-    return Choice(predicates, sum(distribution.weights[one] for one in chosen))
+    return Choice(predicates, sum(distribution.weights[symbol] for symbol in chosen))
 
 
 _OVER = {"quotes": _among_quotes, "symbols": _among_symbols}
-"""How a subscription chooses, by what `range_over` says."""
+"""The choice of a subscription for each value of `range_over`."""
 
 
 def _range_of_symbol(
@@ -199,7 +200,7 @@ def _range_of_symbol(
 def _range_of_all(
     symbol: str, attribute: str, share: float, distribution: QuoteDistribution, rng: random.Random
 ) -> tuple[tuple[Predicate, ...], float]:
-    """A range that holds `share` of all publications, as near as can be to a quote of one symbol."""
+    """A range that holds `share` of all publications, as near as possible to a quote of one symbol."""
     values, cumulative = distribution.pooled_values(attribute)
     quote = rng.choice(distribution.sorted_values(symbol, attribute).tolist())
     centre = cumulative[np.searchsorted(values, quote, side="left")]
@@ -217,6 +218,6 @@ def _bounds(attribute: str, low: float | None, high: float | None) -> tuple[Pred
 
 
 def _plain(value: float) -> int | float:
-    """Whole numbers as integers, which is how volumes are written."""
+    """The value, as an integer when it is whole, because volumes are integers."""
     number = float(value)
     return int(number) if number.is_integer() else number

@@ -1,4 +1,4 @@
-"""The `topology` section: which overlay, and what its links are like."""
+"""The `topology` section: the overlay and the properties of its links."""
 
 from emulation.scenario.topology.explicit import ExplicitTopology, FileTopology, LinkItem
 from emulation.scenario.topology.kind import TopologyKind

@@ -1,4 +1,4 @@
-"""Kinds of topology that the user writes out: link by link, or in a file."""
+"""Kinds of topology written out by the user: link by link, or in a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LinkItem(LinkSection):
         return {"between": data} if isinstance(data, list | tuple) else data
 
     def properties(self, default: LinkSection) -> LinkTemplates:
-        """Fields that this link leaves out are those of `default`."""
+        """The link's templates, with the fields of `default` where it sets none itself."""
         given = {name: getattr(self, name) for name in self.model_fields_set - {"between"}}
         return default.model_copy(update=given).templates()
 
@@ -50,7 +50,7 @@ class ExplicitTopology(Shaped):
 
 
 class FileTopology(TopologyKind):
-    """An overlay from a file, with the properties that stand there."""
+    """An overlay from a file, with the properties that the file gives it."""
 
     kind: Literal["file"]
     path: FilePath
@@ -59,7 +59,7 @@ class FileTopology(TopologyKind):
     """Properties of links to which a GraphML file gives none."""
 
     def build(self, name: str, seed: int) -> Overlay:
-        """With the name that stands in the file."""
+        """The overlay of the file, with the name that it has there."""
         try:
             return load(Path(self.path), self.link.templates(), seed)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""All kinds of topology there are."""
+"""The union of all kinds of topology."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ TopologySection = Annotated[AnyKind, Field(discriminator="kind")]
 KINDS: Mapping[str, type[TopologyKind]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(AnyKind)
 }
-"""From the name of each kind to its section."""
+"""The section of each kind, by its name."""

@@ -1,4 +1,4 @@
-"""What the links of an overlay are like."""
+"""Properties of links in the `topology` section."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from topology import JitterDistribution, LinkTemplate, LinkTemplates, Range
 
 
 class LinkDirection(Section):
-    """One direction of a link. Every range is drawn from once a link, by the seed."""
+    """One direction of a link. Each link draws once from every range, by the seed."""
 
     delay: DurationRange = Range(0.0, 0.0)
     """One-way delay: a duration, or a range such as `2ms..10ms`."""
     jitter: JitterRange = Jitter()
     """Standard deviation of the delay (half-width, if uniform): a duration, a range, or a percentage of the delay."""
     distribution: Literal["normal", "uniform", "pareto"] = "normal"
-    """How the delay of single frames varies around the link's delay."""
+    """Distribution of the delay of single frames around the link's delay."""
     loss: ShareRange = Range(0.0, 0.0)
     """Share of frames lost: `1%` or `0.01`, or a range."""
     bandwidth: BitRateRange | None = None
-    """Bit rate, or a range; without it the link is as fast as the host."""
+    """Bit rate, or a range; without it the rate is limited only by the host."""
     queue_limit: Count = 1000
-    """Frames that may wait for the bandwidth; what comes on top is dropped."""
+    """Largest number of frames queued for the bandwidth; further ones are dropped."""
 
     def template(self) -> LinkTemplate:
         return LinkTemplate(

@@ -30,14 +30,14 @@ def refuse_delay(link: LinkSection) -> None:
 
 
 class MeshTopology(TopologyKind):
-    """What every kind with an underlay has."""
+    """The base of all kinds with an underlay."""
 
     link: LinkSection = LinkSection()
     """Properties of every link, except the delay, which is the underlay's."""
     overlay: Literal["full", "mst", "nearest", "cyclic"] = "full"
-    """Which pairs are linked: all, the minimum spanning tree of CBF, each broker's `nearest`, or random ones."""
+    """Linked pairs: all, the minimum spanning tree of CBF, each broker's `nearest`, or random ones."""
     nearest: Count = 3
-    """For `overlay: nearest`, how many brokers one is linked to; the minimum spanning tree is always part of it."""
+    """For `overlay: nearest`, the nearest brokers that each is linked to, besides the minimum spanning tree."""
     degree: Degree = 4.0
     """For `overlay: cyclic`, the mean number of links of a broker."""
 
@@ -67,7 +67,7 @@ class PlanetLabTopology(MeshTopology):
 
     kind: Literal["planetlab"]
     brokers: Annotated[int, Field(strict=True, ge=1, le=56)] = 56
-    """How many sites have a broker; which, the seed decides."""
+    """Number of sites with a broker, drawn by the seed."""
     inflation: Annotated[float, Field(ge=1, le=100)] = _WIDE_AREA.inflation
     """Mean ratio of a path's length to the great circle's."""
     noise: Annotated[float, Field(ge=0, le=2)] = _WIDE_AREA.noise
@@ -84,9 +84,9 @@ class TransitStubTopology(MeshTopology):
 
     kind: Literal["transit-stub"]
     brokers: BrokerCount
-    """How many servers: B1, B2, ..., at routers drawn at random."""
+    """Number of servers: B1, B2, ..., at routers drawn at random."""
     transit_domains: Count = _TRANSIT_STUB.transit_domains
-    """Transit domains."""
+    """Number of transit domains."""
     transit_routers: Count = _TRANSIT_STUB.transit_routers
     """Mean number of routers in a transit domain."""
     stubs: Count = _TRANSIT_STUB.stubs
@@ -94,11 +94,11 @@ class TransitStubTopology(MeshTopology):
     stub_routers: Count = _TRANSIT_STUB.stub_routers
     """Mean number of routers in a stub domain."""
     domain_degree: Degree = _TRANSIT_STUB.domain_degree
-    """Mean number of transit domains that one is linked to."""
+    """Mean number of transit domains linked to each one."""
     density: Share = _TRANSIT_STUB.density
     """Share of the pairs of routers of one domain that are linked, beside a spanning tree."""
     router_links: Count | None = None
-    """Links between routers in all; stub domains then get what is needed to make it up, whatever the density."""
+    """Total number of links between routers; stub domains then make up the total, instead of `density`."""
     transit_delay: DurationRange = _TRANSIT_STUB.transit_delay
     """Delay of links between transit routers."""
     transit_stub_delay: DurationRange = _TRANSIT_STUB.transit_stub_delay
@@ -138,7 +138,7 @@ class LatencyMatrixTopology(MeshTopology):
     path: FilePath
     """A square of numbers with the brokers' names in the first row and column, relative to the scenario's directory."""
     unit: Literal["delay_ms", "delay_s", "rtt_ms", "rtt_s"] | None = None
-    """What the numbers are, where the corner of the matrix does not say so: one-way delays or round-trip times."""
+    """Meaning of the numbers, if the matrix lacks it in its corner: one-way delays or round-trip times."""
 
     def mesh(self, name: str, seed: int) -> Mesh:
         try:

@@ -1,4 +1,4 @@
-"""The topologies of the papers, by name. Each entry says where it comes from and what the paper leaves open."""
+"""The topologies of the papers, by name, each with its source and the choices that the paper leaves open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PaperEntry:
     """Paper and section."""
     topology: TopologyKind
     assumption: str = ""
-    """What the paper does not say, and what stands here instead."""
+    """Choices that the paper leaves open, and how they are made here."""
 
 
 def _explicit(*links: tuple[str, str]) -> ExplicitTopology:

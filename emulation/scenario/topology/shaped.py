@@ -1,4 +1,4 @@
-"""Kinds of topology that are a shape, with links whose properties are drawn."""
+"""Kinds of topology that generate a shape and draw the properties of its links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topology.model import MOST_LINKS
 
 
 class Shaped(TopologyKind):
-    """What every kind of generated overlay has."""
+    """The base of all kinds of generated overlays."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         """The overlay's shape. Raises `OverlayError` for impossible sizes."""
@@ -36,7 +36,7 @@ class CyclicTopology(Shaped):
 
     kind: Literal["cyclic"]
     brokers: BrokerCount
-    """How many brokers: B1, B2, ..."""
+    """Number of brokers: B1, B2, ..."""
     degree: Degree = 4.0
     """Mean number of links of a broker."""
 
@@ -54,9 +54,9 @@ class RandomRegularTopology(Shaped):
 
     kind: Literal["random-regular"]
     brokers: BrokerCount
-    """How many brokers: B1, B2, ..."""
+    """Number of brokers: B1, B2, ..."""
     degree: Count = 4
-    """Links of each broker; the number of brokers or this one must be even."""
+    """Number of links of each broker; this number or that of brokers must be even."""
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> RandomRegularTopology:
@@ -72,7 +72,7 @@ class LineTopology(Shaped):
 
     kind: Literal["line"]
     brokers: BrokerCount
-    """How many brokers."""
+    """Number of brokers."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.line(self.brokers)
@@ -83,7 +83,7 @@ class RingTopology(Shaped):
 
     kind: Literal["ring"]
     brokers: BrokerCount
-    """How many brokers, at least 3."""
+    """Number of brokers, at least 3."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.ring(self.brokers)
@@ -94,9 +94,9 @@ class GridTopology(Shaped):
 
     kind: Literal["grid"]
     rows: Count
-    """How many rows."""
+    """Number of rows."""
     columns: Count
-    """Brokers in a row."""
+    """Number of brokers in a row."""
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> GridTopology:
@@ -112,7 +112,7 @@ class StarTopology(Shaped):
 
     kind: Literal["star"]
     brokers: BrokerCount
-    """How many brokers, with the one in the middle."""
+    """Number of brokers, including the one in the middle."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.star(self.brokers)
@@ -123,7 +123,7 @@ class FullTopology(Shaped):
 
     kind: Literal["full"]
     brokers: BrokerCount
-    """How many brokers."""
+    """Number of brokers."""
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> FullTopology:
@@ -139,9 +139,9 @@ class TreeTopology(Shaped):
 
     kind: Literal["tree"]
     brokers: BrokerCount
-    """How many brokers."""
+    """Number of brokers."""
     branching: Count = 2
-    """Children of each broker."""
+    """Number of children of each broker."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.tree(self.brokers, self.branching)
@@ -152,7 +152,7 @@ class RandomTreeTopology(Shaped):
 
     kind: Literal["random-tree"]
     brokers: BrokerCount
-    """How many brokers."""
+    """Number of brokers."""
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.random_tree(self.brokers, rng)

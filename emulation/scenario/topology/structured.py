@@ -1,4 +1,4 @@
-"""Kinds of topology that are built from a tree: SCOT and redundant trees."""
+"""Kinds of topology built from a tree: SCOT and redundant trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TreeLinks = tuple[tuple[BrokerName, BrokerName], ...]
 
 
 def tree_size(tree: TreeKind | TreeLinks, size: int | None, what: str, field: str) -> int:
-    """Nodes of a tree: one of some kind needs a size, a listed one has it. Raises `ValueError`."""
+    """Number of nodes of a tree, which a kind needs and listed links imply. Raises `ValueError`."""
     if isinstance(tree, str) and size is None:
         raise ValueError(f"{what} of kind {tree!r} needs `{field}`, its number of nodes")
     if not isinstance(tree, str) and size is not None:
@@ -50,9 +50,9 @@ class ScotTopology(Shaped):
     acyclic: TreeKind | TreeLinks = "random-tree"
     """The acyclic factor: its kind, or its links such as `[[A, B], [B, C]]`."""
     regions: Count | None = None
-    """Nodes of the acyclic factor; needed unless its links are listed."""
+    """Number of nodes of the acyclic factor; required unless its links are listed."""
     clusters: Count
-    """Nodes of the complete factor: brokers in each region."""
+    """Number of nodes of the complete factor, which is the number of brokers in each region."""
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> ScotTopology:
@@ -72,9 +72,9 @@ class RedundantTreeTopology(Shaped):
     tree: TreeKind | TreeLinks = "tree"
     """The tree of nodes: its kind, or its links such as `[[A, B], [B, C]]`; the node named first is the root."""
     nodes: Count | None = None
-    """Nodes of the tree; needed unless its links are listed."""
+    """Number of nodes of the tree; required unless its links are listed."""
     replicas: Count = 2
-    """Brokers in each inner node, all linked to each other and to all brokers of neighbouring nodes."""
+    """Number of brokers in each inner node, all linked to each other and to all brokers of neighbouring nodes."""
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> RedundantTreeTopology:
