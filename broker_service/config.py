@@ -1,4 +1,4 @@
-"""What a broker process is told when it starts: one JSON file, `python -m broker_service.grpc_shell.server CONFIG`."""
+"""The configuration of a broker process: one JSON file, `python -m broker_service.grpc_shell.server CONFIG`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from broker_service.service_time import ServiceTime
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The bounds a broker keeps, all above 0. What overflows is dropped or refused, counted and logged."""
+    """The bounds of a broker, all above 0. Whatever exceeds one is dropped or refused, counted and logged."""
 
     window: int = 128
     """Messages in flight on a link before its peer must acknowledge some; more wait in the output queue."""
@@ -25,7 +25,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     link_queue: int = 100_000
     """Publications that may wait for a link."""
     control_queue: int = 100_000
-    """Other messages that may wait for a link. Neighbours that live on never say again what overflows here."""
+    """Other messages that may wait for a link. A broker that keeps running never repeats one that was dropped."""
     session_queue: int = 20_000
     """Notifications that may wait for a client session that does not read, and as many answers besides."""
     queue_bytes: int = 64 << 20
@@ -37,7 +37,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     declared_bytes: int = 1 << 30
     """Memory, about, that the advertisements and subscriptions of all clients may take."""
     heartbeat: float = 1.0
-    """Seconds between heartbeats; a peer that is silent for three of them is dead."""
+    """Seconds between heartbeats; a neighbour that is silent for three of them has failed."""
     reconnect_first: float = 0.05
     """Seconds before a broken link is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
@@ -49,7 +49,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Seconds over which the link status table takes its rates."""
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for a bound that nothing fits in, and for a time that does not pass."""
+        """Raises `ValueError` for a bound or a time that is not above 0."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if not 0 < value < math.inf:
@@ -57,7 +57,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """This broker's end of one overlay link."""
+    """One end of an overlay link, at the broker that is configured."""
 
     neighbour: str
     local: str
@@ -71,7 +71,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything a broker process needs to know."""
+    """The whole configuration of a broker process."""
 
     id: str
     incarnation: int
@@ -82,7 +82,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The scenario's `routing` section, less the protocol."""
     attributes: dict[str, Any] = {}
     listen: tuple[str, ...] = ()
-    """Where clients and control reach it: `unix:/path` or `host:port`."""
+    """Addresses for clients and control: `unix:/path` or `host:port`."""
     links: tuple[LinkConfig, ...] = ()
     log: str = ""
     """Path of its log; nothing is logged when empty."""
@@ -95,7 +95,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def service_times(self, service_time: ServiceTime | None = None) -> Callable[[], int]:
         """Draws this broker's service times in nanoseconds, from a stream of its own: the same on every runtime.
 
-        `service_time` stands in for the broker's own.
+        `service_time` replaces the broker's own.
         """
         source = random.Random(f"{self.seed}:{self.id}:{self.incarnation}:service")
         return (self.service_time if service_time is None else service_time).sampler(source)

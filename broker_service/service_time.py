@@ -1,4 +1,4 @@
-"""How long a broker that emulates slower hardware works on a message: a distribution, and draws from it."""
+"""Service times of brokers that emulate slower hardware: a distribution, and draws from it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Distribution(enum.StrEnum):
 
 
 SHORTEST, LONGEST = 1e-9, 86_400.0
-"""Seconds: what a clock can tell, and a day. Far beyond, the arithmetic of distributions overflows."""
+"""Seconds: a clock's resolution, and a day. Far beyond a day the arithmetic of distributions overflows."""
 
 NEEDS_DEVIATION = frozenset({Distribution.UNIFORM, Distribution.LOGNORMAL})
-"""The shapes whose width is free; a constant has none, that of an exponential distribution is its mean."""
+"""The shapes whose width is free; a constant has no width, and that of an exponential distribution is its mean."""
 
 
 class ServiceTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""A node's own log: `Recorder` is the one place where records are stamped with time, node and variant.
+"""The log of a node: `Recorder` is the one place where records are stamped with time, node and variant.
 
 The schema of the records is `record.log.TraceRecord`.
 """
@@ -13,7 +13,7 @@ from record.log import Event, PredicateRecord, TraceRecord
 
 
 class Trace(Protocol):
-    """Where a node writes its log."""
+    """The destination of a node's log records."""
 
     @property
     def node(self) -> str: ...
@@ -29,7 +29,7 @@ _PUBLISH_WORD = Kind.PUBLISH.word
 
 
 class Recorder:
-    """Says what happens at one node, now: stamps records and hands them to the node's log."""
+    """Stamps the records of one node and hands them to its log."""
 
     __slots__ = ("_clock", "_node", "_variant", "_write")
 
@@ -52,7 +52,7 @@ class Recorder:
         text: str | None = None,
         time: int | None = None,
     ) -> None:
-        """Something happened to a message: now, or at `time`."""
+        """Records an event of a message, now or at `time`."""
         self._write(
             TraceRecord(
                 time=self._clock() if time is None else time,
@@ -75,7 +75,7 @@ class Recorder:
     def notifications(
         self, event: Event, clients: Iterable[str], *, id: str, hops: int, bytes: int, peer: str | None = None
     ) -> None:
-        """A publication left for each of these clients (`DELIVERED`) or came to each of them (`NOTIFIED`), now."""
+        """Records that a publication left for each of these clients (`DELIVERED`) or reached each (`NOTIFIED`), now."""
         write, now, node, variant = self._write, self._clock(), self._node, self._variant
         for client in clients:
             write(
@@ -112,7 +112,7 @@ class Recorder:
         strings: dict[str, str] | None = None,
         predicates: list[PredicateRecord] | None = None,
     ) -> None:
-        """Something else happened; the fields are those of `TraceRecord`."""
+        """Records any other event, now; the fields are those of `TraceRecord`."""
         self._write(
             TraceRecord(
                 time=self._clock(),

@@ -1,9 +1,9 @@
-"""Writes a node's log.
+"""Writing of a node's log to a file.
 
 A record costs the caller one list append; encoding happens for many records at once, when enough wait or when the
 owner flushes (at least every `FLUSH_INTERVAL` seconds). Each flush is one `write` of whole lines to a file opened for
 appending, so only a kill in the middle of that call can tear a line. Where a disk takes only part of it, the torn line
-is cut off again. What cannot be written is counted and forgotten: a log never stops a broker.
+is cut off again. Records that cannot be written are counted and forgotten: a log never stops a broker.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FileTrace:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what waits."""
+        """Writes the records that wait."""
         if self._records:
             records, self._records = self._records, []
             self._append(records)
@@ -77,7 +77,7 @@ class FileTrace:
             self._failing = False
 
     def _cut(self, excess: int) -> None:
-        """Takes the beginning of a torn line off the file's end again."""
+        """Removes the beginning of a torn line from the file's end."""
         if excess:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, os.fstat(self._file).st_size - excess)
@@ -89,7 +89,7 @@ class FileTrace:
         self._failing = True
 
     def _end_torn_line(self) -> None:
-        """A predecessor that was killed while it wrote may have left half a line."""
+        """Ends the half line that a predecessor may have left which was killed while it wrote."""
         try:
             size = os.fstat(self._file).st_size
             if size and os.pread(self._file, 1, size - 1) != b"\n":
@@ -99,7 +99,7 @@ class FileTrace:
 
 
 class NullTrace:
-    """Keeps nothing, for a broker without a log."""
+    """Keeps no records; it serves a broker without a log."""
 
     lost = 0
 

@@ -1,1 +1,1 @@
-"""The client's side of a session with a broker: requests, the stream, and a client for programs."""
+"""The client's end of a session with a broker: requests, the stream, and a client for programs."""

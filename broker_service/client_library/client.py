@@ -7,7 +7,7 @@
             print(notification.publication.attributes)
 
 Any number of logical clients share a session. Operations return when the broker has confirmed them, and raise
-`RejectedError` when it would not have them; publications return at once and a rejection is counted.
+`RejectedError` when it refuses them; publications return at once and a rejection is counted.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from broker_service.language.wire import decode_publication, encode_predicates, 
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
 
 NOTIFICATIONS_WAITING = 100_000
-"""Notifications that wait for a client which does not take them; further ones are dropped and counted."""
+"""Notifications that may wait for a client to take them; further ones are dropped and counted."""
 
 REJECTIONS_KEPT = 10_000
-"""Rejected publications of which a client keeps the reason, the latest."""
+"""Rejected publications, the latest, whose reasons a client keeps."""
 
 
 _log = logging.getLogger(__name__)
@@ -78,11 +78,11 @@ class Session:
 
     @property
     def connections(self) -> int:
-        """How often the session was connected."""
+        """Streams opened so far."""
         return self._transport.connections
 
     async def client(self, id: ClientId) -> Client:
-        """Attaches a logical client. The name is unique among all clients of the broker: the latest one has it."""
+        """Attaches a logical client. Names are unique among all clients of a broker: the latest to attach owns one."""
         client = self._clients[id] = Client(id, self)
         await self.perform(id, Operation.ATTACH)
         return client
@@ -140,18 +140,18 @@ class Client:
         self.dropped = 0
         """Notifications that were not taken in time."""
         self.rejected: dict[str, str] = {}
-        """Publications the broker refused, by id, and why: the latest `REJECTIONS_KEPT`."""
+        """Reasons of the latest `REJECTIONS_KEPT` publications that the broker refused, by id."""
         self._session = session
         self._waiting: deque[Notification] = deque()
         self._arrived = asyncio.Event()
         self._ended = False
 
     async def advertise(self, id: str, advertisement: Advertisement) -> None:
-        """Promises what its publications will be like. Raises `RejectedError`."""
+        """Promises that its publications will conform to an advertisement. Raises `RejectedError`."""
         await self._session.perform(self.id, Operation.ADVERTISE, id, encode_predicates(advertisement.predicates))
 
     async def unadvertise(self, id: str) -> None:
-        """Takes an advertisement back. Raises `RejectedError` when there is none of that name."""
+        """Withdraws an advertisement. Raises `RejectedError` when there is none of that name."""
         await self._session.perform(self.id, Operation.UNADVERTISE, id)
 
     async def subscribe(self, id: str, subscription: Subscription) -> None:
@@ -159,23 +159,23 @@ class Client:
         await self._session.perform(self.id, Operation.SUBSCRIBE, id, encode_predicates(subscription.predicates))
 
     async def unsubscribe(self, id: str) -> None:
-        """Takes a subscription back. Raises `RejectedError` when there is none of that name."""
+        """Withdraws a subscription. Raises `RejectedError` when there is none of that name."""
         await self._session.perform(self.id, Operation.UNSUBSCRIBE, id)
 
     async def detach(self) -> None:
-        """Leaves; the broker withdraws what the client still has."""
+        """Detaches; the broker withdraws the client's advertisements and subscriptions."""
         await self._session.perform(self.id, Operation.DETACH)
         self.end()
 
     def publish(self, id: str, publication: Publication) -> None:
-        """Publishes without waiting; `rejected` tells later when the broker refused it.
+        """Publishes without waiting; `rejected` names the publication later if the broker refused it.
 
         Raises `TooLargeError`, or `SessionFullError` when too much waits to be sent already.
         """
         self._session.publish(self.id, id, encode_publication(publication))
 
     def notify(self, notification: Notification) -> None:
-        """Has a notification taken by whoever iterates."""
+        """Adds a notification to those that iteration yields."""
         if len(self._waiting) >= NOTIFICATIONS_WAITING:
             self.dropped += 1
             return
@@ -183,13 +183,13 @@ class Client:
         self._arrived.set()
 
     def refuse(self, publication: str, reason: str) -> None:
-        """Notes that the broker would not have a publication."""
+        """Notes that the broker refused a publication."""
         self.rejected[publication] = reason
         if len(self.rejected) > REJECTIONS_KEPT:
             del self.rejected[next(iter(self.rejected))]
 
     def end(self) -> None:
-        """Ends iteration once everything that waits is taken."""
+        """Ends iteration once all notifications that wait were taken."""
         self._ended = True
         self._arrived.set()
 

@@ -1,9 +1,9 @@
-"""What the clients of one session ask of their broker, without I/O.
+"""Requests of the clients of one session, without I/O.
 
-Many logical clients share one session. It remembers what each of them has advertised and subscribed to; when its stream
-breaks it is opened again with back-off and says all of that again, for a broker forgets clients whose session is gone.
-Operations that were not answered yet are answered then. Publications travel at most once: those that were on the wire
-when the stream broke may be lost. `client_session` does this over gRPC, the simulator in virtual time.
+Many logical clients share one session. It remembers what each of them has advertised and subscribed to. When its stream
+breaks, it is opened again with back-off and submits all of that again, because a broker forgets clients whose session
+has ended. Operations that were not answered before are answered then. Publications travel at most once: those that were
+on the wire when the stream broke may be lost. `client_session` does this over gRPC, the simulator in virtual time.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class TooLargeError(ValueError):
 
 
 class SessionFullError(Exception):
-    """So much waits to be sent already that a publication was not taken."""
+    """A publication was refused, because the session's queue is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """The bounds a session keeps."""
+    """The bounds of a session."""
 
     message_bytes: int = 1 << 20
     """Largest operation, as `Limits.message_bytes` of the broker."""
@@ -51,17 +51,17 @@ class SessionLimits:
 
 
 @dataclass(slots=True)
-class _Standing:
-    """What a logical client wants its broker to know: bodies by the client's own names."""
+class _Declared:
+    """The advertisements and subscriptions of a logical client: bodies by the client's own names."""
 
     advertisements: dict[str, bytes] = field(default_factory=dict)
     subscriptions: dict[str, bytes] = field(default_factory=dict)
 
 
 class ClientRequests:
-    """The requests of one session: those that wait to be sent, those not answered yet, and what stands.
+    """The requests of one session: those that wait to be sent, those not answered yet, and those in force.
 
-    `address` is for messages to people; `on_event` hears every answer and notification once.
+    `address` appears in error messages; `on_event` is called with every answer and notification once.
     """
 
     def __init__(self, address: str, on_event: Callable[[ClientEvent], None], limits: SessionLimits) -> None:
@@ -70,7 +70,7 @@ class ClientRequests:
         self._limits = limits
         self._queue: deque[ClientRequest] = deque()
         self._unanswered: dict[int, ClientRequest] = {}
-        self._standing: dict[ClientId, _Standing] = {}
+        self._declared: dict[ClientId, _Declared] = {}
         self._number = 0
 
     @property
@@ -111,22 +111,25 @@ class ClientRequests:
         return [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
 
     def answer(self, event: ClientEvent) -> None:
-        """What the broker tells: passed on, unless it only repeats what was confirmed before."""
+        """Passes an event of the broker on, unless it only repeats an earlier confirmation."""
         if event.outcome is _NOTIFIED:
             self._on_event(event)
         else:
             self._answered(event)
 
     def resubmit(self) -> None:
-        """After a reconnection: all that stands goes first, and what a new session settles is settled."""
+        """Queues the requests of a new stream: advertisements and subscriptions in force go first.
+
+        Operations that a new session makes unnecessary, such as withdrawals, are answered as confirmed.
+        """
         unanswered = {(each.client, each.operation, each.id): number for number, each in self._unanswered.items()}
         publications = [request for request in self._queue if request.operation is Operation.PUBLISH]
-        standing = [
+        declared = [
             ClientRequest(client, unanswered.get((client, operation, id), 0), operation, id, body)
-            for client, operation, id, body in self._all_standing()
+            for client, operation, id, body in self._all_declared()
         ]
-        self._queue = deque((*standing, *publications))
-        carried = {request.number for request in standing}
+        self._queue = deque((*declared, *publications))
+        carried = {request.number for request in declared}
         for number, request in list(self._unanswered.items()):
             if number not in carried:
                 self._answered(ClientEvent(Outcome.CONFIRMED, (request.client,), number, request.id))
@@ -134,41 +137,41 @@ class ClientRequests:
     def _answered(self, event: ClientEvent) -> None:
         request = self._unanswered.pop(event.number, None)
         if request is None and event.outcome is Outcome.CONFIRMED:
-            return  # said again after a reconnection, and confirmed before
+            return  # submitted again after a reconnection, and confirmed before
         if request is not None and event.outcome is Outcome.REJECTED:
             self._forget(request)
         self._on_event(event)
 
-    # What stands, and is said again
+    # Advertisements and subscriptions in force, which a new stream submits again
 
     def _remember(self, request: ClientRequest) -> None:
         if request.operation is Operation.DETACH:
-            self._standing.pop(request.client, None)
+            self._declared.pop(request.client, None)
             return
-        standing = self._standing.setdefault(request.client, _Standing())
+        declared = self._declared.setdefault(request.client, _Declared())
         if request.operation is Operation.ADVERTISE:
-            standing.advertisements[request.id] = request.body
+            declared.advertisements[request.id] = request.body
         elif request.operation is Operation.SUBSCRIBE:
-            standing.subscriptions[request.id] = request.body
+            declared.subscriptions[request.id] = request.body
         elif request.operation is Operation.UNADVERTISE:
-            standing.advertisements.pop(request.id, None)
+            declared.advertisements.pop(request.id, None)
         elif request.operation is Operation.UNSUBSCRIBE:
-            standing.subscriptions.pop(request.id, None)
+            declared.subscriptions.pop(request.id, None)
 
     def _forget(self, request: ClientRequest) -> None:
-        """The broker would not have it."""
-        standing = self._standing.get(request.client)
-        if standing is None:
+        """Forgets a request that the broker refused."""
+        declared = self._declared.get(request.client)
+        if declared is None:
             return
         if request.operation is Operation.ADVERTISE:
-            standing.advertisements.pop(request.id, None)
+            declared.advertisements.pop(request.id, None)
         elif request.operation is Operation.SUBSCRIBE:
-            standing.subscriptions.pop(request.id, None)
+            declared.subscriptions.pop(request.id, None)
 
-    def _all_standing(self) -> Iterator[tuple[ClientId, Operation, str, bytes]]:
-        for client, standing in self._standing.items():
+    def _all_declared(self) -> Iterator[tuple[ClientId, Operation, str, bytes]]:
+        for client, declared in self._declared.items():
             yield client, Operation.ATTACH, "", b""
-            for id, body in standing.advertisements.items():
+            for id, body in declared.advertisements.items():
                 yield client, Operation.ADVERTISE, id, body
-            for id, body in standing.subscriptions.items():
+            for id, body in declared.subscriptions.items():
                 yield client, Operation.SUBSCRIBE, id, body

@@ -1,6 +1,6 @@
-"""A client's side of a session, without waiting: operations are handed over at once, events come by callback.
+"""The client's end of a session over gRPC: operations are queued without waiting, events arrive by callback.
 
-`client_requests` says what is asked and said again; here are the stream that carries it and its reconnections.
+`client_requests` decides which requests travel; this module has the stream that carries them, and its reconnections.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
 
 _FRAMES_AT_ONCE = 16
-"""Frames that are made together; the broker may not take them."""
+"""Frames that are encoded together; further requests wait, because the broker may not read."""
 
 _CLOSE_WITHIN = 2.0
-"""Seconds that closing a session may take to hand over what waits."""
+"""Seconds that closing a session may take to send the requests that wait."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class ClientSession:
         return self._requests.waiting
 
     async def open(self, within: float = 10.0) -> None:
-        """Connects, trying again and again for so many seconds. Raises `ConnectError`."""
+        """Connects, with repeated attempts for `within` seconds. Raises `ConnectError`."""
         self._task = asyncio.create_task(self._keep_open())
         try:
             async with asyncio.timeout(within):
@@ -72,7 +72,7 @@ class ClientSession:
             raise ConnectError(f"no broker answers at {self.address}: {self._problem}") from None
 
     async def close(self) -> None:
-        """Hands over what waits, then ends the session; the broker withdraws what its clients still have."""
+        """Sends the requests that wait, then ends the session; the broker withdraws what its clients declared."""
         if self._task is None:
             return
         if self._call is not None and self._stream is not None:
@@ -122,7 +122,7 @@ class ClientSession:
             await asyncio.sleep(back_off.take())
 
     async def _open_once(self) -> bool:
-        """One stream's life. Whether it ended because the session was closed."""
+        """Serves one stream from its opening to its end. Returns whether the session was closed by this end."""
         channel = rpc.channel(self.address, _LARGEST_BROKER_FRAME)
         stream: _ClientStream | None = None
         try:
@@ -146,7 +146,7 @@ class ClientSession:
             self._problem = "the stream broke"
         except (MalformedFrameError, StreamClosedError) as error:
             self._problem = str(error)
-        except Exception as error:  # raised by whoever hears of events: it costs the stream, not the session
+        except Exception as error:  # raised by a callback: it ends the stream, not the session
             _log.exception("session with %s: an event could not be handled", self.address)
             self._problem = f"an event could not be handled: {error!r}"
         finally:
@@ -162,7 +162,7 @@ class ClientSession:
 
 
 class _ClientStream(Duplex):
-    """A session's stream while it lasts."""
+    """One stream of a session."""
 
     def __init__(self, stream: rpc.Stream, session: ClientSession) -> None:
         super().__init__(stream)
@@ -177,4 +177,4 @@ class _ClientStream(Duplex):
 
 
 def _nothing() -> None:
-    """Stands in until somebody listens."""
+    """Stands in until a callback is set."""

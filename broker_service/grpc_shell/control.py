@@ -1,4 +1,4 @@
-"""The control service: what a broker says of itself when asked, and the one thing it can be told: how fast to work."""
+"""The control service: reports a broker's state on request, and changes its service time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from broker_service.service_time import Distribution, ServiceTime
 
 
 class Control(broker_pb2_grpc.BrokerControlServicer):
-    """Answers from the broker's own counters. `malformed`, `log_lost` and `pace` are the shell's."""
+    """Answers from the broker's own counters; the server provides `malformed`, `log_lost` and `pace`."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
         self._pace = pace
 
     async def Status(self, request: pb.StatusRequest, _context: Any) -> pb.StatusReply:  # noqa: N802 (gRPC's name)
-        """A snapshot."""
+        """Returns a snapshot of the broker's state."""
         broker = self._broker
         return pb.StatusReply(
             broker=broker.id,

@@ -1,4 +1,4 @@
-"""What a broker process measures of itself: late event loops, queue lengths, and the log's regular flush."""
+"""Regular measurements of a broker process: lag of its event loop and queue lengths; it also flushes the log."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from record.log import Event
 
 INTERVAL_TICKS = 10
-"""A gauge is logged once in so many ticks; a tick is `FLUSH_INTERVAL`, so this makes a second."""
+"""Ticks between two records of a gauge; a tick is `FLUSH_INTERVAL`, so this makes a second."""
 
 
 class LoopLag:
-    """How late the event loop ran at worst. `tick` is to be called once in `FLUSH_INTERVAL` seconds."""
+    """The worst lag of an event loop. `tick` must be called once in `FLUSH_INTERVAL` seconds."""
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._time = time
@@ -31,7 +31,7 @@ class LoopLag:
         self._expected = now + FLUSH_INTERVAL
 
     def take(self) -> float:
-        """Seconds, the worst since this was called last."""
+        """The worst lag since the last call, in seconds."""
         worst, self._worst = self._worst, 0.0
         return worst
 

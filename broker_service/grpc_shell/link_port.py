@@ -1,4 +1,4 @@
-"""This broker's end of one overlay link over gRPC: it accepts or opens the streams that the link's session uses.
+"""One end of an overlay link over gRPC: it accepts or opens the streams that the link's session uses.
 
 One stream is served at a time. A new one from the neighbour means that it gave the former one up, so the former one is
 ended here before the new one is answered.
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def largest_link_frame(limits: Limits) -> int:
-    """Bytes a neighbour's frame may have: a client's largest message fits, with what routing adds to it."""
+    """The largest frame taken from a neighbour, in bytes: a client's largest message and what routing adds to it."""
     return 2 * limits.message_bytes + FRAME_OVERHEAD
 
 
@@ -80,7 +80,7 @@ class LinkPort:
 
     @property
     def flushed(self) -> bool:
-        """Whether nothing waits or is in flight on a link that works."""
+        """Whether no message waits or is in flight, as far as the link is up."""
         link = self._session.link
         return not link.up or not (link.queue_length or link.in_flight)
 
@@ -121,7 +121,7 @@ class LinkPort:
             served.end()
 
     def _log_once(self, reason: str) -> None:
-        """Logs why the link does not work, once for each reason in a row."""
+        """Logs why the link is down; a reason that repeats is logged once."""
         if reason != self._logged:
             _log.warning("link to %s: %s", self.neighbour, reason)
         self._logged = reason

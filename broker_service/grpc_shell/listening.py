@@ -1,4 +1,4 @@
-"""Addresses a broker listens on: `unix:/path` or `host:port`."""
+"""Addresses that a broker listens on: `unix:/path` or `host:port`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CannotListenError(Exception):
 
 
 def listen(server: aio.Server, address: str) -> None:
-    """Has a server listen on an address. Raises `CannotListenError`, naming it."""
+    """Makes a server listen on an address. Raises `CannotListenError`, which names the address."""
     if address.startswith(UNIX):
         _clear_socket(address.removeprefix(UNIX))
     else:
@@ -31,7 +31,7 @@ def listen(server: aio.Server, address: str) -> None:
 
 
 def _check_port(address: str) -> None:
-    """Binds and lets go again: the system says what is wrong, gRPC would not."""
+    """Binds the port for a moment, because the system's error names the reason and gRPC's does not."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise CannotListenError(f"cannot listen on {address!r}: write it as host:port or {UNIX}/path")
@@ -46,7 +46,7 @@ def _check_port(address: str) -> None:
 
 
 def _clear_socket(path: str) -> None:
-    """Takes away the socket of a predecessor that was killed; one that still answers is not ours to take."""
+    """Removes the socket of a predecessor that was killed; one that still answers belongs to another broker."""
     if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
         raise CannotListenError(f"cannot listen on {path}: a socket's path has at most {_LONGEST_SOCKET_PATH} bytes")
     if not Path(path).parent.is_dir():
@@ -56,7 +56,7 @@ def _clear_socket(path: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise CannotListenError(f"cannot listen on {path}: a file of that name is there, and is no socket")
+        raise CannotListenError(f"cannot listen on {path}: a file of that name exists and is not a socket")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(path)

@@ -50,23 +50,23 @@ from record.exit_codes import ExitCode
 from record.log import Event
 
 _LOOK_INTERVAL = 0.005
-"""Seconds between two looks, while stopping, whether everything is passed on."""
+"""Seconds between two checks, while stopping, of whether everything was passed on."""
 
 _BRIEF_CALLS = 64
-"""Calls at a time to control and health, and streams on a link's address before they have said hello; more are refused
-by gRPC itself (RESOURCE_EXHAUSTED)."""
+"""Calls at a time to control and health, and streams on a link's address before their hello. gRPC refuses further ones
+with RESOURCE_EXHAUSTED."""
 
 _log = logging.getLogger(__name__)
 
 
 class BrokerServer:
-    """One broker and all its streams. Made and used within a running event loop."""
+    """One broker and all its streams. It must be made and used within a running event loop."""
 
     def __init__(self, config: BrokerConfig) -> None:
         """Raises `OSError` when the log cannot be opened and `ValueError` for an unknown protocol or option."""
         self.config = config
         self.malformed = 0
-        """Frames on streams opened by others that could not be read."""
+        """Frames that could not be read, on streams that were opened by the other end."""
         self._loop = asyncio.get_running_loop()
         self._trace = (
             FileTrace(Path(config.log), config.id, config.variant)
@@ -75,7 +75,7 @@ class BrokerServer:
         )
         self._recorder = Recorder(self._trace, time.monotonic_ns)
         self.defect: asyncio.Future[BrokerDefectError] = self._loop.create_future()
-        """Set when the broker's own code fails: what caught that may be an event loop, which does not end for it."""
+        """Set when the broker's own code fails, because an event loop that catches the error would continue."""
         self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule, on_defect=self._fail)
         self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
@@ -88,7 +88,7 @@ class BrokerServer:
         self._stopping = False
 
     async def start(self) -> None:
-        """Listens and begins to dial. Raises `CannotListenError`; nothing is left open then."""
+        """Listens and begins to dial. Raises `CannotListenError`; nothing stays open then."""
         self._recorder.note(Event.STARTED, count=self.config.incarnation)
         try:
             for address in self.config.listen:
@@ -106,7 +106,7 @@ class BrokerServer:
                 self._run(self._ports[link.neighbour].keep_open())
 
     async def stop(self) -> None:
-        """Takes nothing new from clients, passes on what waits, closes every stream and the log.
+        """Ignores new requests of clients, passes on what waits, closes every stream and the log.
 
         Raises `BrokerDefectError` in the end when the broker had one.
         """
@@ -116,7 +116,7 @@ class BrokerServer:
         within = self.config.limits.stop_within
         ends = [asyncio.ensure_future(server.stop(within)) for server in self._servers]
         deadline = self._loop.time() + within
-        while not self._flushed() and self._loop.time() < deadline:  # noqa: ASYNC110 (many things, once in a life)
+        while not self._flushed() and self._loop.time() < deadline:  # noqa: ASYNC110 (many conditions, once for each process)
             await asyncio.sleep(_LOOK_INTERVAL)
         for session in self._sessions:
             session.close("the broker stops")
@@ -201,7 +201,7 @@ class BrokerServer:
         await port.accept(context, hello)
 
     async def _serve(self, stream: Coroutine[Any, Any, None], context: Any, name: str) -> None:
-        """Runs a stream that somebody opened, and tells them if it ends by their fault or ours."""
+        """Runs a stream that the other end opened, and aborts it with a status that tells whose fault its end was."""
         try:
             await stream
         except StreamClosedError as error:
@@ -214,7 +214,7 @@ class BrokerServer:
             self.malformed += 1
             await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, name, f"malformed frame: {error}")
         except asyncio.CancelledError:
-            # gRPC tells no more than this; a frame above the limit was refused before anything here saw it.
+            # gRPC gives no other reason; it refuses a frame above the limit by itself.
             _log.info("%s broke: the connection is lost, or a frame was above the limit (limits.message_bytes)", name)
             raise
         except Exception:

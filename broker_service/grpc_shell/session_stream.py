@@ -1,4 +1,4 @@
-"""The stream of one client session: requests into the broker, events out of the session's queue."""
+"""The stream of one client session: it brings requests to the broker and events from the session's queue."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from broker_service.transport.rpc import Stream
 from broker_service.transport.wire import decode_client_frame, encode_broker_frames
 
 FRAMES_AT_ONCE = 16
-"""Frames taken from a session's queue together; what its client does not read shall wait in the queue."""
+"""Frames taken from a session's queue together; further events wait in the queue, where they are counted."""
 
 
 class SessionStream(Duplex):
-    """One session, for as long as its stream lasts."""
+    """A client session as long as its stream lasts."""
 
     def __init__(self, stream: Stream, broker: Broker, service: Service, limits: Limits) -> None:
         super().__init__(stream)
@@ -45,17 +45,17 @@ class SessionStream(Duplex):
         return frames
 
     def stop_handling(self) -> None:
-        """Further requests are not taken."""
+        """Ignores further requests."""
         self._ended = True
 
     def end(self) -> None:
-        """The session is gone: what its clients have is withdrawn."""
+        """Closes the session: the broker withdraws its clients' advertisements and subscriptions."""
         self._ended = True
         self._broker.close_session(self.session)
 
     @property
     def drained(self) -> bool:
-        """Whether all events so far are written."""
+        """Whether all events so far were written."""
         return self.idle and not self.session.waiting
 
     def _handle(self, requests: Sequence[ClientRequest]) -> None:

@@ -1,8 +1,8 @@
-"""How much moves through an output queue: a row of the link status table, counted interval by interval.
+"""Messages that enter and leave an output queue, counted interval by interval: a row of the link status table.
 
-Intervals of length t_w follow one another without gaps, and a row always tells of the last one that is over, so that
-its two counts belong together (OctopiA, section 9.2: "updated after each t_w interval"). It is brought up to date when
-it is touched or read; no timer runs for it.
+Intervals of length t_w follow one another without gaps, and a row always holds the counts of the last complete one, so
+that its two counts belong together (OctopiA, section 9.2: "updated after each t_w interval"). A row is brought up to
+date when it is changed or read; no timer runs for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Flow(NamedTuple):
-    """What went into an output queue and what left it, in one interval."""
+    """The messages that entered an output queue and those that left it, in one interval."""
 
     entered: int
     """Q_in, messages."""
@@ -29,7 +29,7 @@ class LinkFlow:
 
     def __init__(self, interval: int, now: int) -> None:
         if interval <= 0:
-            raise ValueError("the interval of the link status table must be longer than nothing")
+            raise ValueError("the interval of the link status table must be longer than 0")
         self._interval = interval
         self._begin = now
         self._entered = 0
@@ -37,19 +37,19 @@ class LinkFlow:
         self._last = IDLE
 
     def enter(self, now: int) -> None:
-        """A message goes into the queue."""
+        """Counts a message that enters the queue."""
         if now - self._begin >= self._interval:
             self._advance(now)
         self._entered += 1
 
     def leave(self, now: int, count: int) -> None:
-        """Messages leave it."""
+        """Counts messages that leave the queue."""
         if now - self._begin >= self._interval:
             self._advance(now)
         self._left += count
 
     def last(self, now: int) -> Flow:
-        """Of the last complete interval."""
+        """The counts of the last complete interval."""
         if now - self._begin >= self._interval:
             self._advance(now)
         return self._last

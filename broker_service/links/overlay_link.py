@@ -1,17 +1,17 @@
-"""One overlay link as its broker sees it: the output queue, what is in flight, and the link status table's row.
+"""One end of an overlay link: the output queue, the messages in flight, and the row of the link status table.
 
 A message is *waiting* until `take` hands it to the transport, then *in flight* until the neighbour acknowledges it. No
 more than `window` are in flight, so a slow link makes messages wait here, where the link status table sees them, and
 not in socket buffers. Acknowledgements count messages, from the first one this incarnation of the broker sent to that
-incarnation of the neighbour; after a broken stream the neighbour tells how many it has handled, and the rest travels
-again, so that nothing is lost or doubled between two brokers that both live on.
+incarnation of the neighbour; after a broken stream the neighbour reports how many it has handled, and the others travel
+again, so that nothing is lost or doubled between two brokers that both keep running.
 
 Publications in the queue have one bound, all other messages another. A publication that finds no room is one loss; a
-(un)subscription or (un)advertisement would be missed for ever, for brokers that live on never say it again. So no flood
-of publications crowds those out.
+(un)subscription or (un)advertisement would be missed for ever, because brokers that keep running never send it again.
+With separate bounds no flood of publications crowds those out.
 
-Window and queue are bounded by number, which is what a run is about, and by size, for the sake of the broker's memory:
-messages of a megabyte are permitted, and a queue's number of those would be a hundred gigabytes.
+Window and queue are bounded by number, which experiments vary, and by size, which protects the broker's memory:
+messages of a megabyte are permitted, and a full queue of those would take a hundred gigabytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SENT, _PUBLISH = Event.SENT, Kind.PUBLISH  # looked up once: a member of an enu
 class OverlayLink:
     """The end of an overlay link at one broker.
 
-    `on_waiting` is called whenever something was put into the queue; `take` then returns what may travel now.
+    `on_waiting` is called whenever a message was put into the queue; `take` then returns the messages that may travel.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class OverlayLink:
         self._clock = clock
         self._recorder = recorder
         self._waiting: deque[tuple[int, int, Message]] = deque()
-        """With the time of entering and the size of each."""
+        """Time of entering, size in bytes, message."""
         self._publication_bytes = 0
-        """Bytes of these that are publications."""
+        """Bytes of the waiting publications."""
         self._others_waiting = 0
-        """Of these, messages that are no publications."""
+        """Waiting messages of all other kinds."""
         self._others_bytes = 0
         self._in_flight_bytes = 0
         self._in_flight: deque[Message] = deque()
@@ -121,7 +121,7 @@ class OverlayLink:
         return 1.0 + self.queue_length / max(1, self._sent_in_window())
 
     def put(self, message: Message) -> None:
-        """Queues a message; drops it, counted and logged, when the queue is full of its like."""
+        """Queues a message. Drops it, counted and logged, when its share of the queue is full."""
         waiting, others = self._waiting, self._others_waiting
         size = len(message.body) + len(message.header)
         if message.kind is _PUBLISH:
@@ -159,7 +159,7 @@ class OverlayLink:
         return messages
 
     def acknowledge(self, total: int) -> None:
-        """The neighbour has handled `total` messages of ours. Raises `ValueError` when it cannot have."""
+        """Notes that the neighbour has handled `total` messages. Raises `ValueError` when it cannot have."""
         if not self._acknowledged <= total <= self._acknowledged + len(self._in_flight):
             raise ValueError(f"{self.neighbour} acknowledged {total} messages, {self.sent} were sent")
         for _ in range(total - self._acknowledged):
@@ -180,7 +180,7 @@ class OverlayLink:
             )
 
     def connect(self, incarnation: int, handled: int) -> None:
-        """The stream is open: the neighbour is `incarnation` and has handled `handled` messages of ours before.
+        """Notes that a stream is open to this incarnation of the neighbour, which has handled `handled` messages.
 
         Raises `ValueError` when it cannot have; nothing is changed then.
         """
@@ -196,11 +196,11 @@ class OverlayLink:
         self.up = True
 
     def disconnect(self) -> None:
-        """The stream broke; what was in flight waits for `connect` to learn its fate."""
+        """Notes that the stream broke; messages in flight wait until `connect` learns which of them were handled."""
         self.up = False
 
     def _fits(self, size: int) -> bool:
-        """Whether the window has room for so many bytes; for a single message it always has."""
+        """Whether the window has room for this many bytes; a single message always fits."""
         return not self._in_flight_bytes or self._in_flight_bytes + size <= self._window_bytes
 
     def _take_waiting(self, messages: list[Message], count: int) -> None:
@@ -251,7 +251,7 @@ class OverlayLink:
         return self.sent - self._samples[0][1]
 
     def _forget(self, incarnation: int) -> None:
-        """A neighbour that was restarted has no use for what was meant for its former self."""
+        """Drops whatever was meant for a former incarnation of the neighbour, because the new one has no use for it."""
         if self.neighbour_incarnation:
             for message in [*self._repeat, *self._in_flight, *(message for _, _, message in self._waiting)]:
                 self._drop(message, "neighbour restarted")
@@ -270,4 +270,4 @@ class OverlayLink:
 
 
 def _nothing() -> None:
-    """Stands in until a shell listens."""
+    """Stands in until a driver sets `on_waiting`."""

@@ -1,4 +1,4 @@
-"""A timer that an event loop waits for to the microsecond; the loop's own ones are rounded to milliseconds."""
+"""A timer of microsecond precision for event loops, whose own timers are rounded to milliseconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from broker_service.timers.timer_file import TimerFile
 
 
 class PreciseTimer:
-    """Calls back once at a time of the monotonic clock. Made within a running loop; close it after use."""
+    """Calls back once at a time of the monotonic clock. It must be made within a running loop and closed after use."""
 
     def __init__(self, callback: Callable[[], None]) -> None:
         self._callback = callback

@@ -1,4 +1,4 @@
-"""The kernel's most precise timer, as a file that can be waited for."""
+"""The kernel's most precise timer (timerfd), as a file that a poller can wait for."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _TimerSpecification(ctypes.Structure):
 
 
 class TimerFile:
-    """A timerfd on CLOCK_MONOTONIC; `descriptor` is its owner's to close.
+    """A timerfd on CLOCK_MONOTONIC; its owner closes `descriptor`.
 
-    Watched edge-triggered, it need never be read.
+    A poller that watches it edge-triggered never needs to read it.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ class StreamClosedError(Exception):
 
 
 class Duplex:
-    """One stream, from after its opening to its end. Subclasses say what frames mean."""
+    """One stream from its opening to its end. Subclasses give frames their meaning."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -30,11 +30,11 @@ class Duplex:
         raise NotImplementedError
 
     def next_frames(self) -> Sequence[bytes]:
-        """All that can be written now; nothing when the stream may rest until `wake`."""
+        """All frames that can be written now; none when the stream may rest until `wake`."""
         raise NotImplementedError
 
     async def ready(self) -> None:
-        """Returns once a further frame may come in; what the other end sends meanwhile waits there."""
+        """Returns once a further frame may be read; whatever the other end sends meanwhile waits there."""
 
     def pause(self) -> float:
         """Seconds to wait after a write, before the next one; not above 0 where none is needed."""
@@ -47,7 +47,7 @@ class Duplex:
         return self._idle is not None
 
     def wake(self) -> None:
-        """There is, or may be, something to write."""
+        """Has `next_frames` called, because there is, or may be, a frame to write."""
         idle = self._idle
         if idle is not None:
             self._idle = None
@@ -61,7 +61,7 @@ class Duplex:
             await self._rested.wait()
 
     def close(self, reason: str) -> None:
-        """Ends the stream from this side; `run` then raises `StreamClosedError` with this reason."""
+        """Ends the stream from this end; `run` then raises `StreamClosedError` with this reason."""
         if self._reason is None:
             self._reason = reason
             if self._reader is not None:
@@ -70,7 +70,7 @@ class Duplex:
     async def run(self) -> None:
         """Returns once the other end has closed the stream.
 
-        Raises `StreamClosedError`, or whatever gRPC or the handling of a frame raised.
+        Raises `StreamClosedError`, and passes on any error of gRPC or of the handling of a frame.
         """
         reader = self._reader = asyncio.create_task(self._read())
         writer = asyncio.create_task(self._write())

@@ -1,7 +1,7 @@
-"""gRPC as brokers and clients use it: bare byte streams in both directions, tuned for few thread switches.
+"""Byte streams in both directions over gRPC, tuned for few thread switches.
 
-Frames stay bytes here and are decoded by `wire`, so that one that cannot be decoded is ours to count. Channels
-and servers are made here only: gRPC reads its environment when the first one is made.
+Frames stay bytes here and are decoded by `wire`, so that the broker can count those that cannot be decoded. Channels
+and servers are made in this module only, because gRPC reads its environment when the first one is made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LINK = ("brokerlab.v1.BrokerLink", "Link")
 SESSION = ("brokerlab.v1.BrokerClient", "Session")
 
 _LOOKAHEAD = 1 << 20
-"""Bytes that may be under way on a stream before its reader takes them."""
+"""Bytes that may be in flight on a stream before its reader takes them."""
 
 _TUNING = (
     ("grpc.http2.bdp_probe", 0),  # its pings would wake both ends, and travel over the emulated links
@@ -47,7 +47,7 @@ class Stream(Protocol):
 
 
 def channel(address: str, largest_frame: int) -> aio.Channel:
-    """A channel with a connection of its own, which nobody else's failures delay."""
+    """A channel with a connection of its own, so that failures of other channels do not delay it."""
     options = (
         *_TUNING,
         ("grpc.max_receive_message_length", largest_frame),
@@ -58,14 +58,14 @@ def channel(address: str, largest_frame: int) -> aio.Channel:
 
 
 def dial(opened: aio.Channel, method: tuple[str, str]) -> aio.StreamStreamCall[bytes, bytes]:
-    """Opens a stream; fails on first use where nobody listens."""
+    """Opens a stream. Where nothing listens, its first use fails."""
     opening: Any = opened.stream_stream
     call: aio.StreamStreamCall[bytes, bytes] = opening("/{}/{}".format(*method))()
     return call
 
 
 def server(largest_frame: int, most_calls: int) -> aio.Server:
-    """A server that refuses a port somebody else listens on, frames above a size and calls above a number."""
+    """A server that refuses ports in use, frames of more than `largest_frame` bytes and calls beyond `most_calls`."""
     return aio.server(
         options=(*_TUNING, ("grpc.max_receive_message_length", largest_frame), ("grpc.so_reuseport", 0)),
         maximum_concurrent_rpcs=most_calls,
@@ -73,13 +73,13 @@ def server(largest_frame: int, most_calls: int) -> aio.Server:
 
 
 def serve(target: aio.Server, method: tuple[str, str], handler: Callable[[Any, Any], Awaitable[None]]) -> None:
-    """Has `handler(requests, context)` called for each stream of a method."""
+    """Registers `handler(requests, context)` for the streams of a method."""
     service, name = method
     handlers = {name: grpc.stream_stream_rpc_method_handler(handler)}
     target.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
 
 
 def cancelled_by_us() -> bool:
-    """Tells a `CancelledError` meant for the running task from gRPC's own, raised when the other end cancelled."""
+    """Whether a `CancelledError` is meant for the running task; gRPC raises one, too, when the other end cancels."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -24,7 +24,7 @@ a frame is decoded as a whole while all other streams wait."""
 
 LONGEST_NAME = 256
 """Code points of a client's name, and of its name for an advertisement, a subscription or a publication. Names stand in
-tables, log records and answers, so one frame full of long ones would come back many times its size."""
+tables, log records and answers, so the answers to one frame of long names would take many times its size."""
 
 _KINDS = {int(kind): kind for kind in Kind}
 _OPERATIONS = {int(operation): operation for operation in Operation}
@@ -34,7 +34,7 @@ _Item = TypeVar("_Item")
 
 
 class MalformedFrameError(ValueError):
-    """What came in is not a frame of this service."""
+    """The bytes that came in are not a frame of this service."""
 
 
 def decode_link_frame(data: bytes) -> LinkFrame:

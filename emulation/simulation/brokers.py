@@ -1,4 +1,4 @@
-"""A broker of the simulation: the very core that the gRPC server drives, driven in virtual time.
+"""A simulated broker: the core that the gRPC server drives in real time, driven in virtual time.
 
 The server's asyncio parts are replaced by calls in an event queue: `link_end` moves the frames of a link's session as
 `broker_service.grpc_shell.link_stream` does, and `server` stands for the broker's own work.
@@ -30,7 +30,7 @@ GAUGE_INTERVAL = NANOSECONDS
 
 
 class SimulatedBroker:
-    """One incarnation of a broker."""
+    """One incarnation of a broker, as a process."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class SimulatedBroker:
         self.config = config
         self.alive = True
         self.stopping = False
-        """Whether it takes nothing new from clients any more."""
+        """Whether it ignores new requests of clients."""
         self.events = events
         self.held: list[Callable[[], None]] | None = None
-        """What a frozen broker has still to do; None when it is not frozen."""
+        """Calls that a frozen broker makes once it continues; None when it is not frozen."""
         self._calibration = calibration
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
@@ -63,18 +63,18 @@ class SimulatedBroker:
 
     @property
     def busy(self) -> bool:
-        """Whether a message waits here, is served, or is on its way to a neighbour."""
+        """Whether a message waits here, is served, or is in flight to a neighbour."""
         return self.server.waiting > 0 or any(link.queue_length or link.in_flight for link in self.core.links.values())
 
     @property
     def flushed(self) -> bool:
-        """Whether nothing waits here, or is in flight on a link that works."""
+        """Whether no message waits here, or is in flight on a link that is up."""
         return not self.server.waiting and not any(
             link.up and (link.queue_length or link.in_flight) for link in self.core.links.values()
         )
 
     def kill(self) -> None:
-        """Ends at once, as a crash does: nothing is said to anybody."""
+        """Ends at once, as in a crash: no neighbour and no client is notified."""
         self.alive = False
         self.held = None
         self.server.close()
@@ -82,20 +82,20 @@ class SimulatedBroker:
             end.close()
 
     def stop(self) -> None:
-        """Ends in order."""
+        """Ends in order: links are closed and the log has its last record."""
         for end in self.ends.values():
             end.close()
         self._recorder.note(Event.STOPPED, count=0)
         self.kill()
 
     def freeze(self) -> None:
-        """Does nothing from now on until `thaw`; what comes in waits in the sockets."""
+        """Stops all work until `thaw`; whatever comes in waits in the sockets."""
         if self.held is None:
             self.held = []
             self.server.pause()
 
     def thaw(self) -> None:
-        """Goes on where it was, with what has come in and with the timers that are overdue."""
+        """Continues, beginning with whatever has come in and with the timers that are overdue."""
         if self.held is None:
             return
         held, self.held = self.held, None
@@ -104,9 +104,9 @@ class SimulatedBroker:
             self.events.soon(call)
 
     def work_at(self, service_time: ServiceTime) -> None:
-        """Another service time holds for what comes in from now on."""
+        """Sets the service time of messages that come in from now on."""
         self.server.change(work_of(self.config, self._calibration, service_time))
-        self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
+        self._gauges = QueueGauges(self.core.links, self.server, self._recorder)  # lengths at the former pace are void
 
     def _link_end(self, neighbour: BrokerId) -> LinkEnd:
         return LinkEnd(self, self.core, self.core.links[neighbour], self.config, self.events)

@@ -1,4 +1,4 @@
-"""Virtual time: what is to happen, in the order of time, and of asking where times are equal."""
+"""Virtual time: calls in the order of their times, and of their scheduling where times are equal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _WORK, _BACKGROUND = 1, 0
 class EventQueue:
     """A heap of calls. Times are nanoseconds since the simulation began.
 
-    *Work* is what moves messages; *background* is what happens for ever or much later whether or not anything moves:
-    gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled.
+    *Work* is any call that moves messages; *background* calls happen for ever, or much later, whether or not messages
+    move: gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled.
     """
 
     __slots__ = ("_heap", "_number", "_soon", "_working", "now")
@@ -31,7 +31,7 @@ class EventQueue:
         """Work in the heap."""
 
     def clock(self) -> int:
-        """The time, as a clock tells it."""
+        """The time in nanoseconds, for users of a clock."""
         return self.now
 
     def seconds(self) -> float:
@@ -39,17 +39,17 @@ class EventQueue:
         return self.now / 1e9
 
     def soon(self, call: Call) -> None:
-        """Work to be done at this very time, after the present call and before anything else."""
+        """Schedules work at the present time, after the present call and before any other."""
         self._soon.append(call)
 
     def at(self, time: int, call: Call) -> None:
-        """Work to be done at a time, which is not before `now`."""
+        """Schedules work at a time, which is not before `now`."""
         self._number += 1
         self._working += 1
         heappush(self._heap, (time, self._number, _WORK, call))
 
     def background(self, time: int, call: Call) -> None:
-        """A call at a time that nobody waits for."""
+        """Schedules a call that is not waited for."""
         self._number += 1
         heappush(self._heap, (time, self._number, _BACKGROUND, call))
 

@@ -1,10 +1,10 @@
-"""One direction of an overlay link as a gRPC stream sees it: frames arrive whole, in order, and none is lost.
+"""One direction of an overlay link as a gRPC stream uses it: frames arrive whole, in order, and none is lost.
 
-`emulation.network.shaping.Shaper` says when each packet leaves the link, as it does in the userspace link driver; TCP
-makes a stream of them. What TCP adds is modelled, not emulated: a packet that the link drops comes again, after a probe
-or a time-out as Linux takes them (RFC 8985 and RFC 6298, with their minimum of 200 ms), twice as late each time it is
-dropped again, and everything behind it waits. Acknowledgements of TCP itself use none of the rate, and a window of TCP
-is never full: a broker's own window is smaller.
+`emulation.network.shaping.Shaper` computes when each packet leaves the link, as it does in the userspace link driver;
+TCP makes a stream of the packets. TCP itself is modelled, not emulated: a packet that the link drops is sent again
+after a probe or a time-out of Linux (RFC 8985 and RFC 6298, with their minimum of 200 ms), twice as late each time it
+is dropped again, and everything behind it waits. Acknowledgements of TCP use none of the rate, and a window of TCP is
+never full, because a broker's own window is smaller.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ SEGMENT_BYTES = 1448
 PACKET_OVERHEAD = 66
 """Bytes of Ethernet, IP and TCP headers."""
 SHORTEST_TIMEOUT = 200_000_000
-"""Nanoseconds that Linux waits at least for the acknowledgement of a single packet."""
+"""The shortest time in nanoseconds that Linux waits for the acknowledgement of a single packet."""
 MOST_TIMEOUT_DOUBLINGS = 8
 
 
 class Direction:
-    """From one broker to its neighbour."""
+    """The direction from one broker to its neighbour."""
 
     def __init__(self, properties: LinkProperties, opposite: LinkProperties, seed: str) -> None:
         self.up = True
-        """A direction that is cut holds what is sent; see `release`."""
+        """Whether frames arrive; `LinkEnd` keeps those that are sent while a direction is cut."""
         self._shaper = Shaper(properties, seed)
         self._random = random.Random(f"{seed}:retransmission")
         self._properties = properties
@@ -48,17 +48,17 @@ class Direction:
         return self._properties.delay
 
     def change(self, properties: LinkProperties) -> None:
-        """What is sent from now on has these properties; what is under way keeps its time."""
+        """Sets the properties of frames sent from now on; frames in flight keep their times."""
         self._properties = properties
         self._adjust()
 
     def change_way_back(self, properties: LinkProperties) -> None:
-        """The opposite direction, which acknowledges, has these properties from now on."""
+        """Sets the properties of the opposite direction, which carries TCP's acknowledgements."""
         self._way_back = properties.delay
         self._adjust()
 
     def corrupt(self, share: float) -> None:
-        """This share of packets arrives damaged: TCP drops them, as if they were lost."""
+        """Damages this share of packets: TCP drops them, as if they were lost."""
         self._corruption = share
         self._adjust()
 
@@ -69,7 +69,10 @@ class Direction:
         self._round_trip = round((properties.delay + self._way_back) * NANOSECONDS)
 
     def arrival(self, now: int, size: int, latency: int) -> int:
-        """When a frame of `size` bytes, sent now, has arrived whole; `latency` is what its ends add (nanoseconds)."""
+        """The time at which a frame of `size` bytes, sent now, has arrived whole.
+
+        `latency` is the time that its ends add, in nanoseconds.
+        """
         arrival = self._packet(now, size if size < SEGMENT_BYTES else SEGMENT_BYTES)
         while (size := size - SEGMENT_BYTES) > 0:
             arrival = max(arrival, self._packet(now, min(size, SEGMENT_BYTES)))
@@ -78,12 +81,12 @@ class Direction:
         return arrival
 
     def _packet(self, now: int, size: int) -> int:
-        """When so many bytes in one packet have arrived."""
+        """The time at which a packet with this many bytes of payload has arrived."""
         leaves = self._shaper.admit(now, size + PACKET_OVERHEAD)
         return leaves if leaves >= 0 else self._again(now)
 
     def _again(self, now: int) -> int:
-        """When a packet that was dropped has arrived after all."""
+        """The time at which a packet that was dropped has arrived after all."""
         alone = self._last <= now
         wait = self._round_trip + SHORTEST_TIMEOUT if alone else 2 * self._round_trip
         dropped = 1

@@ -1,9 +1,10 @@
-"""One overlay link of the simulation: its two directions, and the life of the stream between the brokers at its ends.
+"""One simulated overlay link: its two directions, and the streams between the brokers at its ends.
 
-A stream opens by a hello and its answer. It breaks when one of its brokers ends, of which the other hears a link's
-delay later, and it is given up by an end that has missed its heartbeats: because the direction towards it is cut, or
-because the broker at the other end is frozen. Whatever is the matter with the link, both ends try again and again, so
-that a new stream opens soon after all is well.
+A stream opens by a hello and its answer, as the two link sessions say. It breaks when one of its brokers ends, which
+the other learns a link's delay later. An end that has missed three heartbeats gives it up: because the direction
+towards it is cut, or because the broker at the other end is frozen. Attempts to open a stream that fail leave no trace
+in any log, so only those that can succeed are simulated: a new stream opens within the longest back-off after its
+obstacles ended.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class SimulatedLink:
     """See the module. Directions are named by the broker that sends."""
 
     def __init__(self, link: Link, events: EventQueue, limits: Limits, source: random.Random, seed: int) -> None:
-        """`source` draws how long an end takes to notice and to try again."""
+        """`source` draws the times until an end notices a silent neighbour, and until it dials again."""
         self.a, self.b = link.a, link.b
         self._events = events
         self._limits = limits
@@ -48,11 +49,11 @@ class SimulatedLink:
             link.b: Direction(link.backward, link.forward, f"{seed}:{link.b}-{link.a}"),
         }
         self._ends: dict[BrokerId, LinkEnd | None] = {link.a: None, link.b: None}
-        """By broker; None while it is dead."""
+        """By broker; None while it does not run."""
         self._stream: _Stream | None = None
         """The stream in use."""
         self._silences = {link.a: 0, link.b: 0}
-        """By broker, how often it began or ceased to hear nothing from the other."""
+        """By broker, the number of times that frames of the other stopped or began to reach it."""
         self._silent = {link.a: False, link.b: False}
 
     def other(self, broker: BrokerId) -> BrokerId:
@@ -61,27 +62,27 @@ class SimulatedLink:
     # Brokers
 
     def attach(self, broker: BrokerId, end: LinkEnd) -> None:
-        """A broker has started."""
+        """Joins a broker that has started."""
         self._ends[broker] = end
-        self._listen()
+        self._note_silences()
 
     def lose(self, broker: BrokerId) -> None:
-        """A broker has ended: the stream breaks at its neighbour, if word of it comes over the link."""
+        """Breaks the stream of a broker that has ended; its neighbour notices if the link carries that."""
         stream, self._stream = self._stream, None
         self._ends[broker] = None
-        self._listen()
+        self._note_silences()
         other = self.other(broker)
         neighbour = self._ends[other]
         if stream is not None and neighbour is not None and self._directions[broker].up:
             self._after(self._directions[broker].delay, partial(neighbour.close_stream, stream.number_at(other)))
 
     def freeze(self) -> None:
-        """A broker at one end does nothing any more."""
-        self._listen()
+        """Notes that a broker at one end is frozen."""
+        self._note_silences()
 
     def thaw(self, broker: BrokerId) -> None:
-        """A broker goes on, and finds out about what was closed meanwhile."""
-        self._listen()
+        """Lets a broker continue, which notices streams that were closed meanwhile."""
+        self._note_silences()
         end = self._ends[broker]
         present = self._stream.number_at(broker) if self._stream is not None else 0
         if end is not None and end.stream and end.stream != present:
@@ -92,16 +93,16 @@ class SimulatedLink:
     # The wire
 
     def cut(self, source: BrokerId) -> None:
-        """A direction carries nothing any more."""
+        """Cuts a direction: it carries no frames."""
         self._directions[source].up = False
-        self._listen()
+        self._note_silences()
 
     def restore(self, source: BrokerId) -> None:
-        """A direction that was cut works again: what it held arrives, or a new stream is opened."""
+        """Undoes `cut`: frames that were sent meanwhile arrive, or a new stream is opened."""
         if self._directions[source].up:
             return
         self._directions[source].up = True
-        self._listen()
+        self._note_silences()
         end = self._ends[source]
         if self._stream is not None:
             if end is not None:
@@ -113,25 +114,25 @@ class SimulatedLink:
         self.connect_soon()
 
     def change(self, source: BrokerId, properties: LinkProperties) -> None:
-        """What is sent from now on in a direction has other properties; what is under way keeps its time."""
+        """Sets the properties of a direction for frames sent from now on; frames in flight keep their times."""
         self._directions[source].change(properties)
         self._directions[self.other(source)].change_way_back(properties)
 
     def corrupt(self, source: BrokerId, share: float) -> None:
-        """This share of the packets sent in a direction from now on arrives damaged, and is sent again."""
+        """Damages this share of the packets sent in a direction from now on, which are then sent again."""
         self._directions[source].corrupt(share)
 
-    # The life of a stream: the end that dials says hello, the other answers
+    # Opening of a stream: the end that dials sends a hello, the other answers
 
     def connect(self) -> None:
-        """The dialling end opens a connection, which takes a round trip, and says hello over it."""
-        self._after(self._round_trip, partial(self._say_hello, self._ends[self.a], self._ends[self.b]))
+        """Has the dialling end open a connection, which takes a round trip, and send its hello."""
+        self._after(self._round_trip, partial(self._send_hello, self._ends[self.a], self._ends[self.b]))
 
     def connect_soon(self) -> None:
-        """The dialling end tries again when its patience says so."""
+        """Has the dialling end try again at a random time within the longest back-off."""
         self._after(self._random.uniform(0, self._limits.reconnect_last), self.connect)
 
-    def _say_hello(self, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
+    def _send_hello(self, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
         if dialler is None or listener is None or dialler.dialling or not self._ready(dialler, listener):
             return
         number, hello = dialler.dial()
@@ -146,7 +147,7 @@ class SimulatedLink:
         stream = self._stream = _Stream(self.a, number, accepted)
         arrival = self._directions[self.b].arrival(self._events.now, FRAME_BYTES, 0)
         self._events.at(arrival, partial(self._open, dialler, listener, stream, answer))
-        self._listen()
+        self._note_silences()
 
     def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: _Stream, answer: Hello) -> None:
         if dialler.hold(partial(self._open, dialler, listener, stream, answer)):
@@ -155,7 +156,7 @@ class SimulatedLink:
             dialler.give_up(stream.dialled)
         elif dialler.alive:
             dialler.answered(stream.dialled, answer, listener, stream.accepted, self._directions[self.a])
-            self._listen()
+            self._note_silences()
 
     def _ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
         """Whether these two ends can have a new stream."""
@@ -163,12 +164,12 @@ class SimulatedLink:
         ends = (dialler, listener)
         return up and self._stream is None and all(end.alive and not end.frozen for end in ends)
 
-    # Heartbeats, of which only the missed ones are modelled
+    # Heartbeats: only the missed ones are modelled
 
-    def _listen(self) -> None:
-        """Notes for both ends whether they hear the other; one that does not gives up after some time."""
+    def _note_silences(self) -> None:
+        """Notes for both ends whether frames of the other reach them; an end gives up if they do not for some time."""
         for broker in (self.a, self.b):
-            silent = self._hears_nothing(broker)
+            silent = self._is_silent(broker)
             if silent != self._silent[broker]:
                 self._silent[broker] = silent
                 self._silences[broker] += 1
@@ -176,15 +177,15 @@ class SimulatedLink:
                     missed = self._random.uniform(MISSED_HEARTBEATS - 1, MISSED_HEARTBEATS) * self._limits.heartbeat
                     self._after(missed, partial(self._give_up, broker, self._silences[broker]))
 
-    def _hears_nothing(self, broker: BrokerId) -> bool:
-        """Whether this broker, which lives and looks, is not reached by what the other one sends."""
+    def _is_silent(self, broker: BrokerId) -> bool:
+        """Whether frames of the other broker do not reach this one, which runs and has a stream."""
         here, there = self._ends[broker], self._ends[self.other(broker)]
         if here is None or here.frozen or not here.stream:
             return False
         return not self._directions[self.other(broker)].up or (there is not None and there.frozen)
 
     def _give_up(self, broker: BrokerId, silence: int) -> None:
-        """An end closes its stream if the silence has lasted; the other hears of that where the way is free."""
+        """Closes an end's stream if the silence has lasted; the other end notices where its direction is up."""
         end, opposite = self._ends[broker], self._ends[self.other(broker)]
         if end is None or silence != self._silences[broker] or not end.stream:
             return

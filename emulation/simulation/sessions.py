@@ -1,4 +1,4 @@
-"""Client sessions of the simulation: as `broker_service.client_library.client_session`, in virtual time."""
+"""Simulated client sessions: `broker_service.client_library.client_session` in virtual time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EVENTS_AT_ONCE = 64
 class SimulatedSession:
     """One session of many logical clients with one broker. It outlives the broker, as a real one does.
 
-    Requests and events keep their order; `submit` and `notify` draw what a frame takes on its way to the broker and
-    back, in nanoseconds.
+    Requests and events keep their order; `submit` and `notify` draw the time that a frame takes to the broker and back,
+    in nanoseconds.
     """
 
     def __init__(
@@ -33,19 +33,19 @@ class SimulatedSession:
         limits: SessionLimits | None = None,
     ) -> None:
         self.on_up: Callable[[], None] = _nothing
-        """Called when the session is open, for the first time or again."""
+        """Called whenever a stream has been opened."""
         self.on_down: Callable[[], None] = _nothing
-        """Called when the broker is gone, or the session closed."""
+        """Called whenever a stream has ended."""
         self.connections = 0
-        """How often it was opened."""
+        """Streams opened so far."""
         self._events = events
         self._submit_latency = submit
         self._notify_latency = notify
         self._requests = ClientRequests(address, on_event, limits or SessionLimits())
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
-        self._asking = False
-        self._telling = False
+        self._sending = False
+        self._reading = False
         self._arrival = 0
         self._return = 0
 
@@ -56,29 +56,29 @@ class SimulatedSession:
     def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
         """Hands an operation over; its answer carries the number returned. Raises as `ClientRequests.submit`."""
         number = self._requests.submit(client, operation, id, body)
-        self._ask()
+        self._send()
         return number
 
     def connect(self, broker: SimulatedBroker) -> None:
-        """The session is open to this incarnation of its broker; what stood before is said again."""
+        """Opens a stream to this incarnation of its broker, and submits again whatever was in force."""
         self.connections += 1
         if self.connections > 1:
             self._requests.resubmit()
         self._broker = broker
-        self._asking = self._telling = False
+        self._sending = self._reading = False
         self._session = broker.core.open_session()
-        self._session.on_waiting = self._tell
+        self._session.on_waiting = self._notify
         self.on_up()
-        self._ask()
+        self._send()
 
     def lose(self) -> None:
-        """The broker has ended."""
+        """Ends the stream, because the broker has ended."""
         if self._broker is not None:
             self._broker = self._session = None
             self.on_down()
 
     def close(self) -> None:
-        """Ends the session: the broker withdraws what its clients still have."""
+        """Ends the session: the broker withdraws its clients' advertisements and subscriptions."""
         broker, session = self._broker, self._session
         self._broker = self._session = None
         if broker is not None and session is not None:
@@ -88,16 +88,16 @@ class SimulatedSession:
 
     # To the broker
 
-    def _ask(self) -> None:
-        if self._session is not None and not self._asking and self._requests.waiting:
-            self._asking = True
+    def _send(self) -> None:
+        if self._session is not None and not self._sending and self._requests.waiting:
+            self._sending = True
             self._events.soon(partial(self._flush, self._session))
 
     def _flush(self, session: Session) -> None:
-        """Sends all that the calls of this moment have asked for, in frames."""
+        """Sends all requests that were submitted at this moment, in frames."""
         if session is not self._session or self._broker is None:
             return
-        self._asking = False
+        self._sending = False
         while requests := self._requests.take():
             self._events.at(self._next_arrival(), partial(self._submit, self._broker, session, requests))
 
@@ -113,21 +113,21 @@ class SimulatedSession:
 
     # From the broker
 
-    def _tell(self) -> None:
-        if not self._telling and self._session is not None:
-            self._telling = True
+    def _notify(self) -> None:
+        if not self._reading and self._session is not None:
+            self._reading = True
             self._return = max(self._return, self._events.now + self._notify_latency())
             self._events.at(self._return, partial(self._read, self._session))
 
     def _read(self, session: Session) -> None:
         if session is not self._session:
             return
-        self._telling = False
+        self._reading = False
         for event in session.take(EVENTS_AT_ONCE):
             self._requests.answer(event)
         if session.waiting:
-            self._tell()
+            self._notify()
 
 
 def _nothing() -> None:
-    """Stands in until somebody listens."""
+    """Stands in until a callback is set."""
