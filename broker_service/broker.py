@@ -1,9 +1,9 @@
 """The broker: clients, router and links, without I/O.
 
-A publication's way: `handle` takes it from a client's session, checks it against that client's advertisements and asks
-the router; the router's actions put it into the output queues of links (`OverlayLink.take` gives it to the shell) or
-into client sessions (`Session.take`); `receive` takes it from a neighbour. The gRPC server drives this in real time,
-the simulator drives the same object in virtual time.
+A publication passes through these calls: `handle` takes it from a client's session, checks it against that client's
+advertisements and asks the router; the router's actions put it into the output queues of links (`OverlayLink.take`
+hands it to the shell) or into client sessions (`Session.take`); `receive` takes it from a neighbour. The gRPC server
+drives a broker in real time, the simulator drives the same object in virtual time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Generic
 from broker_service.config import BrokerConfig
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
 from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription
-from broker_service.language.relations import conforms
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
+    OPERATION_KINDS,
     BrokerId,
     ClientEvent,
     ClientId,
@@ -39,43 +39,34 @@ from broker_service.sessions import Client, Content, Declared, Session
 from broker_service.trace import Recorder, Trace
 from record.log import Event
 
-OPERATION_KINDS: Mapping[Operation, Kind] = {
-    Operation.ADVERTISE: Kind.ADVERTISE,
-    Operation.UNADVERTISE: Kind.UNADVERTISE,
-    Operation.SUBSCRIBE: Kind.SUBSCRIBE,
-    Operation.UNSUBSCRIBE: Kind.UNSUBSCRIBE,
-    Operation.PUBLISH: Kind.PUBLISH,
-}
-
-
-# Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
+# Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every message needs these.
 _RECEIVED, _DELIVERED = Event.RECEIVED, Event.DELIVERED
 _ATTACH, _PUBLISH, _NOTIFIED = Operation.ATTACH, Operation.PUBLISH, Outcome.NOTIFIED
 
 
 @dataclass(frozen=True, slots=True)
 class _Declaring(Generic[Content]):
-    """One of the two things that clients declare and withdraw: what they will publish, what they want to get."""
+    """Handling of advertisements, or of subscriptions: both are declared and withdrawn alike."""
 
     noun: str
     read: Callable[[tuple[Predicate, ...]], Content]
     of: Callable[[Client], dict[str, Declared[Content]]]
-    """What a client has declared, by its own names."""
+    """A client's present declarations, by its own names."""
     declare: Callable[[ClientId, str, Content], Actions]
     withdraw: Callable[[ClientId, str], Actions]
-    """The router's part."""
+    """Calls of the router."""
 
 
 class Broker:
     """One broker of the overlay.
 
-    `schedule(key, seconds)` asks the shell to call `timer(key)` then, instead of any earlier request of that key.
-    `stopwatch` tells how long the router works, in nanoseconds: the clock, unless that is virtual and the router's work
-    on this host is to be known. `decode` reads what comes from neighbours, as `decode_publication`; brokers of one
-    process may share one that remembers.
+    `schedule(key, seconds)` asks the shell to call `timer(key)` after that time; it replaces an earlier request of the
+    same key. `stopwatch` measures the router's work, in nanoseconds: it is the clock, unless that is virtual and the
+    work on this host is wanted. `decode` reads the content of publications, as `decode_publication` does; brokers of
+    one process may share one that caches.
 
-    Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker is of no
-    use from then on. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
+    Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker must not
+    be used afterwards. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
     """
 
     def __init__(
@@ -96,7 +87,7 @@ class Broker:
         self.delivered = 0
         self.rejected = 0
         self.dropped = 0
-        """Messages that ended here, in links and sessions not counted."""
+        """Messages that ended here; those that links and sessions dropped are not counted."""
         self._clock = clock
         self._stopwatch = stopwatch or clock
         self._recorder = Recorder(trace, clock)
@@ -105,7 +96,7 @@ class Broker:
         }
         self._clients: dict[ClientId, Client] = {}
         self._declared_bytes = 0
-        """What the clients' advertisements and subscriptions take."""
+        """Memory that the clients' advertisements and subscriptions occupy, approximately."""
         self._limits = config.limits
         self._schedule = schedule
         self._on_defect = on_defect
@@ -147,9 +138,9 @@ class Broker:
     # Neighbours
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
-        """Handles what came over a link, in order. A malformed message is dropped and counted.
+        """Handles messages from a link, in order. A malformed message is dropped and counted.
 
-        Each is recorded as of when its turn came, with the time that the router took.
+        Each is recorded with the time at which its turn came and with the time that the router took.
         """
         link = self.links[neighbour]
         record, route, perform = self._recorder.message, self._router.receive, self._perform
@@ -174,9 +165,9 @@ class Broker:
                 raise self._defect(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
-        """The stream to a neighbour is open; it has handled that many messages of this incarnation of ours before.
+        """The stream to a neighbour is open; it has handled that many messages of this broker's incarnation before.
 
-        Raises `ValueError` when it cannot have; the link stays down then.
+        Raises `ValueError` when that number is impossible; the link stays down then.
         """
         self.links[neighbour].connect(incarnation, handled)
         self._record_link(Event.LINK_UP, neighbour)
@@ -201,13 +192,13 @@ class Broker:
         return Session(self._limits.session_queue, self._limits.queue_bytes)
 
     def close_session(self, session: Session) -> None:
-        """The session is gone, and with it its clients: all they advertised and subscribed to is withdrawn."""
+        """The session has ended: its clients' advertisements and subscriptions are withdrawn."""
         for client in list(session.clients.values()):
             with self._handling(f"the withdrawal of client {client.id!r}"):
                 self._withdraw(client)
 
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
-        """Carries out operations of a session's clients, in order."""
+        """Carries out operations of a session's clients, in order. One that cannot be carried out is rejected."""
         for request in requests:
             try:
                 if request.operation is _ATTACH:
@@ -233,7 +224,7 @@ class Broker:
             self._confirm(session, request)
 
     def _attach(self, session: Session, request: ClientRequest) -> None:
-        """A client that is attached elsewhere has moved here, with nothing: it says again what it wants."""
+        """A client that was attached to another session has moved here and starts without declarations."""
         if not request.client:
             raise RejectedError("a client needs a name")
         former = self._clients.get(request.client)
@@ -260,7 +251,7 @@ class Broker:
         self._clients.pop(client.id, None)
 
     def _declare(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
-        """Said twice is said once; another content under the same name takes the place of the former."""
+        """Idempotent: repeating a declaration has no effect; a different one under the same name replaces it."""
         try:
             content = declaring.read(decode_predicates(request.body))
         except ContentError as error:
@@ -288,12 +279,14 @@ class Broker:
         self._perform(declaring.withdraw(client.id, made.id))
 
     def _publish(self, client: Client, request: ClientRequest) -> None:
-        """Recorded as of when its turn came, with the time that the router took; a refused one does not get there."""
+        """Publications are recorded as `receive` records messages; a rejected one does not reach the router."""
         message = Message(Kind.PUBLISH, request.id, request.body)
         came = self._clock()
         try:
             publication = _read_publication(request.body)
-            advertisement = _conforming(client, request.id, publication)
+            advertisement = client.advertisement_for(publication)
+            if advertisement is None:
+                raise RejectedError(f"publication {request.id!r} conforms to no advertisement of client {client.id!r}")
         except RejectedError:
             self._recorder.message(_RECEIVED, message, client=client.id, time=came)
             raise
@@ -305,22 +298,22 @@ class Broker:
         self._perform(actions)
 
     def _new_id(self) -> str:
-        """Unique in the overlay: no other broker and no other incarnation of this one makes it."""
+        """An identifier that no other broker and no other incarnation of this one makes."""
         self._named += 1
         return f"{self.id}.{self.incarnation}.{self._named}"
 
     # Answers
 
     def _confirm(self, session: Session, request: ClientRequest) -> None:
-        self._tell(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
+        self._send(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
 
     def _reject(self, session: Session, request: ClientRequest, reason: str) -> None:
         self.rejected += 1
         message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
         self._recorder.message(Event.REJECTED, message, client=request.client, text=reason)
-        self._tell(session, ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason))
+        self._send(session, ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason))
 
-    def _tell(self, session: Session, event: ClientEvent) -> None:
+    def _send(self, session: Session, event: ClientEvent) -> None:
         if not session.put(event):
             message = Message(Kind.PUBLISH if event.outcome is Outcome.NOTIFIED else Kind.CONTROL, event.id)
             for client in event.clients:
@@ -354,7 +347,7 @@ class Broker:
     # Actions
 
     def _perform(self, actions: Actions) -> None:
-        """Also logs the router's comparisons, which takes none of its own time here."""
+        """Performs actions, and logs the router's comparisons, which is not part of its work."""
         if self._comparisons.pending:
             self._comparisons.log()
         for action in actions:
@@ -366,7 +359,7 @@ class Broker:
                 self._schedule(action.key, action.after)
 
     def _deliver(self, action: Deliver) -> None:
-        """One event for each session, whatever number of its clients is notified."""
+        """Queues one event for each session, however many of its clients are notified."""
         message = action.message
         by_session: dict[int, list[Client]] = {}
         for name in action.clients:
@@ -378,7 +371,7 @@ class Broker:
             event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops)
             self.delivered += len(names)
             self._recorder.notifications(_DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size)
-            self._tell(clients[0].session, event)
+            self._send(clients[0].session, event)
 
     # Log
 
@@ -391,18 +384,11 @@ class Broker:
 
 
 def _read_publication(body: bytes) -> Publication:
+    """The content of a client's publication. Raises `RejectedError`."""
     try:
         return decode_publication(body)
     except ContentError as error:
         raise RejectedError(str(error)) from None
-
-
-def _conforming(client: Client, id: str, publication: Publication) -> str:
-    """The id of the client's oldest advertisement that a publication conforms to. Raises `RejectedError`."""
-    for advertised in client.advertisements.values():
-        if conforms(publication, advertised.content):
-            return advertised.id
-    raise RejectedError(f"publication {id!r} conforms to no advertisement of client {client.id!r}")
 
 
 def _advertisements(client: Client) -> dict[str, Declared[Advertisement]]:

@@ -1,4 +1,4 @@
-"""What travels between neighbouring brokers, as plain values.
+"""Messages between neighbouring brokers, and requests and events of clients, as plain values.
 
 One class serves every routing protocol: `body` is the client's own content (a publication, or the predicates of a
 subscription or an advertisement) and stays opaque until it is matched; `header` is whatever the routing protocol adds
@@ -8,6 +8,7 @@ and only that protocol can read.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
 import msgspec
 
@@ -16,7 +17,7 @@ ClientId = str
 
 
 class Kind(enum.IntEnum):
-    """What a message asks of the broker that receives it. Values equal those of `Kind` in proto/broker.proto."""
+    """The request that a message makes of its receiver. Values equal those of `Kind` in proto/broker.proto."""
 
     ADVERTISE = 1
     UNADVERTISE = 2
@@ -25,7 +26,7 @@ class Kind(enum.IntEnum):
     PUBLISH = 5
     CONTROL = 6
 
-    # As an int's: the inherited hash is a Python call on every table look-up.
+    # The hash of an int, because the inherited one is a Python call on every table look-up.
     __hash__ = int.__hash__
 
     @property
@@ -35,8 +36,8 @@ class Kind(enum.IntEnum):
 
 
 MOST_HOPS = 10_000
-"""Overlay links that a message may travel: as many as the largest overlay has brokers. One that has come farther goes
-round in circles, for want of a sane routing table somewhere, and would do so for ever."""
+"""Overlay links that a message may travel: as many as the largest overlay has brokers. One that has travelled further
+is going round in circles, because some routing table is wrong, and would do so for ever."""
 
 KIND_WORDS = {kind: kind.name.lower() for kind in Kind}
 
@@ -49,7 +50,7 @@ class Message(msgspec.Struct, frozen=True):
     body: bytes = b""
     header: bytes = b""
     hops: int = 0
-    """Overlay links travelled when the next broker handles it; 0 for a client's own at its broker."""
+    """Overlay links travelled when the next broker handles it; 0 for a client's own message at its broker."""
 
     @property
     def size(self) -> int:
@@ -58,7 +59,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Operation(enum.IntEnum):
-    """What a client asks of its broker. Values equal those of `Operation` in proto/broker.proto."""
+    """An operation of a client at its broker. Values equal those of `Operation` in proto/broker.proto."""
 
     ATTACH = 1
     DETACH = 2
@@ -71,8 +72,18 @@ class Operation(enum.IntEnum):
     __hash__ = int.__hash__
 
 
+OPERATION_KINDS: Mapping[Operation, Kind] = {
+    Operation.ADVERTISE: Kind.ADVERTISE,
+    Operation.UNADVERTISE: Kind.UNADVERTISE,
+    Operation.SUBSCRIBE: Kind.SUBSCRIBE,
+    Operation.UNSUBSCRIBE: Kind.UNSUBSCRIBE,
+    Operation.PUBLISH: Kind.PUBLISH,
+}
+"""Kinds of the messages that operations lead to; those about the client itself lead to none."""
+
+
 class Outcome(enum.IntEnum):
-    """What a broker tells a client. Values equal those of `Outcome` in proto/broker.proto."""
+    """The kind of an event that a broker sends to clients. Values equal those of `Outcome` in proto/broker.proto."""
 
     CONFIRMED = 1
     REJECTED = 2
@@ -93,7 +104,7 @@ class ClientRequest(msgspec.Struct, frozen=True):
 
 
 class ClientEvent(msgspec.Struct, frozen=True):
-    """What a broker tells clients of one session."""
+    """An event that a broker sends to clients of one session."""
 
     outcome: Outcome
     clients: tuple[ClientId, ...]

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from broker_service.language import Advertisement, Subscription
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.relations import conforms
 from broker_service.messages import ClientEvent, ClientId, Outcome
 
 _NOTIFIED = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
@@ -16,14 +17,14 @@ Content = TypeVar("Content", Advertisement, Subscription)
 
 
 class Session:
-    """The events that wait for one session. `on_waiting` is called whenever something was put into the queue.
+    """The events that wait for one session. `on_waiting` is called whenever an event was put into the queue.
 
-    Notifications have one bound, answers another, as messages of a link do: a client that is flooded is still told
-    whether its operations were carried out, for it waits for that.
+    Notifications have one bound and answers another, like messages of a link: a client that is flooded still gets the
+    answers to its operations, because it waits for them.
     """
 
     def __init__(self, limit: int, most_bytes: int) -> None:
-        """`limit` bounds notifications and answers, each for themselves, `most_bytes` both together."""
+        """`limit` bounds the number of notifications and that of answers; `most_bytes` bounds both together."""
         self.on_waiting: Callable[[], None] = _nothing
         self.clients: dict[ClientId, Client] = {}
         self.dropped = 0
@@ -55,7 +56,7 @@ class Session:
         return True
 
     def take(self, limit: int, most_bytes: int | None = None) -> list[ClientEvent]:
-        """The next events for one frame: so many at most, and no further ones once they have so many bytes."""
+        """The next events for one frame: at most `limit`, and none beyond the one that reaches `most_bytes`."""
         events, size = self._events, 0
         taken: list[ClientEvent] = []
         while events and len(taken) < limit and (most_bytes is None or size < most_bytes):
@@ -69,7 +70,7 @@ class Session:
 
 
 DECLARED_OVERHEAD = 1024
-"""Bytes that an advertisement or a subscription takes of a broker's memory besides its body, about."""
+"""Bytes of memory that an advertisement or a subscription occupies besides its body, approximately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +84,26 @@ class Declared(Generic[Content]):
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
+        """Bytes of memory, approximately."""
         return len(self.body) + DECLARED_OVERHEAD
 
 
 @dataclass(slots=True)
 class Client:
-    """A logical client and what it has told the broker, by its own names, oldest first."""
+    """A logical client and its declarations, by its own names, oldest first."""
 
     id: ClientId
     session: Session
     advertisements: dict[str, Declared[Advertisement]] = field(default_factory=dict)
     subscriptions: dict[str, Declared[Subscription]] = field(default_factory=dict)
 
+    def advertisement_for(self, publication: Publication) -> str | None:
+        """The overlay's identifier of the oldest advertisement that a publication conforms to; None without any."""
+        for advertised in self.advertisements.values():
+            if conforms(publication, advertised.content):
+                return advertised.id
+        return None
+
 
 def _nothing() -> None:
-    """Stands in until a shell listens."""
+    """Does nothing until a shell sets its own callback."""

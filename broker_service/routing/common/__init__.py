@@ -1,1 +1,1 @@
-"""What several routing protocols share: identifiers, headers, timers, the congestion measure."""
+"""Parts that routing protocols share: identifiers, decoding, dispatch, tables, reconciliation, congestion."""

@@ -1,11 +1,11 @@
-"""When a link counts as congested: Eq. 3 of OctopiA (section 9.2).
+"""Congestion of a link: Eq. 3 of OctopiA (section 9.2).
 
     Q * (1 + Q_in) / (1 + Q_out) > tau
 
-Q is the length of the output queue now; Q_in and Q_out are what entered and left it in the last interval t_w. The
-fraction is the congestion element CE: above 1 the queue grew in that interval, below 1 it shrank. Q counts what waits
-for the transport, not what is in flight on the link; and it counts all messages, for publications wait behind whatever
-came before.
+Q is the present length of the output queue; Q_in and Q_out are the messages that entered and left it in the last
+interval t_w. The fraction is the congestion element CE: above 1 the queue grew in that interval, below 1 it shrank. Q
+counts messages that wait for the transport, not those in flight on the link; and it counts messages of all kinds,
+because publications wait behind whatever came before.
 
 The paper compares TID routing under the same measure, so this serves both protocols.
 """
@@ -19,23 +19,23 @@ from broker_service.messages import BrokerId
 from broker_service.routing.interface import LinkStatus
 
 UNUSABLE = float("inf")
-"""The load of a link that is down, to who looks whether it is."""
+"""Load reported for a link that is down. Only `CongestionOrFailure` checks for it."""
 
 
 class LinkCondition(Protocol):
-    """What routing asks about the link to a neighbour."""
+    """Condition of the links to neighbours, as routing sees it."""
 
     def is_overloaded(self, neighbour: BrokerId) -> bool:
-        """Whether publications should take another link."""
+        """True when publications should take another link."""
 
     def load(self, neighbour: BrokerId) -> float:
-        """Of several links the one with the least is the best."""
+        """A number by which links are compared: the least loaded one is the best."""
 
 
 class Congestion:
     """A link is overloaded when Eq. 3 holds for it, and its load is the length of its queue.
 
-    Nothing more: a link that is down is overloaded as soon as enough waits for it, as the paper has it.
+    As in the paper, a link that is down is overloaded only once enough messages wait for it.
     """
 
     def __init__(self, link_status: Mapping[BrokerId, LinkStatus], threshold: float, interval: float) -> None:
@@ -63,10 +63,10 @@ class Congestion:
 
 
 class CongestionOrFailure:
-    """As `Congestion`; besides, a link that is down is overloaded, and the last to be taken."""
+    """Like `Congestion`; in addition, a link that is down is overloaded, and is taken only when no other works."""
 
     def __init__(self, link_status: Mapping[BrokerId, LinkStatus], threshold: float, interval: float) -> None:
-        """As of `Congestion`."""
+        """Parameters as in `Congestion`."""
         self._link_status = link_status
         self._congestion = Congestion(link_status, threshold, interval)
 

@@ -1,8 +1,8 @@
 """OctopiA: routing by subscription subgrouping on a structured cyclic overlay topology (Shafique).
 
-`router` has the rules, advertisements and subscriptions, `publications` a publication's way through a broker,
-`forwarding` static publication routing (SPR), `dynamic` inter-cluster dynamic routing (IDR), `detours` what goes beyond
-the paper. `neighbourhood`, `vector`, `tables` and `messages` are the words they share.
+`router` states the rules and handles advertisements and subscriptions; `publications` handles publications,
+`forwarding` is static publication routing (SPR), `dynamic` inter-cluster dynamic routing (IDR), `detours` goes beyond
+the paper. `neighbourhood`, `vector`, `tables` and `messages` define the data that these share.
 """
 
 from broker_service.routing.octopia.options import OctopiaOptions

@@ -1,32 +1,33 @@
-"""Ways round links, for publications that brokers on the way only pass on: beyond the paper.
+"""Detours round links, on which brokers relay publications without matching them. This goes beyond the paper.
 
-The clusters of a SCOT are copies of one tree. Where a publication should go from B(x, y) to B(x', y) and the link
-between them is not fit, there is the same link in every other cluster k:
+The clusters of a SCOT are copies of one tree. When a publication must go from B(x, y) to B(x', y) and the link between
+them is down or overloaded, the same link exists in every other cluster k:
 
     B(x, y) -> B(x, k) -> B(x', k) -> B(x', y)
 
-The copy takes it as a *detour*, which the brokers on the way pass on without looking at its content. B(x', y) then
-treats it as though it had come from B(x, y), so it enters the same part of the tree as it would have, once.
+The copy takes it as a *detour*, which the brokers on it relay without looking at the content. B(x', y) then treats the
+copy as though it had come from B(x, y), so it enters the same part of the tree as it would have, once.
 
-*Round a dead broker.* B(x', k) may find that its own link to B(x', y) is down. If the aLink was down as well, two
-neighbours do not reach B(x', y), and it counts as dead. B(x', k) then stands in for it: it sends a detour on to every
-other region x'' next to x', from x' to x'', and so the parts of the tree behind the dead broker are entered, each once.
-What the dead broker would have left out, for there is no subscriber behind it, is left out one broker later. It may not
-be dead but frozen, or cut off; so a copy for its own clients waits in the queue to it until it is back. Where the aLink
-was merely overloaded, the iLink alone proves nothing, and the copy is handed on as below.
+*Failed brokers.* B(x', k) may find that its own link to B(x', y) is down. If the aLink was down as well, two neighbours
+do not reach B(x', y), and it counts as failed. B(x', k) then stands in for it: it sends a detour to every other region
+x'' next to x', from x' to x'', so the parts of the tree behind the failed broker are entered, each once. A part that
+the failed broker would have skipped, because there is no subscriber behind it, is skipped one broker later. The broker
+may not have failed but be frozen or cut off, so a copy for its own clients waits in the queue to it until it is back.
+When the aLink was merely overloaded, the iLink alone proves nothing, and the copy is handed on as below.
 
-*Where a link on the detour is down, too,* the copy is handed on within the region to the next cluster that has not been
-tried. When none is left in region x and the aLink was merely overloaded, the copy goes back to B(x, y) and takes the
-aLink; in all other cases it waits for a broken link, as publications do in static routing.
+*Further links that are down.* When a link on the detour is down, too, the copy is handed on within the region to the
+next cluster that has not been tried. When none is left in region x and the aLink was merely overloaded, the copy goes
+back to B(x, y) and takes the aLink; in all other cases it waits for a broken link, as publications do in static
+routing.
 
-*Back from a dead end.* Whoever is left with a cluster may find the iLink to it down, and no primary neighbour to leave
-it to but the one that the publication came from. That one has looked at the publication and must not do so again; so
-it gets a *crossing*: it only sends the publication over its own iLink to the cluster, or, should that be down, too,
-passes it on to a neighbour further away.
+*Backtracking from a dead end.* A broker that must serve a remaining cluster may find the iLink to it down, and no
+primary neighbour to pass it to but the one that the publication came from. That neighbour has matched the publication
+and must not do so again; so it gets a *backtrack*: it only sends the publication over its own iLink to the cluster or,
+when that is down, too, passes it to a neighbour further away.
 
 No detour goes on for ever: within a region it moves to clusters not tried, then into the next region, and from there
-into parts of the tree that lie away from where it came from. Detours of one publication never meet, for each stands for
-another link of the tree. A crossing takes one step back and from there moves away.
+into parts of the tree that lie away from where it came from. Two detours of one publication never share a path, because
+each replaces another link of the tree. A backtrack takes one step back and moves away from there.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clust
 
 
 class Detours(Protocol):
-    """When a detour is taken."""
+    """A rule that decides when a detour is taken."""
 
     def round(self, neighbour: BrokerId) -> Copy | None:
-        """The copy that goes round the aLink to a neighbour; None when the aLink itself is to be taken."""
+        """The copy that avoids the aLink to a neighbour; None when it takes the aLink itself."""
 
     def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
-        """The copy that goes back to where the publication came from, so that it gets to these clusters from there;
-        None when it is to stay."""
+        """The copy that goes back to where the publication came from, to reach these clusters from there; None when the
+        publication stays."""
 
 
 class CongestionDetours:
-    """Intra-cluster dynamic routing: an overloaded aLink is gone round, if some iLink is not overloaded."""
+    """Intra-cluster dynamic routing: an overloaded aLink is avoided, if some iLink is not overloaded."""
 
     def __init__(self, neighbourhood: Neighbourhood, condition: LinkCondition) -> None:
         self._neighbourhood = neighbourhood
@@ -68,7 +69,7 @@ class CongestionDetours:
         condition = self._condition
         if not condition.is_overloaded(neighbour):
             return None
-        free = [each for each in self._neighbourhood.secondary.values() if not condition.is_overloaded(each)]
+        free = [link for link in self._neighbourhood.secondary.values() if not condition.is_overloaded(link)]
         if not free:
             return None
         return Copy(min(free, key=condition.load), role=_first(self._neighbourhood, neighbour, False))
@@ -78,7 +79,7 @@ class CongestionDetours:
 
 
 class FailureDetours:
-    """An aLink that is down is gone round, if some iLink works; from a dead end publications go back."""
+    """An aLink that is down is avoided, if some iLink works; from a dead end publications go back."""
 
     def __init__(
         self, neighbourhood: Neighbourhood, condition: LinkCondition, link_status: Mapping[BrokerId, LinkStatus]
@@ -90,7 +91,7 @@ class FailureDetours:
     def round(self, neighbour: BrokerId) -> Copy | None:
         if self._link_status[neighbour].up:
             return None
-        working = [each for each in self._neighbourhood.secondary.values() if self._link_status[each].up]
+        working = [link for link in self._neighbourhood.secondary.values() if self._link_status[link].up]
         if not working:
             return None
         return Copy(min(working, key=self._condition.load), role=_first(self._neighbourhood, neighbour, True))
@@ -102,16 +103,16 @@ class FailureDetours:
 
 
 class EitherDetours:
-    """The first of several that has one."""
+    """The first of several rules that has a copy."""
 
     def __init__(self, choices: Iterable[Detours]) -> None:
         self._choices = tuple(choices)
 
     def round(self, neighbour: BrokerId) -> Copy | None:
-        return next((copy for each in self._choices if (copy := each.round(neighbour)) is not None), None)
+        return next((copy for choice in self._choices if (copy := choice.round(neighbour)) is not None), None)
 
     def back(self, source: BrokerId | None, left: ClusterIndexVector) -> Copy | None:
-        return next((copy for each in self._choices if (copy := each.back(source, left)) is not None), None)
+        return next((copy for choice in self._choices if (copy := choice.back(source, left)) is not None), None)
 
 
 def _first(neighbourhood: Neighbourhood, neighbour: BrokerId, failed: bool) -> Detour:
@@ -120,14 +121,14 @@ def _first(neighbourhood: Neighbourhood, neighbour: BrokerId, failed: bool) -> D
 
 
 class Relay:
-    """What a broker does with publications that it is only to pass on."""
+    """Relays copies that a broker passes on without matching them."""
 
     def __init__(self, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]) -> None:
         self._neighbourhood = neighbourhood
         self._link_status = link_status
 
     def arrived_from(self, header: RelayHeader) -> BrokerId | None:
-        """The primary neighbour that this broker takes a copy to have come from; None when it is to be passed on.
+        """The primary neighbour that a copy counts as having come from; None when it must be passed on.
         Raises `MalformedMessageError` when there is no such neighbour."""
         own = self._neighbourhood.label
         if isinstance(header, Backtrack) or (header.cluster, header.towards) != (own.cluster, own.region):
@@ -135,17 +136,17 @@ class Relay:
         return self._primary(header.origin)
 
     def pass_on(self, header: RelayHeader) -> list[Copy]:
-        """The copies that go on from here, none when there is no way.
+        """The copies that leave this broker; none when no link leads further.
 
-        Raises `MalformedMessageError` for what cannot have come here.
+        Raises `MalformedMessageError` for a header that cannot arrive here.
         """
         return self._cross(header) if isinstance(header, Backtrack) else self._go_round(header)
 
-    def _cross(self, crossing: Backtrack) -> list[Copy]:
+    def _cross(self, backtrack: Backtrack) -> list[Copy]:
         copies = []
         broken = []
         left = 0
-        for cluster in clusters_of(decode_vector(crossing.civ)):
+        for cluster in clusters_of(decode_vector(backtrack.civ)):
             neighbour = self._neighbourhood.secondary.get(cluster)
             if neighbour is not None and self._link_status[neighbour].up:
                 copies.append(Copy(neighbour))
@@ -157,7 +158,7 @@ class Relay:
             return copies
         onward = Backtrack(encode_vector(left), self._neighbourhood.label.region)
         for region, neighbour in sorted(self._neighbourhood.primary.items()):
-            if region != crossing.origin and self._link_status[neighbour].up:
+            if region != backtrack.origin and self._link_status[neighbour].up:
                 return [*copies, Copy(neighbour, role=onward)]
         return [*copies, *broken]
 
@@ -171,10 +172,10 @@ class Relay:
         raise MalformedMessageError(f"a detour from region {detour.origin} to {detour.towards} in region {own.region}")
 
     def _leave(self, detour: Detour) -> list[Copy]:
-        """In the region where the detour begins."""
+        """Relays in the region where the detour begins."""
         neighbour = self._primary(detour.towards)
         if self._neighbourhood.label.cluster == detour.cluster:
-            return [Copy(neighbour)]  # it has come back
+            return [Copy(neighbour)]  # the detour has returned to its beginning
         if self._link_status[neighbour].up:
             return [Copy(neighbour, role=msgspec.structs.replace(detour, tried=b""))]
         if handed_on := self._hand_on(detour):
@@ -182,7 +183,7 @@ class Relay:
         return [Copy(neighbour, role=detour)] if detour.failed else self._copies_to(detour.cluster, detour)
 
     def _enter(self, detour: Detour) -> list[Copy]:
-        """In the region where it ends."""
+        """Relays in the region where the detour ends."""
         back = self._copies_to(detour.cluster, detour)
         if any(self._link_status[copy.neighbour].up for copy in back):
             return back
@@ -194,7 +195,7 @@ class Relay:
         return [*self._copies_to(detour.cluster, Alone()), *copies]
 
     def _hand_on(self, detour: Detour) -> list[Copy]:
-        """To the next cluster that has not been tried in this region."""
+        """Copies to the next cluster that has not been tried in this region; none when all have."""
         tried = decode_vector(detour.tried) | bit(self._neighbourhood.label.cluster)
         for cluster, secondary in sorted(self._neighbourhood.secondary.items()):
             if cluster != detour.cluster and not tried & bit(cluster) and self._link_status[secondary].up:
@@ -202,7 +203,7 @@ class Relay:
         return []
 
     def _copies_to(self, cluster: int, role: Detour | Alone) -> list[Copy]:
-        """Across the region; none where the overlay lacks the link."""
+        """Copies over the iLink to a cluster; none when the overlay lacks the link."""
         neighbour = self._neighbourhood.secondary.get(cluster)
         return [] if neighbour is None else [Copy(neighbour, role=role)]
 

@@ -1,4 +1,4 @@
-"""Which links a publication leaves a broker by, in OctopiA: static publication routing (Algorithm 3)."""
+"""Static publication routing in OctopiA (SPR, Algorithm 3), and the data that dynamic routing shares with it."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clust
 
 
 class Onward(msgspec.Struct, frozen=True):
-    """Where a publication must go from a broker, itself not counted."""
+    """Targets of a publication at a broker, other than the broker's own clients."""
 
     a_links: tuple[BrokerId, ...]
     """The target aLinks: the primary neighbours with subscribers behind them."""
     civ: ClusterIndexVector
-    """The clusters it is still to be forwarded to. The own one is never among them."""
+    """The clusters that it has yet to be forwarded to. The own one is never among them."""
     source: BrokerId | None
-    """The neighbour it came from; None at the publisher's host broker."""
+    """The neighbour that it came from; None at the publisher's host broker."""
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A copy that leaves a broker."""
+    """A copy of a publication that leaves a broker."""
 
     neighbour: BrokerId
     civ: ClusterIndexVector = 0
-    """CIV_p: the clusters that are left to whoever receives this copy; none in static routing."""
+    """CIV_p: the clusters that the receiver of this copy must take care of; none in static routing."""
     role: RelayHeader | Alone | None = None
-    """Set where the receiver is not to route the copy as any other."""
+    """Set when the receiver must not route the copy in the ordinary way."""
 
     @property
     def header(self) -> bytes:
-        """What the copy has in its header: nothing, as long as routing is static."""
+        """The header of the message: empty as long as routing is static."""
         if self.role is not None:
             return encode_header(self.role)
         return encode_header(Remaining(encode_vector(self.civ))) if self.civ else b""
 
 
 class ForwardingDecision(msgspec.Struct, frozen=True):
+    """The copies of a publication that leave a broker."""
+
     copies: list[Copy]
     unreachable: ClusterIndexVector = 0
-    """The clusters that no link leads to from here."""
+    """The clusters that no link of this broker leads to."""
 
 
 class Forwarding(Protocol):
+    """A rule that chooses the links by which a publication leaves a broker."""
+
     def route(self, onward: Onward) -> ForwardingDecision: ...
 
 
@@ -55,8 +59,8 @@ class StaticRouting:
     """SPR: a copy on every target aLink, and one on the iLink to every target secondary cluster.
 
     A publication enters each cluster once, at the broker of the host broker's region, and follows the subscription tree
-    from there. The tree is acyclic and nothing is sent back, so no broker sees a publication twice, paths are at most
-    diam(G_af) long within the host cluster and one longer to the others, and none but target clusters get it.
+    from there. The tree is acyclic and no copy is sent back, so no broker receives a publication twice, paths are at
+    most diam(G_af) long within the host cluster and one hop longer to the others, and only target clusters receive it.
     """
 
     def __init__(self, i_links: Mapping[int, BrokerId]) -> None:

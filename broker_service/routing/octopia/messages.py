@@ -1,4 +1,4 @@
-"""What OctopiA writes into the headers of its messages.
+"""Headers of OctopiA's messages.
 
 Subscriptions and withdrawals have none, advertisements a bare cluster index vector. Publications have none either,
 until they are routed dynamically.
@@ -24,8 +24,8 @@ class CivSetForSubscription(msgspec.Struct, frozen=True, array_like=True, tag=Tr
     receiver's (Algorithm 2)."""
 
     newest: str
-    """The advertisement of the receiver's that the sender heard of last. Later ones are not meant: the sender answers
-    them when they come."""
+    """The receiver's advertisement that the sender received last. The header does not concern later ones, which the
+    sender answers when they arrive."""
 
 
 class CivUnset(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -35,45 +35,45 @@ class CivUnset(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class Remaining(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """In a publication's header: whoever receives this copy forwards it to these clusters, too."""
+    """In a publication's header: the receiver of this copy forwards it to these clusters, too."""
 
     civ: bytes
     """CIV_p."""
 
 
 class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """In a publication's header: this copy goes from one broker to another of its cluster by way of another cluster.
+    """In a publication's header: this copy travels between two brokers of a cluster through another cluster.
 
-    It is meant for neither that cluster's subscribers nor its tables; see `detours`.
+    Brokers there only relay it and do not match it; see `detours`.
     """
 
     cluster: int
-    """Of the aLink that it goes round."""
+    """The cluster of the aLink that is avoided."""
     origin: str
-    """The region it leaves."""
+    """The region that the detour leaves."""
     towards: str
-    """The region it goes to."""
+    """The region that the detour leads to."""
     failed: bool
-    """Whether the aLink is down; else it is overloaded."""
+    """True when the aLink is down; otherwise it is overloaded."""
     tried: bytes = b""
-    """The clusters in which the link to the other region is down, too."""
+    """The clusters in which the link to the other region was found down, too."""
 
 
 class Backtrack(msgspec.Struct, frozen=True, array_like=True, tag=3):
-    """In a publication's header: this copy is only to cross into these clusters, wherever an iLink to them works; see
-    `detours`."""
+    """In a publication's header: this copy came back from a dead end and must only enter these clusters, over any iLink
+    to them that works; see `detours`."""
 
     civ: bytes
     origin: str
-    """The region it comes from."""
+    """The region that it comes from."""
 
 
 class Alone(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """In a publication's header: this copy is for the receiver's own clients; all others have been seen to."""
+    """In a publication's header: this copy is for the receiver's own clients only; all others get other copies."""
 
 
 RelayHeader = Detour | Backtrack
-"""What brokers pass on without looking at the publication."""
+"""Headers of copies that brokers relay without looking at the content."""
 
 PublicationHeader = Remaining | RelayHeader | Alone
 

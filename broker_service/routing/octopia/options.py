@@ -1,4 +1,4 @@
-"""What a scenario may choose about OctopiA."""
+"""Options of OctopiA."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class OctopiaOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     status_interval: float = 0.05
     """t_w of Eq. 3, in seconds."""
     intra_cluster_dynamic: bool = False
-    """Beyond the paper: an overloaded aLink is gone round by way of another cluster."""
+    """Beyond the paper: publications take a detour round an overloaded aLink, through another cluster."""
     off_tree_links: bool = False
-    """Beyond the paper: clusters that are left may be left to a primary neighbour without subscribers behind it."""
+    """Beyond the paper: remaining clusters may be passed to a primary neighbour without subscribers behind it."""
     round_dead_brokers: bool = False
-    """Beyond the paper: links that are down are avoided, and dead brokers gone round by way of another cluster."""
+    """Beyond the paper: links that are down are avoided, and publications take a detour round failed brokers."""
     reconcile_after: float = 5.0
-    """Seconds a restarted neighbour has to say again what came through it."""
+    """Seconds that a restarted neighbour has to announce again the state that came through it."""
 
     def __post_init__(self) -> None:
         for name in ("status_interval", "reconcile_after"):

@@ -1,9 +1,9 @@
-"""How publications travel in OctopiA: every broker on the way matches them with the subscriptions of its cluster.
+"""Publications in OctopiA: every broker on the path matches them with the subscriptions of its cluster.
 
-The host broker and all others do the same thing, from two sources: at the host broker, CIV_a of the advertisement that
-the publication conforms to says which clusters it must go to; elsewhere the header does, CIV_p, which is empty unless
-it is routed dynamically. A subscription that a publication of an advertisement matches intersects the advertisement, so
-one advertisement's CIV_a is enough, whichever the publication conforms to besides.
+The host broker and all others do the same, from two sources: at the host broker, CIV_a of the advertisement that the
+publication conforms to names the clusters it must reach; elsewhere the header does, CIV_p, which is empty unless the
+publication is routed dynamically. A subscription that matches a publication of an advertisement intersects that
+advertisement, so the CIV_a of one advertisement is enough, even when the publication conforms to others as well.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _last_hop: Callable[[SubscriptionRow], BrokerId | None] = attrgetter("last_hop")
 
 
 class Publications:
-    """What happens to publications at one broker. The tables are the router's, which keeps them."""
+    """Handles publications at one broker. The router owns and maintains the tables."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Publications:
         self._own_bit = bit(neighbourhood.label.cluster)
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
-        """A publication of a client of this broker, which is its host broker."""
+        """Routes a publication of a client of this broker, which is its host broker."""
         row = self._advertisements.get(advertisement)
         matches = self._subscriptions.matcher.match_decoded(message.id, publication)
         return self._route(message, matches, row.civ if row is not None else 0, None)
@@ -81,7 +81,7 @@ class Publications:
         """Delivers a publication to its subscribers here, and forwards it to those behind other brokers."""
         hops = set(map(_last_hop, matches))
         actions = _deliveries(message, matches) if None in hops else []
-        # Sorted, for a set has no order that a run could repeat.
+        # Sorted, because a set has no order that a run could repeat.
         a_links = sorted([hop for hop in hops if hop is not None and hop != source])
         route = self._forwarding.route(Onward(tuple(a_links), civ & ~self._own_bit, source))
         if route.unreachable:
@@ -91,13 +91,13 @@ class Publications:
 
 
 def _deliveries(message: Message, matches: list[SubscriptionRow]) -> list[Action]:
-    """To this broker's own clients, each once."""
+    """Deliveries to this broker's own clients, each once."""
     clients = dict.fromkeys([row.client for row in matches if row.last_hop is None])
     return [Deliver(tuple(clients), message)] if clients else []
 
 
 def _sends(message: Message, copies: list[Copy]) -> list[Action]:
-    """Copies with the same header are one message."""
+    """Sends copies, of which those with equal headers share one message."""
     by_header: dict[bytes, Message] = {}
     actions: list[Action] = []
     for copy in copies:

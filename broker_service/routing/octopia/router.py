@@ -4,33 +4,33 @@ A SCOT's brokers are in clusters (copies of one tree, joined by aLinks) and in r
 iLinks), every broker in one of each; `neighbourhood` has the words. The rules:
 
 1. An advertisement is known in its host region only: at the host broker and at the secondary brokers next to it, an
-   advertisement tree of length 1. Each notes {advertisement, CIV, last hop} in its cluster link table (section 6).
+   advertisement tree of length 1. Each stores {advertisement, CIV, last hop} in its cluster link table (section 6).
 2. A subscription is broadcast within its host cluster, which is a tree, and is known nowhere else (section 7).
-3. A secondary broker tells the host broker of an advertisement when the first subscription that intersects it appears
-   in its cluster (CIV_SET), and when the last one leaves (CIV_UNSET). So CIV_a, at the host broker, always names the
-   clusters that publications must be forwarded to (section 8, Algorithms 1 and 2).
+3. A secondary broker notifies the host broker of an advertisement when the first subscription that intersects it
+   appears in its cluster (CIV_SET), and when the last one leaves (CIV_UNSET). So CIV_a, at the host broker, always
+   names the clusters that publications must be forwarded to (section 8, Algorithms 1 and 2).
 4. The host broker forwards a publication into its own cluster and to those that CIV_a names; in every cluster it
    follows the subscriptions (section 9; `forwarding`, `publications`).
 
-Nothing is sent to anybody twice, so there are no duplicates to detect.
+No message is sent to a broker twice, so there are no duplicates to detect.
 
-How what the paper leaves open is settled:
+Decisions where the paper leaves something open:
 
-*When a bit changes.* A secondary broker keeps with each advertisement the oldest subscription that intersects it, the
-witness. A new subscription is compared only with advertisements that have none, as in Algorithm 2; when a witness
-leaves, the next one is sought among those younger than it, and CIV_UNSET is sent when there is none. So an
-advertisement and a subscription are compared once at most, whatever comes and goes.
+*Witnesses decide when a bit changes.* A secondary broker keeps with each advertisement the oldest subscription that
+intersects it, the witness. A new subscription is compared only with advertisements that have none, as in Algorithm 2;
+when a witness leaves, its successor is sought among the younger subscriptions, and CIV_UNSET is sent when there is
+none. So an advertisement and a subscription are compared at most once, however many others come and go.
 
-*Which advertisements a CIV_SET means.* Algorithm 2 sends the subscription, from which the host broker finds all of its
-advertisements that intersect it. One that is still on its way to the sender must not be among them, for the sender may
-have found by then that it has no such subscription any more and will not take back what it never said. CIV_SET
-therefore tells up to which advertisement the sender had heard. CIV_UNSET names the advertisements: which of them have
-lost their last subscription is known only where the others are.
+*A CIV_SET covers the advertisements that its sender knows.* Algorithm 2 sends the subscription, from which the host
+broker finds all of its advertisements that intersect it. One that is still on its way to the sender must not be among
+them: the sender may find when it arrives that it has no such subscription any more, and will not take back a bit that
+it never set. CIV_SET therefore names the last advertisement that the sender had received. CIV_UNSET names the
+advertisements, because only the sender knows which of them have lost their last subscription.
 
-*Restarts*, which are beyond the paper. A broker that comes back has lost its tables; its neighbours tell it theirs: the
-primary ones all subscriptions that did not come through it, the secondary ones their own advertisements, with CIV_a, so
-that the bit of its cluster stays as it was until it knows better. Subscriptions that came through it and are not said
-again within `reconcile_after` seconds were withdrawn meanwhile.
+*Restarts* are beyond the paper. A broker that comes back has lost its tables, and its neighbours send it theirs: the
+primary ones all subscriptions that did not come through it, the secondary ones their own advertisements with CIV_a, so
+that the bit of its cluster stays as it was until the broker knows its subscriptions. Those that came through it and
+that it does not announce again within `reconcile_after` seconds were withdrawn meanwhile.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ from broker_service.routing.octopia.vector import bit, decode_vector, encode_vec
 
 _WITHIN_CLUSTERS = frozenset({Kind.SUBSCRIBE, Kind.UNSUBSCRIBE})
 _WITHIN_REGIONS = frozenset({Kind.ADVERTISE, Kind.UNADVERTISE, Kind.CONTROL})
-"""What travels on aLinks only, and on iLinks only. That no publication can go round for ever rests on it, so a broker
-does not take a neighbour's word that came the other way."""
+"""Kinds that travel on aLinks only, and on iLinks only. A broker refuses them from the other kind of link, because
+otherwise publications could circulate for ever."""
 
 
 class OctopiaRouter(DispatchingRouter):
-    """OctopiA at one broker. See the module's text for the rules."""
+    """OctopiA at one broker. The module's docstring states the rules."""
 
     def __init__(self, context: RouterContext[OctopiaOptions]) -> None:
         self._context = context
@@ -84,7 +84,7 @@ class OctopiaRouter(DispatchingRouter):
         self._advertisements: ClusterLinkTable = AdvertisementTable()
         self._subscriptions = PublicationRoutingTable(context.matcher())
         self._newest: dict[BrokerId, str] = {}
-        """The advertisement that came last from each secondary neighbour."""
+        """The advertisement that arrived last from each secondary neighbour."""
         self._reconciliation: Reconciliation[str] = Reconciliation(context.link_status, context.options.reconcile_after)
         """Restarted primary neighbours confirm subscriptions, by identifier."""
         self._publications = Publications(
@@ -153,8 +153,11 @@ class OctopiaRouter(DispatchingRouter):
         return [] if row is None or row.last_hop != neighbour else self._withdraw_subscription(row, message.hops)
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Algorithm 1 at a secondary broker. Of CIV_a, two bits mean something here: the host cluster's and the own,
-        which is set already when the host broker knew this cluster before this broker was restarted."""
+        """Algorithm 1 at a secondary broker.
+
+        Two bits of CIV_a matter here: the host cluster's and the own one, which is set already when the host broker
+        knew of subscriptions in this cluster before this broker was restarted.
+        """
         host_bit = bit(self._neighbourhood.labels[neighbour].cluster)
         civ = decode_vector(message.header) & self._own_bit | host_bit
         advertisement = decode_advertisement(message.body)
@@ -194,8 +197,7 @@ class OctopiaRouter(DispatchingRouter):
     # Links
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        """To a neighbour that is met for the first time nothing must be said: all that was ever said to it waits in the
-        output queue."""
+        """A neighbour whose link is up for the first time needs nothing: its messages wait in the output queue."""
         encounter = self._reconciliation.encounter(neighbour, incarnation)
         if encounter is Encounter.FIRST:
             return []
@@ -203,11 +205,11 @@ class OctopiaRouter(DispatchingRouter):
             unsettled = self._reconciliation.is_expecting(neighbour) or self._unconfirmed(neighbour)
             return [self._reconciliation.set_timer(neighbour)] if unsettled else []
         if self._neighbourhood.is_primary(neighbour):
-            return self._greet_restarted_primary(neighbour, incarnation)
-        return self._greet_restarted_secondary(neighbour)
+            return self._update_restarted_primary(neighbour, incarnation)
+        return self._update_restarted_secondary(neighbour)
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        """Nothing changes yet: the neighbour may come back as it was."""
+        """Nothing changes yet, because the neighbour may come back with its tables."""
         return []
 
     def timer(self, key: TimerKey) -> Actions:
@@ -224,7 +226,7 @@ class OctopiaRouter(DispatchingRouter):
                 actions += self._withdraw_subscription(row, 0)
         return actions
 
-    def _greet_restarted_primary(self, neighbour: BrokerId, incarnation: int) -> Actions:
+    def _update_restarted_primary(self, neighbour: BrokerId, incarnation: int) -> Actions:
         home = Home(neighbour, incarnation)
         actions: list[Send | SetTimer] = []
         passed_on = []
@@ -238,17 +240,17 @@ class OctopiaRouter(DispatchingRouter):
         self._reconciliation.expect(neighbour, passed_on)
         return [*actions, self._reconciliation.set_timer(neighbour)]
 
-    def _greet_restarted_secondary(self, neighbour: BrokerId) -> Actions:
+    def _update_restarted_secondary(self, neighbour: BrokerId) -> Actions:
         self._newest.pop(neighbour, None)
         for row in self._advertisements.from_neighbour(neighbour):
             self._advertisements.remove(row.id)
         return [self._offer(neighbour, row) for row in self._advertisements.local()]
 
     def _unconfirmed(self, host: BrokerId) -> list[AdvertisementRow]:
-        """The advertisements whose host broker counts on subscribers in this cluster that are not known here."""
+        """Advertisements for which the host broker has set this cluster's bit, without a witness here."""
         return [row for row in self._advertisements.from_neighbour(host) if self._is_set(row) and row.witness is None]
 
-    # Subscriptions, wherever they come from
+    # Subscriptions of clients and neighbours
 
     def _add_subscription(self, row: SubscriptionRow, hops: int) -> Actions:
         """Algorithm 2."""
@@ -293,7 +295,7 @@ class OctopiaRouter(DispatchingRouter):
         return [Send(host, _control(ids[0], CivUnset(tuple(ids)))) for host, ids in by_host.items()]
 
     def _is_set(self, row: AdvertisementRow) -> bool:
-        """Whether the host broker takes this cluster for a target of the advertisement's publications."""
+        """True when the host broker forwards the advertisement's publications to this cluster."""
         return bool(row.civ & self._own_bit)
 
     # Messages

@@ -1,11 +1,11 @@
 """Cluster index vectors: one bit for each cluster of a SCOT, the bit's index being the cluster's (OctopiA, section 8).
 
-A vector is a plain integer, so that setting, clearing and testing bits are the machine's own operations; as in the
-paper, the rightmost bit has the index 0. Three uses are told apart by where a vector is kept:
+A vector is a plain integer, so that setting, clearing and testing bits are machine operations; as in the paper, the
+rightmost bit has the index 0. Where a vector is kept determines which of three it is:
 
 - CIV_a, with an advertisement at its host broker: the host cluster's bit, and those of the target secondary clusters;
 - CIV_s, with the advertisement at a secondary broker: the host cluster's bit, and the secondary cluster's own;
-- CIV_p, in the header of a publication that is routed dynamically: the clusters it has yet to be forwarded to.
+- CIV_p, in the header of a publication that is routed dynamically: the clusters that it has yet to be forwarded to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker_service.errors import MalformedMessageError
 ClusterIndexVector = int
 
 MOST_CLUSTERS = 1 << 15
-"""So that no mistake in a file or in a message makes a vector that fills the memory."""
+"""Clusters of an overlay, at most: no mistake in a file or a message can make a vector that fills the memory."""
 
 
 def bit(cluster: int) -> ClusterIndexVector:
@@ -34,7 +34,7 @@ def clusters_of(vector: ClusterIndexVector) -> Iterator[int]:
 
 
 def encode_vector(vector: ClusterIndexVector) -> bytes:
-    """As it stands in a header; nothing at all when no bit is set."""
+    """A vector's bytes in a header; none when no bit is set."""
     return vector.to_bytes((vector.bit_length() + 7) // 8, "big")
 
 
@@ -46,5 +46,5 @@ def decode_vector(header: bytes) -> ClusterIndexVector:
 
 
 def written(vector: ClusterIndexVector, clusters: int) -> str:
-    """As the paper writes it: one digit for each cluster, index 0 rightmost."""
+    """A vector as the paper writes it: one digit for each cluster, index 0 rightmost."""
     return f"{vector:0{clusters}b}"

@@ -1,8 +1,8 @@
 """TID-based routing: adaptive content-based routing in general overlay topologies (Li, Muthusamy, Jacobsen).
 
-`router` has the rules, advertisements and subscriptions, `publications` a publication's way through a broker,
-`forwarding` fixed and dynamic routing, `reconciliation` what follows a restart. `tables` and `messages` are the words
-they share.
+`router` states the rules and handles advertisements and subscriptions; `publications` handles publications,
+`forwarding` chooses their next hops (fixed or dynamic routing), `reconciliation` cleans up after restarts. `tables` and
+`messages` define the data that these share.
 """
 
 from broker_service.routing.tid.options import TidOptions

@@ -1,4 +1,4 @@
-"""Fixed and dynamic publication routing: which of a subscription's routes a publication takes (TID paper, 3.2, 3.3)."""
+"""Fixed and dynamic publication routing: the choice among a subscription's routes (TID paper, sections 3.2 and 3.3)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.tables import Group, Route, Routes, TreeId
 
 BUSIEST = 1 << 30
-"""The level of a link that is down."""
+"""Load level of a link that is down."""
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """How a publication came to this broker."""
+    """A publication's state on its arrival at this broker."""
 
     tid: TreeId
     """The tree it travels on."""
@@ -36,12 +36,13 @@ class NextHop(msgspec.Struct, frozen=True):
 
 
 class Forwarding(Protocol):
-    """How a next hop is chosen among the routes to a subscriber."""
+    """A rule that chooses a next hop among the routes to a subscriber."""
 
     def longest(self, routes: Routes, tid: TreeId) -> int:
         """Hops of the longest route a publication of tree `tid` may take; 0 when it cannot reach the subscriber."""
 
-    def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None: ...
+    def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None:
+        """The next hop towards the subscriber; None when no route can be taken."""
 
 
 class FixedForwarding:
@@ -59,7 +60,7 @@ class FixedForwarding:
 
 
 class LoadLevels(Protocol):
-    """How loaded the link to a neighbour is, in steps: links of one level count as equally loaded, 0 as not at all."""
+    """Load of the link to a neighbour, in steps: links of one level count as equally loaded, level 0 as not loaded."""
 
     def __call__(self, neighbour: BrokerId) -> int: ...
 
@@ -77,9 +78,11 @@ class UtilisationLevels:
 
 
 class CongestionLevels:
-    """Eq. 3 of OctopiA, by which that paper switches TID routing to dynamic: a publication stays on its tree until the
-    link there is congested. Congested links differ by powers of two, so that of two that are about as bad the choice is
-    not made by a message or two."""
+    """Eq. 3 of OctopiA, the measure by which that paper makes TID routing dynamic.
+
+    A publication stays on its tree until the link there is congested. Levels of congested links grow by powers of two,
+    so that a difference of a few messages does not decide between two links.
+    """
 
     def __init__(self, link_status: Mapping[BrokerId, LinkStatus], congestion: Congestion) -> None:
         self._link_status = link_status
@@ -107,7 +110,7 @@ class DynamicForwarding:
             return None
         own = routes.by_tid.get(arrival.tid)
         if own is not None and self._fits(own, arrival) and not self._level(own.last_hop):
-            return NextHop(own.last_hop, arrival.tid)  # nothing ranks before its own tree over an idle link
+            return NextHop(own.last_hop, arrival.tid)  # no route ranks before its own tree over an idle link
         best: tuple[int, bool, int, TreeId] | None = None
         levels: dict[BrokerId, int] = {}
         for tid, route in routes.by_tid.items():
@@ -127,7 +130,7 @@ class DynamicForwarding:
         return route.distance <= arrival.budget and route.last_hop != arrival.source
 
     def _shortest(self, routes: Routes) -> NextHop | None:
-        """For the rare moment in which the tables changed under way and nothing fits the budget."""
+        """The shortest route, in the rare case that the tables changed meanwhile and no route fits the budget."""
         if not routes.by_tid:
             return None
         tid, route = min(routes.by_tid.items(), key=lambda item: (item[1].distance, item[0]))
@@ -135,7 +138,7 @@ class DynamicForwarding:
 
 
 def make_forwarding(options: TidOptions, link_status: Mapping[BrokerId, LinkStatus]) -> Forwarding:
-    """The forwarding that the options ask for."""
+    """The forwarding that the options select."""
     if options.publications == "fixed":
         return FixedForwarding()
     if options.load == "utilisation":
@@ -145,21 +148,24 @@ def make_forwarding(options: TidOptions, link_status: Mapping[BrokerId, LinkStat
 
 
 class Copies:
-    """The copies of one publication that leave a broker: one for each next hop, naming the subscribers behind it."""
+    """Copies of one publication that leave a broker: one for each next hop, naming the subscribers behind it."""
 
     def __init__(self, forwarding: Forwarding, arrival: Arrival) -> None:
         self._forwarding = forwarding
         self._arrival = arrival
         self._copies: dict[BrokerId, PublishHeader] = {}
-        self._ways: dict[Routes, dict[str, list[Group]] | None] = {}
-        """The destinations of the copy that each choice was made for."""
+        self._chosen: dict[Routes, dict[str, list[Group]] | None] = {}
+        """For routes that were chosen among before: the destinations of the copy that takes the choice."""
 
     def add(self, routes: Routes, home: str, group: Group) -> bool:
-        """Sends a group of subscriptions of one home along one of their routes; False when none can be taken."""
+        """Adds a group of subscriptions of one home to the copy that takes their best route.
+
+        Returns False when no route can be taken.
+        """
         try:
-            destinations = self._ways[routes]
+            destinations = self._chosen[routes]
         except KeyError:
-            destinations = self._ways[routes] = self._choose(routes)
+            destinations = self._chosen[routes] = self._choose(routes)
         if destinations is None:
             return False
         groups = destinations.get(home)

@@ -1,4 +1,4 @@
-"""What a scenario may choose about TID-based routing."""
+"""Options of TID-based routing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
 
     publications: Literal["fixed", "dynamic"] = "fixed"
     load: Literal["utilisation", "congestion"] = "utilisation"
-    """What dynamic routing compares links by: the paper's utilisation, or Eq. 3 of OctopiA (`congestion`)."""
+    """Measure by which dynamic routing compares links: the paper's utilisation, or Eq. 3 of OctopiA (`congestion`)."""
     utilisation_margin: float = 0.1
-    """Links whose utilisation differs by less count as equally loaded."""
+    """Two links count as equally loaded when their utilisations differ by less than this."""
     congestion_threshold: float = 10.0
-    """tau of Eq. 3: links below it all count as not loaded."""
+    """tau of Eq. 3: all links below it count as not loaded."""
     status_interval: float = 0.05
     """t_w of Eq. 3, in seconds."""
     reconcile_after: float = 5.0
-    """Seconds a restarted neighbour has to say again what came through it."""
+    """Seconds that a restarted neighbour has to announce again the state that came through it."""
 
     def __post_init__(self) -> None:
         for name in ("utilisation_margin", "status_interval"):

@@ -1,29 +1,29 @@
-"""How publications travel in TID-based routing: the one match, and the result of it that goes along.
+"""Publications in TID-based routing: they are matched once, and carry the result with them.
 
-What the paper (see `tid`) leaves open, and how it is settled here:
+Decisions where the paper (see `tid`) leaves something open:
 
-*What travels instead of a second match.* Following the TID alone would carry a publication to every subscriber of its
-tree, matching or not, and matching again at each broker is what TIDs are to avoid. So the result of the one match
-travels: the identifiers of the matching subscriptions, grouped by home broker and client. A broker splits the list by
-next hop (each copy names only subscribers that lie behind that link), which is what Algorithm 1's loop over S needs
-anyway. An identifier costs one to three bytes beside its home's name, and 200 of them about half a kilobyte; all
-subscriptions with the same routes share one `Routes` object, so a choice is made once for each of those.
-The alternatives were worse: a bit vector over all subscriptions needs a numbering the whole overlay agrees on; naming
-only the home brokers forgets which subscription's entries dynamic routing may use (Property 2) and makes the last
+*The match travels.* Following the TID alone would carry a publication to every subscriber of its tree, matching or not,
+and TIDs exist to avoid matching again at each broker. So the result of the one match travels: the identifiers of the
+matching subscriptions, grouped by home broker and client. A broker splits the list by next hop (each copy names only
+subscribers behind that link), as Algorithm 1's loop over S requires anyway. An identifier costs one to three bytes
+beside its home's name, and 200 of them about half a kilobyte; all subscriptions with the same routes share one `Routes`
+object, so the choice is made once for each of those objects.
+The alternatives were worse: a bit vector over all subscriptions needs a numbering that the whole overlay agrees on;
+naming only the home brokers loses which subscription's entries dynamic routing may use (Property 2) and makes the last
 broker match again.
 
-*One notification for each client.* A client's matching subscriptions stay together as one group and take one way, so
-they cannot arrive as two copies by two paths. It is a way to all of them, so that none is lost with another that is
+*One notification for each client.* A client's matching subscriptions stay together as one group and take one route, so
+they cannot arrive as two copies by two paths. The route leads to all of them, so that none is lost when another is
 withdrawn meanwhile.
 
-*No endless wandering.* Algorithm 1 alone can pass a publication back and forth between two trees that cross in opposite
-directions. Every entry therefore keeps the distance to the subscriber along its tree, and a publication a hop budget:
-the longest of its routes at the publisher's broker, less one with each hop. Only entries within the budget count as
-alternatives. Following the tree that was taken last always stays within it, so there is a choice at every broker
-and the journey ends.
+*Hop budget.* Algorithm 1 alone can pass a publication back and forth between two trees that cross in opposite
+directions. Every entry therefore keeps the distance to the subscriber along its tree, and a publication has a hop
+budget: the length of the longest of its routes at the publisher's broker, less one with each hop. Only entries within
+the budget count as alternatives. The tree that was taken last always stays within it, so there is a choice at every
+broker and the journey ends.
 
 *Ties.* When links are equally loaded (within `utilisation_margin`), the publication stays on its tree: the broadcast
-that built it was a race, so in a quiet overlay it is the fastest way. Next come shorter ways, then smaller TIDs.
+that built it was a race, so in a quiet overlay it is the fastest route. Shorter routes come next, then smaller TIDs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from broker_service.routing.tid.tables import (
 
 
 class Publications:
-    """What happens to publications at one broker. The tables and the index are the router's, which keeps them."""
+    """Handles publications at one broker. The router owns and maintains the tables and the index."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Publications:
         return actions
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Rule 4, at a broker on the way: deliver here what is for here, and split the rest by next hop."""
+        """Rule 4, at a broker on the path: deliver to the clients here, and split the rest by next hop."""
         header = decode_publish(message.header)
         destinations = header.destinations
         actions: list[Action] = []
@@ -101,13 +101,13 @@ class Publications:
         return actions
 
     def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
-        """The clients whose subscriptions these are; one withdrawn in the meantime is passed over."""
+        """The clients whose subscriptions these are, without those withdrawn in the meantime."""
         known = self._subscriptions.at_home(self._home_name)
         clients = {known[number].client: None for group in groups for number in group if number in known}
         return tuple(clients)
 
     def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionRow]) -> Actions:
-        """Forwards from the publisher's broker, where clients' subscriptions are grouped and the hop budget is set."""
+        """Forwards from the publisher's broker, which groups subscriptions by client and sets the hop budget."""
         longest: dict[Routes, int] = {}
         groups: dict[tuple[str, ClientId], list[SubscriptionRow]] = {}
         for entry in matches:

@@ -5,25 +5,25 @@ The rules:
 1. An advertisement is broadcast; a broker keeps the first copy and discards the others, so that each advertisement
    builds a spanning tree, named by its tree identifier (TID).
 2. The subscriber's broker matches a subscription with the advertisements, once, and binds it to the TIDs of those that
-   intersect it. A bound subscription follows each tree towards its root; every broker on the way notes
+   intersect it. A bound subscription follows each tree towards its root; every broker on the path stores
    `{subscription, [(TID, last hop)]}`. Copies for several TIDs with the same next hop travel as one message.
-3. The publisher's broker matches a publication with the subscriptions bound to its own trees, once. Nobody else parses
-   its content.
+3. The publisher's broker matches a publication with the subscriptions bound to its own trees, once. No other broker
+   parses its content.
 4. Fixed routing follows the publication's own tree. Dynamic routing (Algorithm 1) takes, at every broker and for every
    matching subscription, the link of least utilisation among the last hops of that subscription's own entries.
 
-What the paper leaves open about publications is settled in `publications`, about restarts in `reconciliation`.
-The rest:
+Decisions where the paper leaves something open are in `publications` and (restarts) `reconciliation`. The others:
 
-*Withdrawals.* An unadvertisement is broadcast, and a broker heeds the copy that comes along the tree: links keep their
-order, so no publication of another tree that has borrowed this one finds it gone before it arrives. A copy that came
-another way counts once the link towards the root has been down for `reconcile_after` seconds: should it come up again
-before, what waited for it arrives, and the copy along the tree last.
+*Withdrawals.* An unadvertisement is broadcast, and a broker obeys the copy that comes along the tree: links keep their
+order, so a publication of another tree that uses this one cannot find it gone before it arrives. A copy that came over
+another link counts once the link towards the root has been down for `reconcile_after` seconds: if that link comes up
+again before, the messages that waited for it arrive, and the copy along the tree last.
 
-*Restarts.* An advertisement carries the path it took, and nobody accepts or offers one whose path leads through the
-receiver, so a broker that lost its tables cannot be hung below its own descendants. When a neighbour comes up with a
-new incarnation, it is told all advertisements that do not come through it and all subscriptions whose trees lead to it.
-What is not said again after a restart is given up as `reconciliation` tells.
+*Restarts.* An advertisement carries the path it took, and a broker refuses one whose path leads through itself, so a
+broker that lost its tables cannot be hung below its own descendants. Offers to brokers on the path are omitted only to
+save messages. A neighbour that comes up with a new incarnation is sent all advertisements that do not come through it
+and all subscriptions whose trees lead to it. State that is not announced again after a restart is given up, as
+`reconciliation` describes.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from broker_service.routing.interface import Action, Actions, RouterContext, Sen
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
-    AdvertiseHeader,
     Lost,
     Restarted,
-    SubscribeHeader,
     UnsubscribeHeader,
+    advertise_message,
     decode_advertise,
     decode_control,
     decode_subscribe,
     decode_unsubscribe,
+    subscribe_message,
 )
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.publications import Publications
@@ -67,7 +67,7 @@ from broker_service.routing.tid.tables import (
 
 
 class TidRouter(DispatchingRouter):
-    """TID-based routing at one broker. See the module's text for the rules."""
+    """TID-based routing at one broker. The module's docstring states the rules."""
 
     def __init__(self, context: RouterContext[TidOptions]) -> None:
         self._context = context
@@ -76,7 +76,7 @@ class TidRouter(DispatchingRouter):
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable()
         self._matching: Matcher[SubscriptionRow] = context.matcher()
-        """The subscriptions bound to a tree rooted here: only their publications are ever matched here."""
+        """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
         self._incarnations = KnownIncarnations(self._home)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
             context.link_status, context.options.reconcile_after
@@ -132,8 +132,10 @@ class TidRouter(DispatchingRouter):
         return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
 
     def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """A tree ends from its root outwards; a copy from elsewhere may have overtaken publications on the tree. Such a
-        copy goes up the tree: somebody above may wait for a link that is down, and hear of the end by no other way."""
+        """A tree ends from its root outwards: a copy from elsewhere may have overtaken publications on the tree.
+
+        Such a copy goes up the tree, because a broker above that waits for a link may learn of the end in no other way.
+        """
         row = self._advertisements.get(message.id)
         if row is None or row.last_hop is None or row.last_hop == neighbour:
             return self._withdraw_advertisement(message.id, neighbour)
@@ -151,7 +153,7 @@ class TidRouter(DispatchingRouter):
         return self._receive_lost(neighbour, news.tid)
 
     def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
-        """The neighbour knows nothing of a tree any more, nor of the subscriptions it has passed on along it."""
+        """The neighbour has lost a tree, and with it the subscriptions that it has passed on along it."""
         row = self._advertisements.get(tid)
         if row is not None and row.last_hop == neighbour:
             return self._give_up_tree(row)
@@ -161,8 +163,11 @@ class TidRouter(DispatchingRouter):
         return actions + self._offer(neighbour, row) if row is not None else actions
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Rule 1: the first copy counts; one that came through this very broker never does. If that comes from where
-        the tree leads here, two brokers hang below each other, and the tree is given up."""
+        """Rule 1: the first copy counts, but never one that came through this very broker.
+
+        When that one comes from this broker's last hop of the tree, two brokers hang below each other, and the tree is
+        given up.
+        """
         path = decode_advertise(message.header).path
         root, _ = split_id(message.id)
         if self._is_void(message.id):
@@ -181,15 +186,18 @@ class TidRouter(DispatchingRouter):
     def _renew_path(
         self, row: AdvertisementRow, neighbour: BrokerId, message: Message, path: tuple[BrokerId, ...]
     ) -> Actions:
-        """A tree has another way to here since a broker on it was restarted; all behind must know it, or one of those
-        on the new way, restarted in turn, would hang itself below them."""
+        """A tree reaches this broker by another path since a broker on it was restarted.
+
+        All brokers behind must learn it; otherwise a broker on the new path, restarted in turn, would accept the tree
+        from its own descendants.
+        """
         if row.last_hop != neighbour or row.path == path:
             return []
         row.path = path
         return self._broadcast(self._advertise_message(row, message.hops), neighbour)
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
-        """Rule 2, at a broker on the way: note the routes, and follow each tree further."""
+        """Rule 2, at a broker on the path: store the routes, and follow each tree further."""
         header = decode_subscribe(message.header)
         home, number = split_id(message.id)
         if self._incarnations.is_former(home) or home == self._home:
@@ -231,7 +239,7 @@ class TidRouter(DispatchingRouter):
         return actions + self._renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        """Nothing changes yet: dynamic routing sees the link's status, and the neighbour may come back as it was."""
+        """Nothing changes yet, because the neighbour may come back with its tables; dynamic routing sees the status."""
         return [self._reconciliation.set_timer(neighbour)] if self._ending_through(neighbour) else []
 
     def timer(self, key: TimerKey) -> Actions:
@@ -239,7 +247,7 @@ class TidRouter(DispatchingRouter):
         neighbour = key.neighbour
         actions: list[Action] = []
         if not self._reconciliation.is_up(neighbour):
-            # It can announce nothing; but what has ended elsewhere ends here, too.
+            # It can announce nothing, but trees that are known to have ended end here, too.
             for row in self._ending_through(neighbour):
                 actions += self._give_up_tree(row)
             return actions
@@ -258,15 +266,19 @@ class TidRouter(DispatchingRouter):
         return [row for row in self._advertisements if row.ending and row.last_hop == neighbour]
 
     def _offer(self, neighbour: BrokerId, row: AdvertisementRow) -> list[Action]:
-        """Tells a neighbour of a tree, unless that leads through it or is known to end."""
+        """Offers a tree to a neighbour, unless the tree ends or leads through it.
+
+        The neighbour would refuse a path through itself, so leaving out that offer saves a message and nothing else
+        (tests/broker_service/routing/tid/test_offers.py).
+        """
         if row.ending or row.last_hop == neighbour or neighbour in row.path:
             return []
         return [Send(neighbour, self._advertise_message(row, len(row.path)))]
 
-    # Advertisements and subscriptions, wherever they come from
+    # Advertisements and subscriptions of clients and neighbours
 
     def _bind_local(self, row: AdvertisementRow) -> list[Action]:
-        """Binds this broker's own subscriptions to a tree that is new here."""
+        """Binds the subscriptions of this broker's clients to a tree that is new here."""
         actions: list[Action] = []
         for entry in self._subscriptions:
             if entry.local and self._intersects(row, entry.subscription):
@@ -276,7 +288,7 @@ class TidRouter(DispatchingRouter):
         return actions
 
     def _intersects(self, row: AdvertisementRow, subscription: Subscription) -> bool:
-        """Most brokers never decode an advertisement. One that turns out to be malformed here intersects nothing."""
+        """Most brokers never have to decode an advertisement; one that proves to be malformed intersects nothing."""
         try:
             return intersects(row.advertisement, subscription)
         except MalformedMessageError as error:
@@ -292,12 +304,12 @@ class TidRouter(DispatchingRouter):
             if next_hop is not None and (route is None or route.last_hop != next_hop):
                 by_next_hop.setdefault(next_hop, []).append(tid)
         return [
-            Send(neighbour, self._subscribe_message(entry, tuple(bound), hops + 1))
+            Send(neighbour, subscribe_message(entry, tuple(bound), hops + 1))
             for neighbour, bound in by_next_hop.items()
         ]
 
     def _renew(self, neighbour: BrokerId, tids: Iterable[TreeId]) -> list[Action]:
-        """Sends every subscription bound to trees that lead to this neighbour, whoever it came from."""
+        """Sends every subscription that is bound to these trees, all of which lead to this neighbour."""
         together: dict[tuple[SubscriptionRow, int], list[TreeId]] = {}
         for tid in tids:
             for entry in self._subscriptions.bound_to(tid):
@@ -305,14 +317,14 @@ class TidRouter(DispatchingRouter):
                 if route is None or route.last_hop != neighbour:
                     together.setdefault((entry, route.distance if route else 0), []).append(tid)
         return [
-            Send(neighbour, self._subscribe_message(entry, tuple(bound), distance + 1))
+            Send(neighbour, subscribe_message(entry, tuple(bound), distance + 1))
             for (entry, distance), bound in together.items()
         ]
 
     def _withdraw_subscription(
         self, entry: SubscriptionRow, tids: Collection[TreeId], source: BrokerId | None
     ) -> list[Action]:
-        """Removes the routes that came from `source` (None: the subscriber itself), here and up the trees."""
+        """Removes the routes that `source` announced (None: the subscriber itself), here and up the trees."""
         if source is not None:
             routes = entry.routes.by_tid
             tids = [tid for tid in tids if (route := routes.get(tid)) is not None and route.last_hop == source]
@@ -336,7 +348,7 @@ class TidRouter(DispatchingRouter):
         return self._broadcast(Message(Kind.UNADVERTISE, tid), source) if known is not None else []
 
     def _give_up_tree(self, row: AdvertisementRow) -> list[Action]:
-        """A tree that leads here no longer; for good, if it was heard that it ends."""
+        """The tree does not reach this broker any more; a tree that is known to end is withdrawn for good."""
         if row.ending:
             return self._withdraw_advertisement(row.id, None)
         self._advertisements.remove(row.id)
@@ -351,7 +363,7 @@ class TidRouter(DispatchingRouter):
             self._index(entry)
 
     def _forget_former_incarnations(self, restarted: Restarted, source: BrokerId) -> list[Action]:
-        """Everything a broker's earlier incarnations had is void. Their trees end too, without an unadvertisement."""
+        """All state of a broker's earlier incarnations is void. Their trees end too, without an unadvertisement."""
         if not self._incarnations.learn(restarted.broker, restarted.incarnation):
             return []
         for tid in {row.id for row in self._advertisements} | self._subscriptions.trees():
@@ -366,11 +378,11 @@ class TidRouter(DispatchingRouter):
         return self._broadcast(message, source)
 
     def _is_void(self, tid: TreeId) -> bool:
-        """Whether a tree has ended for good."""
+        """True when a tree has ended for good."""
         return self._advertisements.is_withdrawn(tid) or self._incarnations.is_former(split_id(tid)[0])
 
     def _index(self, entry: SubscriptionRow) -> None:
-        """Keeps the matching index at exactly the subscriptions bound to a tree rooted here."""
+        """Keeps in the matching index exactly the subscriptions that are bound to a tree rooted here."""
         wanted = any(self._advertisements.is_local(tid) for tid in entry.tids)
         if wanted and entry not in self._matching:
             self._matching.add(entry, entry.subscription)
@@ -382,12 +394,8 @@ class TidRouter(DispatchingRouter):
     def _broadcast(self, message: Message, source: BrokerId | None) -> list[Action]:
         return [Send(neighbour, message) for neighbour in self._neighbours if neighbour != source]
 
-    def _advertise_message(self, entry: AdvertisementRow, hops: int) -> Message:
-        header = encode_header(AdvertiseHeader((*entry.path, self._home.broker)))
-        return Message(Kind.ADVERTISE, entry.id, entry.body, header, hops + 1)
-
-    def _subscribe_message(self, entry: SubscriptionRow, tids: tuple[TreeId, ...], hops: int) -> Message:
-        return Message(Kind.SUBSCRIBE, entry.id, entry.body, encode_header(SubscribeHeader(entry.client, tids)), hops)
+    def _advertise_message(self, row: AdvertisementRow, hops: int) -> Message:
+        return advertise_message(row, self._home.broker, hops + 1)
 
     def tables(self) -> Mapping[str, object]:
         return {

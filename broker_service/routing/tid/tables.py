@@ -1,4 +1,4 @@
-"""The tables of TID-based routing: who advertises, who subscribes, and over which neighbour each can be reached."""
+"""Tables of TID-based routing: advertisements and subscriptions, and the neighbour towards each."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from broker_service.routing.common.identifiers import Home
 from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
 
 TreeId = str
-"""A TID: the overlay-wide identifier of an advertisement, naming the tree its broadcast built."""
+"""A TID: the overlay-wide identifier of an advertisement, which names the tree that its broadcast built."""
 
 Group = tuple[int, ...]
-"""Subscriptions of one client, by number, at least one."""
+"""Numbers of subscriptions of one client, at least one."""
 
 
 @dataclass(slots=True, eq=False)
 class AdvertisementRow:
-    """A row of the subscription routing table: an advertisement, and where it came from."""
+    """A row of the subscription routing table: an advertisement and the neighbour it came from."""
 
     id: TreeId
+    """The TID."""
     body: bytes
     last_hop: BrokerId | None
     """The neighbour towards the publisher; None when the publisher is a client of this broker."""
     path: tuple[BrokerId, ...]
-    """The brokers it came through, the publisher's first, this one not included."""
+    """The brokers that it came through, the publisher's first, this one not included."""
     root: Home
     _advertisement: Advertisement | None = None
     ending: bool = False
-    """Whether it was heard that the tree ends, but not along the tree yet."""
+    """True once the tree's end is known, but its message has not come along the tree yet."""
 
     @property
     def advertisement(self) -> Advertisement:
@@ -72,7 +73,7 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A way to a subscriber: the neighbour the subscription came from along a tree, and how far it had come."""
+    """A route to a subscriber: the neighbour that passed the subscription on along a tree, and the hops behind it."""
 
     last_hop: BrokerId
     distance: int
@@ -80,11 +81,11 @@ class Route(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """All ways to a subscriber, by TID. Subscriptions that can be reached alike share one object."""
+    """All routes to a subscriber, by TID. Subscriptions with the same routes share one object."""
 
     by_tid: Mapping[TreeId, Route]
     longest: int = field(init=False)
-    """Hops of the longest; 0 without any."""
+    """Hops of the longest route; 0 without any."""
 
     def __post_init__(self) -> None:
         distances = (route.distance for route in self.by_tid.values())
@@ -105,13 +106,13 @@ class SubscriptionRow:
     client: str
     """The subscriber. A publication that matches several of its subscriptions makes one notification."""
     local: bool
-    """Whether the subscriber is a client of this very broker."""
+    """True when the subscriber is a client of this very broker."""
     tids: dict[TreeId, None] = field(default_factory=dict)
-    """The trees the subscription is bound to, as far as this broker knows."""
+    """The trees that the subscription is bound to, as far as this broker knows."""
     routes: Routes = NO_ROUTES
     """Empty when the subscriber is local."""
     home_name: str = field(init=False)
-    """`home` as it stands in identifiers."""
+    """`home` in the form that identifiers have."""
     _subscription: Subscription | None = None
 
     def __post_init__(self) -> None:
@@ -162,7 +163,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
             del self._by_home[entry.home_name]
 
     def bind(self, entry: SubscriptionRow, tids: Collection[TreeId], route: Route | None) -> None:
-        """Notes that a subscription is bound to trees, and (unless it is local) the route it came by along them."""
+        """Binds a subscription to trees; `route` is how it came along them, None for a local one."""
         for tid in tids:
             entry.tids[tid] = None
             self._by_tid.setdefault(tid, {})[entry.id] = entry
@@ -193,8 +194,9 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
 def routes_to(entries: Sequence[SubscriptionRow], tid: TreeId) -> Routes:
     """The routes that a publication of tree `tid` may take to subscriptions of one client; `NO_ROUTES` without any.
 
-    Those to all that are bound to its tree (to all, when it came along with publications of another tree): on a tree to
-    only some of them, it would be lost if these are withdrawn while it travels.
+    They lead to all of these subscriptions that are bound to the publication's tree (to all of these when none is,
+    because it follows another tree): on a route to only some of them, it would be lost if those were withdrawn while it
+    travels.
     """
     if not entries:
         return NO_ROUTES
