@@ -28,6 +28,16 @@ class Product:
     brokers: list[str]
     links: list[dict[str, Any]]
     regions: dict[str, list[str]]
+    """Brokers of each region, in the order of clusters."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        attributes = {
+            broker: {"region": region, "cluster": cluster}
+            for region, brokers in self.regions.items()
+            for cluster, broker in enumerate(brokers)
+        }
+        return {"brokers": self.brokers, "links": self.links, "attributes": attributes}
 
 
 @st.composite
@@ -183,5 +193,5 @@ def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdr
 
 
 def _case(draw: st.DrawFn, scot: Product, clients: Clients) -> Case:
-    data = {"id": "generated", "brokers": scot.brokers, "links": scot.links, "regions": scot.regions, "expect": {}}
+    data = {"id": "generated", **scot.fields, "expect": {}}
     return Case.model_validate({**data, "steps": clients.steps, "seed": draw(st.integers(0, 9))})

@@ -34,7 +34,7 @@ def burst(scot: Product, publisher: str, subscribers: list[str]) -> Case:
         steps.append(
             {"op": "publish", "client": "P", "broker": publisher, "id": f"p{number}", "text": text, "wait": "0s"}
         )
-    data = {"id": "burst", "brokers": scot.brokers, "links": scot.links, "regions": scot.regions, "expect": {}}
+    data = {"id": "burst", **scot.fields, "expect": {}}
     return Case.model_validate({**data, "steps": steps})
 
 
