@@ -17,7 +17,7 @@ from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, Sample, VariantFidelity, Verdict, worst
 from record.files import LOGS, log_file, log_files
-from record.manifest import HostRecord, Manifest, VariantRecord
+from record.manifest import HostRecord, Manifest, PhaseName, VariantRecord
 
 HOSTS = "hosts"
 PACKED = "part.tar.gz"
@@ -74,7 +74,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> Outc
     manifest.write(record, paths.directory)
     verdict = join_verdicts(verdicts, hosts)
     fidelity.write(verdict, paths.directory)
-    began = any(phase.name == "run" for variant in record.variants for phase in variant.phases)
+    began = any(variant.phase(PhaseName.RUN) is not None for variant in record.variants)
     return Outcome(paths.directory, verdict, record.interrupted, began)
 
 

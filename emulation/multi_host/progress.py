@@ -7,6 +7,7 @@ import time
 from emulation.ansible import TaskResult
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.progress import Display, Snapshot
+from record.manifest import PhaseName
 
 LEAD = 3
 """Seconds between the word to begin and that moment, beside three times what it takes until all hosts hear a word."""
@@ -47,7 +48,7 @@ class HostsProgress:
     def ending(self) -> None:
         """The variant is over, as planned or before."""
         self._ahead.clear()
-        self._snapshot.phase, self._snapshot.phase_end = "stop", None
+        self._snapshot.phase, self._snapshot.phase_end = PhaseName.STOP, None
 
     def look(self) -> bool:
         """Takes the time to the display. Never asks for the end."""
@@ -68,7 +69,12 @@ class HostsProgress:
 
     def _plan_phases(self, variant: VariantPlan) -> None:
         begin, timeline = time.monotonic() + LEAD, variant.scenario.timeline
-        for name, seconds in (("join", timeline.join), ("run", timeline.run), ("drain", timeline.drain)):
+        phases = (
+            (PhaseName.JOIN, timeline.join),
+            (PhaseName.RUN, timeline.run),
+            (PhaseName.DRAIN, timeline.drain),
+        )
+        for name, seconds in phases:
             end = begin + seconds * variant.scenario.time_dilation
             self._ahead.append((begin, name, end))
             begin = end

@@ -61,7 +61,7 @@ class RunContext:
 
     @contextmanager
     def phase(
-        self, record: VariantRecord, name: str, seconds: float | None = None, activity: str = ""
+        self, record: VariantRecord, name: PhaseName, seconds: float | None = None, activity: str = ""
     ) -> Iterator[None]:
         """A phase of a variant: shown while it lasts, kept in the manifest however it ends."""
         begin = self.clock()
@@ -69,13 +69,13 @@ class RunContext:
         self.snapshot.phase_begin = begin / 1e9
         self.snapshot.phase_end = None if seconds is None else begin / 1e9 + seconds
         self.display.refresh()
-        self.log.info("phase begins", variant=record.name, phase=name, seconds=seconds)
+        self.log.info("phase begins", variant=record.name, phase=name.value, seconds=seconds)
         try:
             yield
         finally:
-            record.phases.append(Phase(name=PhaseName(name), start=begin, end=self.clock()))
+            record.phases.append(Phase(name=name, start=begin, end=self.clock()))
             manifest.write(self.manifest, self.paths.directory)
-            self.log.info("phase ends", variant=record.name, phase=name)
+            self.log.info("phase ends", variant=record.name, phase=name.value)
 
 
 @dataclass(frozen=True, kw_only=True)

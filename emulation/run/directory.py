@@ -17,7 +17,7 @@ from record import fidelity
 from record.errors import DISK_IS_FULL, HostError
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import TOPOLOGY, log_files
-from record.manifest import Choice, Manifest, VariantRecord
+from record.manifest import Choice, Manifest, PhaseName, VariantRecord
 from topology import Overlay
 
 
@@ -97,7 +97,8 @@ def conclude(
 
 
 def _span(variant: VariantRecord) -> Span | None:
-    """When a variant was; None when it never came as far as publishing."""
+    """The times of a variant; None when it never came as far as publishing."""
     begin = min((phase.start for phase in variant.phases), default=0)
     end = max((phase.end for phase in variant.phases), default=0)
-    return next((Span(begin, phase.start, phase.end, end) for phase in variant.phases if phase.name == "run"), None)
+    run = variant.phase(PhaseName.RUN)
+    return None if run is None else Span(begin, run.start, run.end, end)

@@ -14,10 +14,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from record.manifest import PhaseName
+
 PLAIN_INTERVAL = 10.0
 """Seconds between two plain lines of the same phase."""
 
-PHASES = ("start", "join", "run", "drain", "stop")
+PHASES = tuple(PhaseName)
 
 
 @dataclass(slots=True)
@@ -134,7 +136,9 @@ def render(snapshot: Snapshot) -> RenderableType:
 def counters(snapshot: Snapshot) -> str:
     """Brokers, links and messages in one line."""
     parts = [f"brokers {snapshot.brokers_up}/{snapshot.brokers}", f"links {snapshot.links_up}/{snapshot.links}"]
-    if snapshot.publications and (snapshot.published or snapshot.phase in {"run", "drain", "stop"}):
+    if snapshot.publications and (
+        snapshot.published or snapshot.phase in {PhaseName.RUN, PhaseName.DRAIN, PhaseName.STOP}
+    ):
         parts += [f"published {snapshot.published:,}/{snapshot.publications:,}", f"delivered {snapshot.delivered:,}"]
     if snapshot.rejected:
         parts.append(f"rejected {snapshot.rejected:,}")

@@ -8,7 +8,7 @@ from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.faults import VariantFaults
-from record.manifest import VariantRecord
+from record.manifest import PhaseName, VariantRecord
 
 NANOSECONDS = 1_000_000_000
 
@@ -42,29 +42,31 @@ class VariantRun:
         except BaseException:
             deployment.abort()
             raise
-        with self._context.phase(self._record, "stop", activity="clients leave, brokers stop"):
+        with self._context.phase(self._record, PhaseName.STOP, activity="clients leave, brokers stop"):
             deployment.stop()
 
     def _run_until_drained(self) -> None:
         context, record, deployment = self._context, self._record, self._deployment
         timeline, clock = self._plan.scenario.timeline, self._deployment.clock
-        with context.phase(record, "start", activity="starting brokers and clients"):
+        with context.phase(record, PhaseName.START, activity="starting brokers and clients"):
             deployment.start()
             faults = VariantFaults(context, self._plan.name, deployment)
             begin = deployment.begin()
             faults.begin(begin)
         join_end = begin + round(timeline.join * NANOSECONDS)
-        with context.phase(record, "join", (join_end - clock()) / NANOSECONDS, "clients advertise and subscribe"):
+        with context.phase(
+            record, PhaseName.JOIN, (join_end - clock()) / NANOSECONDS, "clients advertise and subscribe"
+        ):
             self._join(faults, join_end)
         run_end = begin + round((timeline.join + timeline.run) * NANOSECONDS)
         with (
-            context.phase(record, "run", timeline.run, "publishers publish"),
+            context.phase(record, PhaseName.RUN, timeline.run, "publishers publish"),
             deployment.observing((run_end - clock()) / NANOSECONDS),
         ):
             self._pass_until(faults, run_end)
             faults.heal()
         late = max(0, clock() - run_end)
-        with context.phase(record, "drain", timeline.drain, "messages in flight arrive"):
+        with context.phase(record, PhaseName.DRAIN, timeline.drain, "messages in flight arrive"):
             self._drain(faults, begin + round(timeline.duration * NANOSECONDS) + late)
             deployment.drained()
 
