@@ -82,6 +82,21 @@ ROOMS: Mapping[str, Floors] = {
         "octopia tid",
         "registry",
     ),
+    "studies.campaign": _floors(
+        "model result",
+        "cell matrix",
+        "attempt cells junit shrink",
+        "directory execution sentences",
+        "executors report",
+        "progress scheduler",
+    ),
+    "studies.conformance": _floors(
+        "content operands protocols",
+        "model",
+        "case_runner checks result selection writing",
+        "clients display host reading relations simulated",
+        "junit running",
+    ),
 }
 
 LARGEST_SHARE = 0.40
