@@ -1,9 +1,9 @@
 """Broker overlays and mesh underlays: the models, generators, files, measures and drawings.
 
-Where the papers' overlays are made (docs/topologies.md lists those of their own sizes, by name):
+The generators of the papers' overlays (docs/topologies.md lists the overlays by name, in the papers' sizes):
 
 - TID routing: `shapes.cyclic`, a random overlay of a mean degree; `planetlab` for its wide-area experiment
-- OctopiA: `shapes.scot`, the Cartesian product; `scot` tells of its clusters and regions, `recognition` finds one
+- OctopiA: `shapes.scot`, the Cartesian product; `scot` has its clusters and regions, `recognition` finds one in a graph
 - MEDYM and content-based forwarding: `transit_stub` and `planetlab`, meshes; `mesh_overlays.minimum_spanning_tree`
 - Gryphon: `shapes.redundant_tree`
 - semi-probabilistic routing: `shapes.random_regular`

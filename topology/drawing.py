@@ -1,8 +1,8 @@
-"""Pictures of overlays: SVG, or one HTML page that needs nothing else.
+"""Pictures of overlays: SVG, or a self-contained HTML page.
 
-Brokers stand where `layout` puts them. Clusters, levels, domains or countries, if brokers have any, are colours; the
+Brokers have the positions of `layout`. Clusters, levels, domains or countries, if brokers have any, are colours; the
 regions and clusters of a SCOT are framed and named. Links bend around brokers that they would otherwise run through.
-Pointing at a broker or a link shows what is known of it.
+Pointing at a broker or a link shows its properties.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ COLOURS = (
     *("#2fa3a8", "#8a6d4f", "#5a63c9", "#7fae2e", "#d178a5", "#4a5568"),
 )
 _GROUPINGS = ("cluster", "level", "domain", "country")
-"""The attributes that may say a broker's colour: the first that all brokers have, if there are colours enough."""
+"""Attributes that may determine a broker's colour: the first that all brokers have, with few enough values."""
 _LABELLED_AT_MOST = 150
 _BENT_AT_MOST = 300
-"""Brokers up to which it is worth looking for links that run through a broker."""
+"""Largest number of brokers for which links are bent around brokers."""
 _REACH = 12.0
 """Pixels from a broker to the frames of its region and its cluster."""
 _FAINT, _GROUND = "#8a96a3", "#ffffff"
@@ -47,7 +47,7 @@ def to_svg(overlay: Overlay) -> str:
 
 
 def to_html(overlay: Overlay) -> str:
-    """A page with the drawing and a line about it."""
+    """An HTML page with the drawing."""
     name = html.escape(overlay.name)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{name}</title>\n'
@@ -57,7 +57,7 @@ def to_html(overlay: Overlay) -> str:
 
 
 def headline(overlay: Overlay, numbers: Metrics) -> str:
-    """What the drawing says above itself."""
+    """The line above the drawing."""
     return (
         f"{overlay.name}: {numbers.brokers} brokers, {numbers.links} links, mean degree {numbers.degree.mean:.3g}, "
         f"diameter {numbers.diameter}"
@@ -66,18 +66,18 @@ def headline(overlay: Overlay, numbers: Metrics) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """In pixels."""
+    """Sizes of the drawing in pixels."""
 
     width: float
     height: float
     radius: float
-    """Of a broker."""
+    """Radius of a broker."""
     margin: float = 56.0
     top: float = 84.0
 
 
 class _Drawing:
-    """One overlay on its way to SVG elements."""
+    """The drawing of one overlay as SVG elements."""
 
     def __init__(self, overlay: Overlay, positions: Mapping[BrokerId, Position], numbers: Metrics) -> None:
         self._overlay = overlay
@@ -123,7 +123,7 @@ class _Drawing:
 
     @property
     def _has_cycles(self) -> bool:
-        """In a tree, every loss cuts, which need not be said."""
+        """False for a tree, where every loss cuts and marks would mean nothing."""
         return self._numbers.links >= self._numbers.brokers
 
     def _draw_legend(self, root: Element) -> None:
@@ -165,9 +165,9 @@ class _Drawing:
         SubElement(path, "title").text = _about_link(link)
 
     def _course(self, a: Position, b: Position, across: bool) -> str:
-        """Straight, or an arc where brokers stand in the way; a flat one within a region, whose column it keeps.
+        """A straight line, or an arc around brokers on it; within a region a flat arc that stays in the column.
 
-        There it passes one broker on the one side, two on the other, and so on, farther out each time.
+        A flat arc passes one broker on one side, two on the other side, and so on, farther out each time.
         """
         passed = 0
         if len(self._places) <= _BENT_AT_MOST:
@@ -207,10 +207,10 @@ def _size(overlay: Overlay, regions: int, clusters: int) -> _Size:
 
 @dataclass(frozen=True, slots=True)
 class _Colours:
-    """What a broker's colour says."""
+    """The meaning of a broker's colour."""
 
     attribute: str
-    """Empty when it says nothing."""
+    """The attribute that the colour shows; empty when it shows none."""
     of: Mapping[AttributeValue, str]
     """The colour of each value of the attribute."""
 
@@ -229,7 +229,7 @@ def _colours(overlay: Overlay) -> _Colours:
 
 
 def _grouped(overlay: Overlay, attribute: str) -> dict[AttributeValue, list[BrokerId]]:
-    """Brokers by an attribute, in order; empty unless all have it."""
+    """Brokers by the value of an attribute, in order; empty unless all brokers have it."""
     groups: dict[AttributeValue, list[BrokerId]] = {}
     for broker in overlay.brokers:
         if attribute not in broker.attributes:
@@ -239,7 +239,7 @@ def _grouped(overlay: Overlay, attribute: str) -> dict[AttributeValue, list[Brok
 
 
 def _stands_between(place: Position, a: Position, b: Position, radius: float) -> bool:
-    """Whether a circle lies on the line from a to b, the ends apart."""
+    """True for a circle on the line from a to b that is not one of its ends."""
     along = ((place[0] - a[0]) * (b[0] - a[0]) + (place[1] - a[1]) * (b[1] - a[1])) / (math.dist(a, b) ** 2 or 1)
     if place in (a, b) or not 0 < along < 1:
         return False
@@ -288,7 +288,7 @@ def _text(
     *,
     anchor: str = "start",
 ) -> float:
-    """Writes it, and gives back about where it ends."""
+    """Writes a text and returns the approximate x coordinate of its end."""
     attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
     if kind:
         attributes["class"] = kind

@@ -1,4 +1,4 @@
-"""Overlays in files: brokerlab's own JSON (nothing is lost) and GraphML (for other tools, and from them)."""
+"""Overlays in files: brokerlab's own JSON, which is lossless, and GraphML, for exchange with other tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIRECTIONS = ("forward", "backward")
 _LINK_FIELDS = frozenset(field.name for field in dataclasses.fields(Link))
 _PROPERTIES = frozenset(field.name for field in dataclasses.fields(LinkProperties))
 _REFERENCES = {"node": ("id",), "edge": ("source", "target")}
-"""What GraphML's elements cannot do without; NetworkX would take a broker called None for it."""
+"""Required attributes of GraphML's elements; without them NetworkX would create a broker called None."""
 
 
 class _BrokerRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -124,7 +124,7 @@ def from_graphml(content: bytes, name: str, templates: LinkTemplates, seed: int)
 
 
 def _check_elements(content: bytes) -> None:
-    """What NetworkX does not look at. Raises `OverlayError`, and whatever expat does for text that is no XML."""
+    """Checks what NetworkX ignores. Raises `OverlayError`, and errors of expat for text that is not XML."""
 
     def begin(element: str, attributes: Mapping[str, str]) -> None:
         for reference in _REFERENCES.get(element.rpartition(":")[2], ()):
@@ -142,14 +142,14 @@ def _check_elements(content: bytes) -> None:
 
 
 def _check_fields(link: str, names: Iterable[str], known: frozenset[str]) -> None:
-    """A misspelt property would leave a link without it, and nobody would know."""
+    """Raises `OverlayError` for an unknown property, because a misspelt one would silently be missing."""
     for name in names:
         if name not in known:
             raise OverlayError(f"{link}: there is no property {name!r}; use some of {', '.join(sorted(known))}")
 
 
 def _order(data: Mapping[str, Any]) -> int:
-    """The place of a link in the overlay it was saved from; links from elsewhere stay as they stand."""
+    """The position of a link in the overlay it was saved from; links from elsewhere keep their order."""
     order = data.get("order")
     return order if isinstance(order, int) else 0
 

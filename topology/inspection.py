@@ -1,4 +1,4 @@
-"""What is worth a second look in an overlay or a mesh before something is run on it."""
+"""Findings in an overlay or a mesh that deserve a second look before a run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from topology.structures import STRUCTURES, Structure
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     ERROR = "error"
-    """It cannot be run as it is."""
+    """A run on it is impossible."""
     WARNING = "warning"
-    """It can be run; it may not be what was meant."""
+    """A run is possible, but the value may be a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One oddity."""
+    """One finding."""
 
     severity: Severity
     subject: str
-    """What kind of oddity, in few words."""
+    """The kind of finding, in few words."""
     element: str
     """The broker, link or pair of brokers."""
     message: str
@@ -39,16 +39,16 @@ def inspect_mesh(mesh: Mesh) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, "missing delay", f"{a} to {b}", "the delay is unknown")
     for pair in examination.asymmetric:
         yield _asymmetric(f"{pair.a} - {pair.b}", pair.forward, pair.backward)
-    for one in examination.violations:
-        way = f"{_ms(one.direct)} directly, {_ms(one.detour)} by way of {one.via}"
-        yield Finding(Severity.WARNING, "triangle violation", f"{one.a} to {one.b}", way)
+    for violation in examination.violations:
+        way = f"{_ms(violation.direct)} directly, {_ms(violation.detour)} by way of {violation.via}"
+        yield Finding(Severity.WARNING, "triangle violation", f"{violation.a} to {violation.b}", way)
 
 
 def inspect_overlay(overlay: Overlay) -> Iterator[Finding]:
-    """Coordinates of a SCOT on what is none, links that are slower than a path around them, and links whose directions
+    """Structures that are declared and do not hold, links slower than a path around them, and links whose directions
     differ in delay.
 
-    An `Overlay` is connected and within bounds already, or there would be none.
+    An `Overlay` has checked its connectedness and bounds itself.
     """
     for structure in STRUCTURES:
         if structure.declared_by(overlay):

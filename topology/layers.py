@@ -17,7 +17,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def layered(graph: nx.Graph[BrokerId], levels: Mapping[BrokerId, float]) -> dict[BrokerId, tuple[float, float]]:
-    """A row for each level, the least on top; in a row, nodes stand in the order of their neighbours above."""
+    """A row for each level, the least on top; within a row, nodes have the order of their neighbours above."""
     positions: dict[BrokerId, tuple[float, float]] = {}
     for level in sorted(set(levels.values())):
         members = [node for node in graph if levels[node] == level]
@@ -31,8 +31,7 @@ def layered(graph: nx.Graph[BrokerId], levels: Mapping[BrokerId, float]) -> dict
 def spine(tree: nx.Graph[Node]) -> dict[Node, tuple[float, float]]:
     """A column for each node of a tree, and its distance from the tree's longest path.
 
-    The path runs from one side to the other; what branches off it stands right of where it branches off, so that no
-    two links cross.
+    The path runs from one side to the other; a branch is placed to the right of its start, so that no two links cross.
     """
     path = _longest_path(tree)
     positions: dict[Node, tuple[float, float]] = {}
@@ -48,7 +47,7 @@ def spine(tree: nx.Graph[Node]) -> dict[Node, tuple[float, float]]:
 
 
 def _longest_path(tree: nx.Graph[Node]) -> list[Node]:
-    """From the end that is listed first among the tree's nodes."""
+    """The longest path, from the end that comes first among the tree's nodes."""
     order = {node: place for place, node in enumerate(tree)}
     end = _farthest(tree, next(iter(tree)))
     other = _farthest(tree, end)

@@ -1,4 +1,4 @@
-"""Where to draw brokers: coordinates in the unit square, the same ones for the same overlay; y points up."""
+"""Positions of brokers in a drawing: coordinates in the unit square, determined by the overlay; y points up."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ Position = tuple[float, float]
 
 _LARGE = 500
 _STEPS = 200
-"""The forces have settled by then."""
+"""Steps after which the forces have settled."""
 _STEPS_LEAST = 50
 """A large layout takes fewer steps, because each costs the square of the brokers."""
 _CLUSTER_DEPTH = 0.6
-"""Of the distance between two clusters of a SCOT, what the acyclic factor's branches may take up."""
+"""Share of the distance between two clusters of a SCOT that branches of the acyclic factor take up."""
 
 
 def layout(overlay: Overlay) -> dict[BrokerId, Position]:
     """A position for every broker, x and y from 0 to 1.
 
-    What the brokers' attributes say counts when all brokers say it: their `position` (two numbers); their `longitude`
-    and `latitude`, as on a map whose crowded parts are stretched; their `region` and `cluster`, a SCOT, with a region
-    in each column and a cluster in each layer; their `level`, a tree, with the root on top. Anything else is laid out
-    by forces between brokers.
+    An attribute counts when all brokers have it: `position` (two numbers); `longitude` and `latitude`, as on a map
+    whose crowded parts are stretched; `region` and `cluster`, a SCOT, with a region in each column and a cluster in
+    each layer; `level`, a tree, with the root on top. Other overlays are laid out by forces between brokers.
     """
     given = {broker.id: broker.attributes.get("position") for broker in overlay.brokers}
     if all(isinstance(position, tuple) and len(position) == 2 for position in given.values()):
@@ -52,7 +51,7 @@ def _by_forces(graph: nx.Graph[BrokerId]) -> dict[BrokerId, Position]:
     """Forces that start from a circle on which neighbours in a ring or a line are neighbours.
 
     Fruchterman and Reingold's forces leave lines and trees without crossings, but NetworkX needs SciPy for them from
-    `_LARGE` brokers on. There ForceAtlas2 does as well, because single links cannot be told apart in such a drawing.
+    `_LARGE` brokers on. There ForceAtlas2 does as well, because single links cannot be distinguished in such a drawing.
     """
     order = list(nx.dfs_preorder_nodes(graph, next(iter(graph))))
     angles = np.linspace(0, math.tau, len(order), endpoint=False)
@@ -78,7 +77,7 @@ def _numbers(overlay: Overlay, attribute: str) -> dict[BrokerId, float] | None:
 
 
 def _stretched(*axes: Mapping[BrokerId, float]) -> dict[BrokerId, Position]:
-    """Half way between geography and rank order: who is east of whom stays so, and neighbouring cities come apart."""
+    """Halfway between geography and rank order: east stays east, and neighbouring cities are separated."""
     stretched = []
     for degrees in axes:
         extent = max(degrees.values()) - min(degrees.values()) or 1.0
@@ -89,7 +88,7 @@ def _stretched(*axes: Mapping[BrokerId, float]) -> dict[BrokerId, Position]:
 
 
 def _scot(overlay: Overlay, clusters: Mapping[BrokerId, float]) -> dict[BrokerId, Position]:
-    """Each cluster shows the acyclic factor: its longest path straight, what branches off it above."""
+    """Each cluster shows the acyclic factor: its longest path as a straight line, its branches above."""
     regions = {broker.id: str(broker.attributes["region"]) for broker in overlay.brokers}
     factor: nx.Graph[str] = nx.Graph()
     factor.add_nodes_from(regions.values())
@@ -108,7 +107,7 @@ def _scot(overlay: Overlay, clusters: Mapping[BrokerId, float]) -> dict[BrokerId
 
 
 def _fitted(positions: Mapping[BrokerId, Position]) -> dict[BrokerId, Position]:
-    """Moved and scaled, each axis for itself, to fill the unit square."""
+    """Positions moved and scaled, each axis separately, to fill the unit square."""
     fitted = []
     for axis in (0, 1):
         values = [position[axis] for position in positions.values()]

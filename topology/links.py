@@ -40,7 +40,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class LinkTemplate:
-    """What the links of an overlay are drawn from. Units are those of `LinkProperties`."""
+    """The ranges from which properties of links are drawn. Units are those of `LinkProperties`."""
 
     delay: Range = Range(0.0, 0.0)
     jitter: Range = Range(0.0, 0.0)
@@ -54,7 +54,7 @@ class LinkTemplate:
     def draw(self, seed: str, delay: float | None = None) -> LinkProperties:
         """The properties of the link that `seed` names; each property has its own random stream.
 
-        A `delay`, when given, stands in for the template's own.
+        A `delay`, when given, replaces the template's own.
         """
 
         def drawn(name: str, values: Range) -> float:
@@ -80,7 +80,7 @@ class LinkTemplates:
     backward: LinkTemplate | None = None
 
     def draw(self, a: BrokerId, b: BrokerId, seed: str, delays: tuple[float, float] | None = None) -> Link:
-        """The link between a and b. Delays from a to b and back, when given, stand in for the templates' own."""
+        """The link between a and b. Delays from a to b and back, when given, replace the templates' own."""
         link = f"{seed}:{min(a, b)}:{max(a, b)}"
         there, back = delays or (None, None)
         forward = self.forward.draw(f"{link}:forward", there)

@@ -1,7 +1,7 @@
-"""A mesh underlay: what a message between any two brokers takes, whichever overlay is laid over it.
+"""A mesh underlay: the delay of a message between any two brokers, whichever overlay is laid over it.
 
 A mesh is a value, an N x N matrix of one-way delays. It may have gaps and contradictions, as measured matrices do:
-`examine` names them, and nothing here mends them.
+`examine` reports them, and nothing here repairs them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Delays = NDArray[np.float64]
 ASYMMETRY = 0.01
 """The two directions of a pair may differ by this share of the longer before they are reported."""
 TRIANGLE_TOLERANCE = 1e-9
-"""A way round must be faster by this share of the direct delay: less is rounding."""
+"""A detour must be faster by this share of the direct delay, because less is rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class Mesh:
         return np.where(np.isnan(both), np.inf, both)
 
     def pairs(self, mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-        """Where the mask is true, row by row."""
+        """The cells in which the mask is true, row by row."""
         return ((int(row), int(column)) for row, column in np.argwhere(mask))
 
 
@@ -91,7 +91,7 @@ class TriangleViolation:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What is odd about a mesh. Missing cells and violations are counted by direction."""
+    """Oddities of a mesh. Missing cells and violations are counted by direction."""
 
     missing: tuple[tuple[BrokerId, BrokerId], ...]
     asymmetric: tuple[Asymmetry, ...]
@@ -132,4 +132,4 @@ def _violations(mesh: Mesh, ids: list[BrokerId]) -> tuple[TriangleViolation, ...
         for column in np.flatnonzero(fastest < direct * (1 - TRIANGLE_TOLERANCE)):
             ends = ids[row], ids[column], ids[via[column]]
             found.append(TriangleViolation(*ends, float(direct[column]), float(fastest[column])))
-    return tuple(sorted(found, key=lambda one: one.detour - one.direct))
+    return tuple(sorted(found, key=lambda violation: violation.detour - violation.direct))

@@ -1,9 +1,9 @@
 """Latency matrices as CSV.
 
-The first row names the brokers, each further row begins with its broker's name; a cell is what a message takes from the
-row's broker to the column's. The corner says what the numbers are, see `Unit`. A square of numbers without names will
-do too, with brokers B1, B2, ...; then, as with any other corner, the reader must be told the unit. Cells that are empty
-or say `-`, `na` or `nan` are unknown; the diagonal means nothing.
+The first row names the brokers, and each further row begins with its broker's name; a cell is the delay of a message
+from the row's broker to the column's. The corner is the unit, see `Unit`. A square of numbers without names is accepted
+too, with brokers B1, B2, ...; then, as with any other corner, the caller gives the unit. Cells that are empty or `-`,
+`na` or `nan` are unknown; the diagonal is ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNKNOWN = frozenset(("", "-", "na", "nan"))
 
 
 class Unit(enum.StrEnum):
-    """What the numbers of a latency matrix are: one-way delays or round-trip times, in seconds or milliseconds."""
+    """Meaning of a matrix's numbers: one-way delays or round-trip times, in seconds or milliseconds."""
 
     DELAY_MS = "delay_ms"
     DELAY_S = "delay_s"
@@ -35,7 +35,7 @@ class Unit(enum.StrEnum):
 
     @property
     def seconds(self) -> float:
-        """The one-way delay that 1 stands for. Half a round trip is taken for each direction."""
+        """Seconds of one-way delay for the number 1. Each direction has half of a round trip."""
         return (0.5 if self.value.startswith("rtt") else 1.0) * (1e-3 if self.value.endswith("ms") else 1.0)
 
 
@@ -51,7 +51,7 @@ def to_csv(mesh: Mesh) -> str:
 
 
 def load_mesh(path: Path, unit: Unit | None = None) -> Mesh:
-    """Reads a latency matrix; `unit` is needed where the file does not say it. Raises `OverlayError` or `OSError`."""
+    """Reads a latency matrix; a file without a unit needs `unit`. Raises `OverlayError` or `OSError`."""
     with path.open("rb") as file:
         content = file.read(LARGEST_MATRIX + 1)
     if len(content) > LARGEST_MATRIX:
@@ -130,4 +130,4 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return cell.strip().lower() in _UNKNOWN
-    return "_" not in cell  # Python's own way to group digits
+    return "_" not in cell  # Python accepts it between digits

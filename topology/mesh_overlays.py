@@ -1,7 +1,7 @@
-"""Overlays laid over a mesh: which pairs become links. Their delays are the mesh's own, each direction its own.
+"""Overlays laid over a mesh: the choice of linked pairs, whose delays in each direction are those of the mesh.
 
-The shapes are graphs of the mesh's brokers, with their attributes; `overlay_on` makes an overlay of one of them, or of
-any other graph of those brokers. Pairs of unknown delay are never linked.
+The shapes are graphs of the mesh's brokers, with their attributes; `overlay_on` makes an overlay from one of them, or
+from any other graph of those brokers. Pairs of unknown delay are never linked.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def minimum_spanning_tree(mesh: Mesh) -> nx.Graph[BrokerId]:
 
 
 def nearest_neighbours(mesh: Mesh, count: int) -> nx.Graph[BrokerId]:
-    """Each broker is linked to the `count` brokers of the least round trip, whether or not they return it.
+    """Links from each broker to the `count` brokers of the least round trip, not necessarily mutual.
 
     The minimum spanning tree is part of it, because nearest neighbours alone leave far-off groups apart.
     """
@@ -77,7 +77,7 @@ def nearest_neighbours(mesh: Mesh, count: int) -> nx.Graph[BrokerId]:
 
 
 def random_links(mesh: Mesh, degree: float, rng: random.Random) -> nx.Graph[BrokerId]:
-    """A random overlay of a mean degree, as `shapes.cyclic` makes it, whatever the delays."""
+    """A random overlay of a mean degree, as `shapes.cyclic` makes it, independent of delays."""
     drawn = shapes.cyclic(len(mesh.brokers), degree, rng)
     ids = {name: broker.id for name, broker in zip(drawn, mesh.brokers, strict=True)}
     graph = _unlinked(mesh)

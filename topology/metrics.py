@@ -1,4 +1,4 @@
-"""Numbers that describe an overlay: sizes, degrees, path lengths, what it cannot lose, and delays."""
+"""Measures of an overlay: sizes, degrees, path lengths, articulation points, bridges and delays."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Of at least one value."""
+        """The spread of one or more values."""
         return cls(min(values), sum(values) / len(values), max(values))
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """One overlay."""
+    """The measures of one overlay."""
 
     brokers: int
     links: int
     degree: Spread
     """Links of a broker."""
     degrees: Mapping[int, int]
-    """How many brokers have so many links, by degree."""
+    """Number of brokers of each degree."""
     diameter: int
     """Links on the longest of all shortest paths."""
     mean_path: float

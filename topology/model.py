@@ -1,6 +1,6 @@
-"""An overlay: brokers and the links between them, each with the properties it is to be emulated with.
+"""An overlay: brokers and the links between them, each with the properties to emulate.
 
-Values check themselves when they are made: whoever holds an `Overlay` holds a connected one with known ends.
+Values check themselves when they are made, so that every `Overlay` is connected and its links have known ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OverlayError(ValueError):
 
 
 class JitterDistribution(enum.StrEnum):
-    """How a frame's delay varies around the link's delay."""
+    """Distribution of a frame's delay around the link's delay."""
 
     NORMAL = "normal"
     UNIFORM = "uniform"
@@ -71,7 +71,7 @@ class LinkProperties:
     rate: float | None = None
     """Bits per second; unlimited when None."""
     queue_limit: int = 1000
-    """Frames that may wait for the rate limit; what comes on top is dropped."""
+    """Largest number of frames queued for the rate limit; further ones are dropped."""
 
     def __post_init__(self) -> None:
         for name, value in (("delay", self.delay), ("jitter", self.jitter)):
@@ -94,14 +94,14 @@ class Link:
     a: BrokerId
     b: BrokerId
     forward: LinkProperties = LinkProperties()
-    """From a to b."""
+    """Properties of the direction from a to b."""
     backward: LinkProperties = LinkProperties()
-    """From b to a."""
+    """Properties of the direction from b to a."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker and whatever its overlay says of it: SCOT coordinates, tree level, position."""
+    """A broker and its attributes in the overlay, such as SCOT coordinates, tree level or position."""
 
     id: BrokerId
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Overlay:
         return tuple(self._adjacency[broker])
 
     def link(self, a: BrokerId, b: BrokerId) -> Link:
-        """The link between two brokers, whichever of them it calls `a`. Raises `KeyError` when there is none."""
+        """The link between two brokers, in either order of its ends. Raises `KeyError` without one."""
         return self._adjacency[a][b]
 
     def broker(self, broker: BrokerId) -> Broker:

@@ -1,4 +1,4 @@
-"""Lengths of paths through large graphs, in delays and in hops: what NetworkX computes too, many times as fast."""
+"""Lengths of paths through large graphs, in delays and in hops, many times as fast as those of NetworkX."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class HopCounts:
 
     diameter: int
     mean: float
-    """Over all pairs of two brokers; 0 when there is only one broker."""
+    """Mean over all pairs of two brokers; 0 for a single broker."""
 
 
 def hop_counts(graph: nx.Graph[BrokerId]) -> HopCounts:
-    """Of a connected graph. Whom each broker reaches in so many hops is kept as a set of bits."""
+    """Hop counts of a connected graph. The brokers within a number of hops are a set of bits for each broker."""
     index = {node: number for number, node in enumerate(graph)}
     neighbours = [[index[other] for other in graph[node]] for node in graph]
     reached = [1 << number for number in range(len(index))]
-    everyone, hops, pairs, total = len(index), 0, len(index), 0
-    while pairs < everyone * everyone:
+    brokers, hops, pairs, total = len(index), 0, len(index), 0
+    while pairs < brokers * brokers:
         hops += 1
         reached = [
             _united(own, [reached[other] for other in around]) for own, around in zip(reached, neighbours, strict=True)
@@ -68,7 +68,7 @@ def hop_counts(graph: nx.Graph[BrokerId]) -> HopCounts:
             raise ValueError("the graph is disconnected")
         total += hops * (now - pairs)
         pairs = now
-    return HopCounts(hops, total / (everyone * (everyone - 1)) if everyone > 1 else 0.0)
+    return HopCounts(hops, total / (brokers * (brokers - 1)) if brokers > 1 else 0.0)
 
 
 def _united(own: int, others: list[int]) -> int:

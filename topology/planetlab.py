@@ -1,8 +1,8 @@
 """A wide-area mesh like that of PlanetLab: 56 sites, 44 in the United States and 12 elsewhere. (MEDYM, section 6)
 
 The paper does not list its sites. Those here are cities with universities, at public coordinates, and their round trips
-are a model: light in fibre along the great circle, longer by the inflation of Internet paths, with a seeded factor of
-each pair's own, and what it takes each site to reach the network.
+are a model: light in fibre along the great circle, longer by the inflation of Internet paths and by a seeded factor of
+each pair, plus the access delay of both sites.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class WideArea:
-    """How much longer the network takes than light in fibre along the great circle."""
+    """Delays of the network in addition to light in fibre along the great circle."""
 
     inflation: float = 1.8
     """Mean ratio of a path's length to the great circle's."""
@@ -71,9 +71,9 @@ def sites() -> tuple[Site, ...]:
 
 
 def planetlab(brokers: int, wide_area: WideArea, seed: int) -> Mesh:
-    """A broker at each of so many sites; fewer than all are drawn at random. Raises `OverlayError`.
+    """A mesh of brokers at `brokers` sites, drawn at random unless all are used. Raises `OverlayError`.
 
-    Brokers are called after their sites and carry `city`, `country`, `latitude` and `longitude`. A pair's round trip
+    Brokers are named after their sites and carry `city`, `country`, `latitude` and `longitude`. A pair's round trip
     depends on the seed and the two sites only.
     """
     every = sites()

@@ -1,13 +1,13 @@
-"""Finds the SCOT in a graph that does not call itself one: the factors of a Cartesian product of a tree and a complete
-graph, from the links alone.
+"""Recognition of a SCOT in a graph without coordinates: the factors of a Cartesian product of a tree and a complete
+graph are found from the links alone.
 
 - A tree is a SCOT of one cluster, a complete graph of three or more brokers one of one region.
-- With three clusters or more, an iLink lies on a triangle, for all brokers of a region are linked to each other; an
+- With three clusters or more, an iLink lies on a triangle, because all brokers of a region are linked to each other; an
   aLink lies on none.
 - With two clusters, every broker has one iLink. If a certain link is one, then those on its side are nearer to its one
   end than to its other, and the links across are the iLinks. The links of one broker are tried in turn.
 
-Which broker is in cluster 0 is arbitrary: the first one of the graph is. Regions are called after their broker there.
+The choice of cluster 0 is arbitrary: it has the graph's first broker. Regions are named after their broker in it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def require_structure(overlay: Overlay) -> None:
 
 
 def _possible_i_links(graph: nx.Graph[BrokerId]) -> Iterator[Collection[_Ends]]:
-    """What could be all iLinks, if the graph were a SCOT."""
+    """Candidates for the set of all iLinks, if the graph is a SCOT."""
     if nx.is_tree(graph):
         yield ()
         return
@@ -58,16 +58,16 @@ def _possible_i_links(graph: nx.Graph[BrokerId]) -> Iterator[Collection[_Ends]]:
     if in_triangles:
         yield in_triangles
         return
-    one = next(iter(graph))
-    distances = dict(nx.single_source_shortest_path_length(graph, one))
-    for other in graph[one]:
+    first = next(iter(graph))
+    distances = dict(nx.single_source_shortest_path_length(graph, first))
+    for other in graph[first]:
         others = nx.single_source_shortest_path_length(graph, other)
         nearer = {broker for broker, distance in others.items() if distance < distances[broker]}
         yield [(a, b) for a, b in graph.edges if (a in nearer) != (b in nearer)]
 
 
 def _coordinates(graph: nx.Graph[BrokerId], i_links: Collection[_Ends]) -> dict[BrokerId, Coordinates]:
-    """By parts: without iLinks clusters remain, without aLinks regions. They make a SCOT or not."""
+    """Coordinates from parts: clusters remain without iLinks, regions without aLinks. `scot_of` checks them."""
     order = {broker: place for place, broker in enumerate(graph)}
     clusters, regions = graph.copy(), nx.Graph(i_links)
     clusters.remove_edges_from(i_links)

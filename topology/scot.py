@@ -1,8 +1,8 @@
-"""What the structure of a SCOT (structured cyclic overlay topology) says of brokers and links: clusters, regions, and
-who is what in them (OctopiA, sections 3 and 4).
+"""The structure of a SCOT (structured cyclic overlay topology): clusters, regions, and the roles of brokers and links
+(OctopiA, sections 3 and 4).
 
 A SCOT is the Cartesian product of two graphs, and every broker's label is a pair: a vertex of the first, a vertex of
-the second. Four properties make such a product a SCOT, and whoever holds a `Scot` holds an overlay that has them:
+the second. Four properties make such a product a SCOT, and the overlay of every `Scot` has them:
 
 1. Acyclic: the first factor, G_af, is a tree.
 2. Connectivity: the second factor, G_cf, is complete.
@@ -42,12 +42,12 @@ class Scot:
 
     overlay: Overlay
     coordinates: Mapping[BrokerId, Coordinates]
-    """Of every broker, in the overlay's order."""
+    """The coordinates of every broker, in the overlay's order."""
 
     @cached_property
     def clusters(self) -> tuple[tuple[BrokerId, ...], ...]:
         """The brokers of each cluster, by cluster index; in every cluster in the order of the regions."""
-        indexes = range(1 + max(each.cluster for each in self.coordinates.values()))
+        indexes = range(1 + max(coordinates.cluster for coordinates in self.coordinates.values()))
         return tuple(tuple(brokers[index] for brokers in self.regions.values()) for index in indexes)
 
     @cached_property
@@ -75,12 +75,12 @@ class Scot:
 
     @cached_property
     def inner_brokers(self) -> tuple[BrokerId, ...]:
-        """Those with at least two primary neighbours; whole regions of them."""
+        """Brokers with at least two primary neighbours, which make up whole regions."""
         return tuple(broker for broker in self.coordinates if len(self.primary_neighbours(broker)) >= 2)
 
     @cached_property
     def edge_brokers(self) -> tuple[BrokerId, ...]:
-        """Those with at most one primary neighbour."""
+        """Brokers with at most one primary neighbour."""
         return tuple(broker for broker in self.coordinates if len(self.primary_neighbours(broker)) < 2)
 
     @cached_property
@@ -95,11 +95,11 @@ class Scot:
         return self.cluster_diameter + (len(self.clusters) > 1)
 
     def is_a_link(self, a: BrokerId, b: BrokerId) -> bool:
-        """Whether a link between these two is within a cluster."""
+        """True if a link between these two brokers is within a cluster."""
         return self.coordinates[a].cluster == self.coordinates[b].cluster
 
     def broker(self, region: str, cluster: int) -> BrokerId:
-        """B(region, cluster). Raises `KeyError` where there is none."""
+        """The broker B(region, cluster). Raises `KeyError` if it does not exist."""
         try:
             return self.regions[region][cluster]
         except IndexError:
@@ -148,7 +148,7 @@ def _coordinates(broker: Broker) -> Coordinates:
 
 
 def _check_index_property(coordinates: Mapping[BrokerId, Coordinates]) -> None:
-    """Also that the product is complete: one broker for each pair of a region and an index."""
+    """Checks the index property, and that every pair of a region and an index has one broker."""
     brokers: dict[Coordinates, BrokerId] = {}
     for broker, place in coordinates.items():
         if (other := brokers.setdefault(place, broker)) != broker:
@@ -200,7 +200,7 @@ def _unlinked(
 
 
 def _check_acyclic_property(overlay: Overlay, coordinates: Mapping[BrokerId, Coordinates]) -> None:
-    """Also that every cluster is a copy of the same tree."""
+    """Checks the acyclic property, and that every cluster is a copy of the same tree."""
     whole = _factor(overlay.links, coordinates)
     if not nx.is_tree(whole):
         regions = " - ".join(region for region, _ in nx.find_cycle(whole))

@@ -1,7 +1,7 @@
-"""Structures that overlays have by their brokers' attributes: checked, and described for people and for scripts.
+"""Structures that overlays declare by their brokers' attributes: checks, and descriptions for people and for scripts.
 
-A structure is declared by the attributes that its brokers carry. Whoever needs one asks by attributes or by overlay
-and does not know which there are; a further one is an entry of `STRUCTURES`.
+Other packages look structures up by attributes or by overlay and name none of them; a further structure is an entry of
+`STRUCTURES`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Description:
     """One overlay's structure."""
 
     lines: Mapping[str, str]
-    """What a person reads: a heading and a line each."""
+    """Text for people, by heading."""
     data: Mapping[str, object]
-    """What a script reads: plain data, all brokers and links by name."""
+    """Plain data for scripts, with brokers and links by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def structure_with(attributes: tuple[str, ...]) -> Structure | None:
 
 
 def descriptions(overlay: Overlay) -> dict[str, Description]:
-    """By name, the structures that the overlay declares and has."""
+    """The structures that the overlay declares and has, by name."""
     found = {}
     for structure in STRUCTURES:
         if structure.declared_by(overlay):
@@ -64,7 +64,7 @@ def descriptions(overlay: Overlay) -> dict[str, Description]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """How many names there are, and the first ones."""
+    """The number of names and the first ones."""
     names = list(names)
     if not names:
         return "none"
@@ -100,4 +100,4 @@ def _regions_of(scot: Scot, brokers: Iterable[str]) -> str:
 
 
 STRUCTURES: tuple[Structure, ...] = (Structure("scot", ("region", "cluster"), _describe_scot),)
-"""All structures there are."""
+"""All structures."""

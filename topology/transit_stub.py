@@ -45,7 +45,7 @@ class TransitStub:
     links: int | None = None
     """Links between routers in all; then the density holds in transit domains only, and stub domains make it up."""
     transit_delay: Range = TRANSIT_DELAY
-    """Of links between transit routers, in one domain or two."""
+    """Delay of links between transit routers, in one domain or two."""
     transit_stub_delay: Range = TRANSIT_STUB_DELAY
     stub_delay: Range = STUB_DELAY
 
@@ -62,7 +62,7 @@ Routers: TypeAlias = "nx.Graph[int]"
 
 
 def routers(parameters: TransitStub, rng: random.Random) -> Routers:
-    """The network of routers, connected. Raises `OverlayError` when it cannot have so many links."""
+    """The network of routers, connected. Raises `OverlayError` when it cannot have `links` links."""
     network = _Network(parameters, rng)
     transit = network.add_transit_domains()
     stubs = network.add_stub_domains(transit)
@@ -93,14 +93,14 @@ def server_mesh(network: Routers, servers: int, lan_delay: float, rng: random.Ra
 
 @dataclass(slots=True)
 class _Network:
-    """A network of routers in the making."""
+    """A network of routers under construction."""
 
     parameters: TransitStub
     rng: random.Random
     graph: Routers = field(default_factory=nx.Graph)
 
     def add_transit_domains(self) -> list[list[int]]:
-        """The routers of each, the domains linked to each other."""
+        """Adds transit domains, linked to each other; returns the routers of each."""
         given = self.parameters
         sizes = self._sizes(given.transit_domains, given.transit_routers)
         domains = [self._domain(size, given.transit_delay, domain=number, stub=-1) for number, size in enumerate(sizes)]
@@ -114,7 +114,7 @@ class _Network:
         return domains
 
     def add_stub_domains(self, transit: Sequence[Sequence[int]]) -> list[list[int]]:
-        """The routers of each, one of them linked to its transit router."""
+        """Adds stub domains, each linked to its transit router; returns the routers of each."""
         gateways = [router for domain in transit for router in domain]
         counts = self._sizes(len(gateways), self.parameters.stubs)
         homes = [gateway for gateway, count in zip(gateways, counts, strict=True) for _ in range(count)]
@@ -127,13 +127,13 @@ class _Network:
         return stubs
 
     def thicken(self, domains: Sequence[Sequence[int]], delay: Range) -> None:
-        """Links the share of the domains' pairs that the density says."""
+        """Links a share of the domains' pairs, which is the density."""
         for a, b in list(self._unlinked(domains)):
             if self.rng.random() < self.parameters.density:
                 self._link(a, b, delay)
 
     def fill(self, domains: Sequence[Sequence[int]], links: int) -> None:
-        """Links pairs of the domains at random until the network has so many links."""
+        """Links pairs of the domains at random until the network has `links` links."""
         now, possible = self.graph.number_of_edges(), list(self._unlinked(domains))
         if not now <= links <= now + len(possible):
             raise OverlayError(f"these domains can have {now} to {now + len(possible)} links, not {links}")

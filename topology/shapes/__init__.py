@@ -1,6 +1,6 @@
 """The shapes of overlays, as graphs whose nodes are broker ids and carry the brokers' overlay attributes.
 
-Brokers are called B1, B2, ... except in products and redundant trees, where a broker is called after its coordinates.
+Brokers are named B1, B2, ... except in products and redundant trees, where a broker is named after its coordinates.
 Every random choice comes from the generator passed in. Impossible sizes raise `OverlayError`.
 """
 

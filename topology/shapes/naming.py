@@ -1,4 +1,4 @@
-"""What all shapes have in common: the names of brokers, and the refusal of impossible sizes."""
+"""Helpers of all shapes: the names of brokers, and the refusal of impossible sizes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Random connected overlays with cycles, of a mean degree or of one degree for all.
 
-Both begin with an ordered overlay that is connected and has the degrees wanted; then random swaps of links' ends,
-which keep degrees and connectedness, remove what that had of order.
+Both start with an ordered overlay that is connected and has the right degrees; then random swaps of links' ends, which
+preserve degrees and connectedness, destroy its order.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from topology.model import BrokerId, OverlayError
 from topology.shapes.naming import at_least, numbered
 
 _SWAPS_PER_LINK = 10
-"""Degree-preserving swaps for each link: enough that nothing of the initial order is left."""
+"""Degree-preserving swaps for each link, enough to destroy the initial order."""
 
 
 def cyclic(brokers: int, degree: float, rng: random.Random) -> nx.Graph[BrokerId]:
     """A random connected overlay of round(brokers * degree / 2) links, every broker's degree near the mean.
 
-    It begins as a ring (a line, when there are too few links for a ring) with further links between brokers of the
+    It starts as a ring (a line, when there are too few links for a ring) with further links between brokers of the
     lowest degrees.
     """
     links = round(at_least(brokers, 2, "a cyclic overlay") * degree / 2)
@@ -44,7 +44,7 @@ def cyclic(brokers: int, degree: float, rng: random.Random) -> nx.Graph[BrokerId
 def random_regular(brokers: int, degree: int, rng: random.Random) -> nx.Graph[BrokerId]:
     """A random connected overlay in which every broker has exactly `degree` links.
 
-    It begins as a ring whose brokers are linked to the nearest ones on either side.
+    It starts as a ring whose brokers are linked to the nearest ones on either side.
     """
     at_least(brokers, 2, "a random regular overlay")
     if brokers * degree % 2:
@@ -66,7 +66,7 @@ def _swapped(graph: nx.Graph[int], rng: random.Random) -> nx.Graph[int]:
 
 
 def _link_lowest_degrees(graph: nx.Graph[int], links: int, rng: random.Random) -> None:
-    """Adds links until there are so many, each between two brokers of the lowest degrees, ties broken at random."""
+    """Adds links up to a total, each between two brokers of the lowest degrees, ties broken at random."""
     waiting = [(graph.degree(node), rng.random(), node) for node in graph]
     heapq.heapify(waiting)
     for _ in range(links - graph.number_of_edges()):
@@ -83,7 +83,7 @@ Waiting = list[tuple[int, float, int]]
 
 
 def _next_pair(graph: nx.Graph[int], waiting: Waiting) -> tuple[int, int, Waiting]:
-    """Takes two brokers without a link off the heap; also gives back who had to be passed over for want of one."""
+    """Takes two brokers without a common link off the heap; the third value is the brokers passed over."""
     while True:
         a = heapq.heappop(waiting)[2]
         passed_over: Waiting = []

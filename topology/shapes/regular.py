@@ -1,4 +1,4 @@
-"""Shapes without chance: line, ring, star, full mesh, grid, and overlays listed link by link."""
+"""Shapes without randomness: line, ring, star, full mesh, grid, and overlays listed link by link."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def grid(rows: int, columns: int) -> nx.Graph[BrokerId]:
 
 
 def explicit(links: Sequence[tuple[BrokerId, BrokerId]], brokers: Sequence[BrokerId] = ()) -> nx.Graph[BrokerId]:
-    """An overlay link by link; brokers without a link (there may be one alone) are named in `brokers`."""
+    """An overlay link by link; `brokers` names a single broker without links, or sets their order."""
     graph: nx.Graph[BrokerId] = nx.Graph()
     graph.add_nodes_from(brokers)
     for a, b in links:
