@@ -53,8 +53,9 @@ def await_file(out: Path, pattern: str, process: subprocess.Popen[str]) -> Path:
 def left_of(run: str) -> list[str]:
     """What there still is of a run on this host: containers, processes, its place among the runs."""
     with closing(docker_client()) as client:
-        containers = client.containers.list(all=True, filters={"label": f"{RUN_LABEL}={run}"})
-        names = [str(container.name) for container in containers]
+        # Not `client.containers`, which fails when a container that it lists is removed meanwhile.
+        containers = client.api.containers(all=True, filters={"label": f"{RUN_LABEL}={run}"})
+        names = [container["Names"][0] for container in containers]
     processes = [f"process {process.pid}" for process in processes_of_run(run)]
     return [*names, *processes, *(name for name, _ in runs() if name == run)]
 
