@@ -1,4 +1,4 @@
-"""Work on other hosts: playbooks, and the one way in which they are run."""
+"""Runs playbooks on other hosts."""
 
 from emulation.ansible.runner import (
     Inventory,

@@ -1,10 +1,10 @@
-"""Runs playbooks through ansible-runner, quietly; what goes wrong is told as host, task and message.
+"""Runs playbooks through ansible-runner, quietly. Failures are reported as host, task and message.
 
     hosts = read_inventory(Path("hosts.ini"), private)                       # or local_inventory()
     played = play("prepare.yml", hosts, private, {"image": "..."})           # raises PlayError
-    played.of("take the time")["host-a"]["stdout"]                           # what a task returned, by host
+    played.of("take the time")["host-a"]["stdout"]                           # the results of a task, by host
 
-Everything that Ansible writes here is in a directory below `private`, and goes when the play is over.
+Everything that Ansible writes on this host is in a directory below `private`, which is removed after the play.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from record.errors import BadInputError, HostError
 PLAYBOOKS = Path(__file__).parent
 LOCALHOST = "localhost"
 _LOOK_INTERVAL = 0.25
-"""Seconds between two looks at whether the user has cancelled."""
+"""Seconds between two checks whether the user has cancelled."""
 _SHOWN = 4
-"""Failures told in one message."""
+"""Failures in one message."""
 _LONGEST_MESSAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The hosts that a play may use."""
+    """The hosts that a play may run on."""
 
     source: Path | Mapping[str, Any]
     """A file or directory in any form that Ansible reads, absolute; or the inventory itself."""
     hosts: tuple[str, ...]
-    """In the inventory's order."""
+    """Names, in the inventory's order."""
     variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Of each host."""
+    """The variables of each host."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What a task returned on a host."""
+    """The result of a task on a host."""
 
     host: str
     task: str
@@ -57,7 +57,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """Why a host dropped out of a play."""
+    """A failure that removed a host from a play."""
 
     host: str
     task: str
@@ -70,35 +70,35 @@ class TaskFailure:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A play that went through."""
+    """A play that succeeded on all hosts."""
 
     results: tuple[TaskResult, ...]
 
     def of(self, task: str) -> dict[str, Mapping[str, Any]]:
-        """What the task of this name returned, by host; the last time, where it ran several times."""
+        """The results of the task of this name, by host; the last ones if it ran several times."""
         return {result.host: result.result for result in self.results if result.task == task}
 
 
 class PlayError(HostError):
-    """A play that failed on some host, or that could not be begun."""
+    """A play that failed on some host, or could not begin."""
 
-    def __init__(self, playbook: str, failures: tuple[TaskFailure, ...], said: str = "") -> None:
-        told = [str(failure) for failure in failures[:_SHOWN]] or [said or "ended with an error, and said nothing"]
+    def __init__(self, playbook: str, failures: tuple[TaskFailure, ...], output: str = "") -> None:
+        lines = [str(failure) for failure in failures[:_SHOWN]] or [output or "ended with an error and no message"]
         if len(failures) > _SHOWN:
-            told.append(f"and {len(failures) - _SHOWN} more")
-        super().__init__(f"{playbook}: {'; '.join(told)}")
+            lines.append(f"and {len(failures) - _SHOWN} more")
+        super().__init__(f"{playbook}: {'; '.join(lines)}")
         self.failures = failures
 
 
 class PlayCancelledError(Exception):
-    """The play was ended because `cancelled` said so."""
+    """The play was ended because `cancelled` returned true."""
 
 
 OnResult = Callable[[TaskResult], None]
 
 
 def local_inventory() -> Inventory:
-    """This host alone, reached without a network, with the Python that runs now."""
+    """This host alone, without a network, with the Python that runs now."""
     variables = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
@@ -108,7 +108,7 @@ def local_inventory() -> Inventory:
 
 
 def read_inventory(source: Path, private: Path) -> Inventory:
-    """Reads an inventory. Raises `BadInputError` where there is none, or nothing in it."""
+    """Reads an inventory. Raises `BadInputError` if it does not exist, cannot be read or names no host."""
     if not source.exists():
         raise BadInputError(f"{source}: there is no such inventory")
     with _private_directory(private) as directory:
@@ -142,8 +142,9 @@ def play(
 ) -> Played:
     """Runs a playbook of this package on the hosts of an inventory, or on those of them that `limit` names.
 
-    May be called from several threads at once. `on_result` hears each task that went well, while the play goes on.
-    Raises `PlayError` when any host failed or could not be reached, `PlayCancelledError` when `cancelled` became true.
+    May be called from several threads at once. `on_result` is called with the result of each task that succeeded, while
+    the play goes on. Raises `PlayError` when any host failed or could not be reached, `PlayCancelledError` when
+    `cancelled` became true.
     """
     record = _Record(on_result)
     with _private_directory(private) as directory:
@@ -157,7 +158,7 @@ def play(
                 envvars=_environment(directory),
                 settings={"pexpect_timeout": _LOOK_INTERVAL},
                 quiet=True,
-                event_handler=record.hear,
+                event_handler=record.note,
                 cancel_callback=cancelled or _never,
             )
         except AnsibleRunnerException as error:
@@ -165,52 +166,53 @@ def play(
     if runner.status == "canceled":
         raise PlayCancelledError(playbook)
     if runner.status != "successful":
-        raise PlayError(playbook, tuple(record.failures), record.said)
+        raise PlayError(playbook, tuple(record.failures), record.message)
     return Played(tuple(record.results))
 
 
 class _Record:
-    """Listens to a play's events."""
+    """Records the events of a play."""
 
     def __init__(self, on_result: OnResult | None) -> None:
         self.results: list[TaskResult] = []
         self.failures: list[TaskFailure] = []
-        self.said = ""
-        """The last thing that Ansible said outside of any task: why it could not begin."""
+        self.message = ""
+        """The last message of Ansible outside of any task: the reason why the play could not begin."""
         self._on_result = on_result
 
-    def hear(self, event: Mapping[str, Any]) -> bool:
-        """Returns whether ansible-runner should keep the event on disk, which it never should."""
+    def note(self, event: Mapping[str, Any]) -> bool:
+        """Records an event. Returns False, so that ansible-runner does not keep it on disk."""
         data = event.get("event_data", {})
         host, task, result = data.get("host", ""), data.get("task", ""), data.get("res") or {}
         match event.get("event"):
             case "runner_on_ok":
-                told = TaskResult(host, task, result)
-                self.results.append(told)
+                succeeded = TaskResult(host, task, result)
+                self.results.append(succeeded)
                 if self._on_result is not None:
-                    self._on_result(told)
+                    self._on_result(succeeded)
             case "runner_on_failed" if not data.get("ignore_errors"):
                 self.failures.append(TaskFailure(host, task, _message(result), result))
             case "runner_on_unreachable":
                 self.failures.append(TaskFailure(host, task, f"cannot be reached: {_message(result)}", result))
-            case "error" | "verbose" if said := _last_line(event.get("stdout", "")):
-                self.said = said
+            case "error" | "verbose" if message := _last_line(event.get("stdout", "")):
+                self.message = message
         return False
 
 
 def _message(result: Mapping[str, Any]) -> str:
-    """What a failed task says, the most telling part of it."""
+    """The most informative message of a failed task."""
     failed = next((item for item in result.get("results", ()) if item.get("failed")), result)
-    said = _last_line(str(failed.get("stderr") or failed.get("module_stderr") or ""))
+    output = _last_line(str(failed.get("stderr") or failed.get("module_stderr") or ""))
     message = str(failed.get("msg") or "failed without a message").strip()
-    return (said if said and message.startswith("non-zero return code") else message)[:_LONGEST_MESSAGE]
+    return (output if output and message.startswith("non-zero return code") else message)[:_LONGEST_MESSAGE]
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Keeps what Ansible writes in one place, finds its programs, and lets it be as careful as a plain ssh.
+    """The environment of Ansible: all its files are below one directory, its programs are found, and it checks host
+    keys as plain ssh does.
 
-    Modules run in the Python of the host's system, unless the inventory names another: what discovery finds first may
-    be the user's own.
+    Modules run in the Python of the host's system unless the inventory names another one, because Ansible's discovery
+    may find a Python of the user's first.
     """
     return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -227,7 +229,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _private_directory(private: Path) -> Iterator[Path]:
-    """A directory for one play; `private` goes with the last one."""
+    """A directory for one play; `private` is removed with the last one."""
     directory = _made_below(private)
     try:
         yield directory
@@ -240,7 +242,7 @@ def _private_directory(private: Path) -> Iterator[Path]:
 def _made_below(private: Path) -> Path:
     while True:
         private.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # another thread's play was the last one, just now
+        with contextlib.suppress(FileNotFoundError):  # another thread's play was the last one and has removed it
             return Path(tempfile.mkdtemp(prefix="play-", dir=private.absolute()))
 
 
@@ -258,8 +260,8 @@ def _members(listed: Mapping[str, Any], group: str) -> Iterator[str]:
     yield from seen
 
 
-def _reason(said: str) -> str:
-    line = _last_line(said)
+def _reason(output: str) -> str:
+    line = _last_line(output)
     return f": {line}" if line else ""
 
 

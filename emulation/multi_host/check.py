@@ -1,6 +1,7 @@
-"""What a host can do for a run, as JSON: `python -m emulation.multi_host.check ADDRESS ECHO_PORT VXLAN_PORT OTHER...`
+"""Examines this host for a run and prints the result as JSON: `python -m emulation.multi_host.check ADDRESS ECHO_PORT
+VXLAN_PORT OTHER...`
 
-ADDRESS is where the OTHER hosts, given by their addresses, reach it.
+ADDRESS is the address at which the OTHER hosts, given by their addresses, reach this one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from record.errors import BadInputError, HostError
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one host. Each obstacle is what stands in the way of something; it is empty where nothing does."""
+    """The capabilities of one host. An obstacle is the reason why something does not work; it is empty if it works."""
 
     links: dict[str, str]
     """The obstacle to each link driver, best first."""
@@ -30,49 +31,49 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     vxlan: str
     """The obstacle to links to other hosts."""
     address: str
-    """The obstacle to the host's being reached at its address."""
+    """The obstacle to reaching the host at its address."""
     ways: list[str]
     """The obstacles to reaching other hosts."""
 
     @property
     def obstacles(self) -> list[str]:
-        """What keeps the host from taking part at all."""
+        """The obstacles that keep the host from taking part at all."""
         lacking = [] if any(not obstacle for obstacle in self.links.values()) else ["; ".join(self.links.values())]
         return [obstacle for obstacle in (self.vxlan, self.address, *self.ways, *lacking) if obstacle]
 
 
 def examine(address: str, echo_port: int, vxlan_port: int, others: Sequence[str]) -> Facts:
-    """Tries everything on this very host, in namespaces that end with the trial."""
+    """Tries everything on this host, in namespaces that end with the trial."""
     return Facts(
         links={trial.driver.value: "" if trial.usable else trial.reason for trial in usable_drivers()},
         container=_container(),
         vxlan=_vxlan(vxlan_port),
         address=_address(address, echo_port),
-        ways=[obstacle for other in others if (obstacle := _way(other))],
+        ways=[obstacle for other in others if (obstacle := _route(other))],
     )
 
 
 def common(facts: dict[str, Facts], runtime: str, links: str) -> tuple[str, str]:
-    """The runtime and the link driver that all hosts have: those asked for, or the highest for `auto`.
+    """The runtime and the link driver that all hosts have: the requested ones, or the highest for `auto`.
 
     Raises `HostError` naming the hosts that lack one.
     """
-    runtimes = {name: {"container": each.container, "process": ""} for name, each in facts.items()}
-    drivers = {name: each.links for name, each in facts.items()}
+    runtimes = {name: {"container": found.container, "process": ""} for name, found in facts.items()}
+    drivers = {name: found.links for name, found in facts.items()}
     return _common("runtime", runtime, runtimes), _common("link driver", links, drivers)
 
 
-def _common(what: str, wanted: str, obstacles: dict[str, dict[str, str]]) -> str:
+def _common(kind: str, wanted: str, obstacles: dict[str, dict[str, str]]) -> str:
     known = list(next(iter(obstacles.values())))
     if wanted not in (AUTO, *known):
-        raise BadInputError(f"there is no {what} {wanted!r} on hosts; choose {AUTO}, {' or '.join(known)}")
-    told: list[str] = []
+        raise BadInputError(f"there is no {kind} {wanted!r} on hosts; choose {AUTO}, {' or '.join(known)}")
+    reasons: list[str] = []
     for rung in known if wanted == AUTO else [wanted]:
-        lacking = [f"{host}: {each[rung]}" for host, each in obstacles.items() if each[rung]]
+        lacking = [f"{host}: {rungs[rung]}" for host, rungs in obstacles.items() if rungs[rung]]
         if not lacking:
             return rung
-        told.append(f"{what} {rung} does not work on all hosts ({'; '.join(lacking)})")
-    raise HostError("; ".join(told))
+        reasons.append(f"{kind} {rung} does not work on all hosts ({'; '.join(lacking)})")
+    raise HostError("; ".join(reasons))
 
 
 def _container() -> str:
@@ -91,11 +92,11 @@ def _vxlan(port: int) -> str:
         ("VXLAN", "vxlan", ["type", "vxlan", "id", "1", "dev", "lo", "remote", "127.0.0.2", "dstport", str(port)]),
         ("bridge", "bridge", ["type", "bridge"]),
     )
-    for what, module, words in trials:
+    for kind, module, words in trials:
         command = ["unshare", "--net", "ip", "link", "add", "name", "trial", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            return f"no {what} interfaces ({' '.join(done.stderr.split())}): load the kernel module {module}"
+            return f"no {kind} interfaces ({' '.join(done.stderr.split())}): load the kernel module {module}"
     return ""
 
 
@@ -104,11 +105,11 @@ def _address(address: str, port: int) -> str:
         try:
             trial.bind((address, port))
         except OSError as error:
-            return f"{address}:{port} (UDP) cannot be had: {error.strerror}; set brokerlab_address in the inventory"
+            return f"{address}:{port} (UDP) cannot be bound: {error.strerror}; set brokerlab_address in the inventory"
     return ""
 
 
-def _way(address: str) -> str:
+def _route(address: str) -> str:
     try:
         require_way(address)
     except NetworkError as error:

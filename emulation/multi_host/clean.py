@@ -1,8 +1,8 @@
 """Removes from a host the remains of dead runs: `python -m emulation.multi_host.clean DIRECTORY CONTROLLER RUN...`
 
-A part of a run may still have a living agent when whoever controlled it was killed: the agent waits, and ends by itself
-in the end. It is ended at once here, when its controller is the one that asks (`CONTROLLER`) and its run is none of
-those that live there (`RUN`...). Runs of other controllers are left alone as long as their agents live, or for a day.
+The agent of a share may still run when the command that controlled it was killed: it waits, and gives up after a while.
+This module ends it at once if its controller is the one that cleans (`CONTROLLER`) and its run is not one of those that
+run there (`RUN`...). Shares of other controllers stay as long as their agents run, and for a day.
 """
 
 from __future__ import annotations
@@ -13,51 +13,51 @@ import time
 from pathlib import Path
 
 from emulation.host.docker_host import docker_client
-from emulation.multi_host.model import read_part
-from emulation.multi_host.signals import agent_lives, end_agent
+from emulation.multi_host.model import read_share_request
+from emulation.multi_host.signals import agent_runs, end_agent
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 
-PARTS = "parts"
+SHARES = "shares"
 _ENDS_WITHIN = 20.0
-"""Seconds that an agent gets to end in order."""
+"""Seconds in which an agent may end in order."""
 _FORGOTTEN_AFTER = 86_400.0
-"""Seconds after which a part without an agent is taken for forgotten by its controller."""
+"""Seconds after which a share without an agent counts as abandoned by its controller."""
 
 
-def clean_parts(directory: Path, controller: str, live: frozenset[str]) -> list[str]:
-    """Ends and removes parts of dead runs; returns the names that their runs had on this host."""
+def clean_shares(directory: Path, controller: str, live: frozenset[str]) -> list[str]:
+    """Ends and removes shares of dead runs; returns the ids of their runs on this host."""
     removed: list[str] = []
-    for place in sorted((directory / PARTS).glob("*")):
-        if not place.is_dir():  # packed, and never fetched
-            place.unlink()
+    for entry in sorted((directory / SHARES).glob("*")):
+        if not entry.is_dir():  # an archive that was never fetched
+            entry.unlink()
             continue
         try:
-            part = read_part(place / "part.json")
-        except BadInputError:  # handed over in part
-            part = None
-        if part is not None and part.controller == controller:
-            if part.run_id in live:
+            share = read_share_request(entry / "share.json")
+        except BadInputError:  # the handover was interrupted
+            share = None
+        if share is not None and share.controller == controller:
+            if share.run_id in live:
                 continue
-            end_agent(place / "signals", _ENDS_WITHIN)
-        elif agent_lives(place / "signals") or time.time() - place.stat().st_mtime < _FORGOTTEN_AFTER:
+            end_agent(entry / "signals", _ENDS_WITHIN)
+        elif agent_runs(entry / "signals") or time.time() - entry.stat().st_mtime < _FORGOTTEN_AFTER:
             continue
-        shutil.rmtree(place, ignore_errors=True)
-        removed.append(place.name)
+        shutil.rmtree(entry, ignore_errors=True)
+        removed.append(entry.name)
     return removed
 
 
 def main(directory: str, controller: str, *live: str) -> int:
     """The command that Ansible runs."""
-    parts = clean_parts(Path(directory), controller, frozenset(live))
+    shares = clean_shares(Path(directory), controller, frozenset(live))
     try:
         client = docker_client()
     except HostError:
         client = None
     cleaned = clean(client)
-    told = [f"removed {len(parts)} part{'s' if len(parts) != 1 else ''} of runs"] if parts else []
-    print("; ".join([*told, str(cleaned)]))
+    report = [f"removed {len(shares)} share{'s' if len(shares) != 1 else ''} of runs"] if shares else []
+    print("; ".join([*report, str(cleaned)]))
     for failure in cleaned.failures:
         print(f"could not be removed: {failure}", file=sys.stderr)
     return ExitCode.HOST if cleaned.failures else ExitCode.CORRECT

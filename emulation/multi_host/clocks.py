@@ -1,4 +1,4 @@
-"""Watches how far this host's clock is from the run's, while its part of a run goes on."""
+"""Measures the offset of this host's clock from the run's while its share of a run is in progress."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from emulation.network.model import NetworkError
 from record.manifest import ClockOffset
 
 INTERVAL = 10.0
-"""Seconds between two estimates while a run goes on."""
+"""Seconds between two estimates during a run."""
 
 
 def offset_of(reading: ClockReading) -> ClockOffset:
-    """What is to be added to this host's time to have the run's."""
+    """The offset to add to this host's time to get the run's."""
     return ClockOffset(at=reading.at, offset=reading.offset, error=reading.error)
 
 
 class ClockWatch:
-    """Estimates on entering, every `INTERVAL` seconds as far as that works, and on leaving. Raises `NetworkError`."""
+    """Estimates the offset on entering, every `INTERVAL` seconds, and on leaving. Raises `NetworkError` on entering and
+    leaving; an estimate between them that fails is left out."""
 
     def __init__(self, reference: FarHost) -> None:
         self._reference = reference
@@ -43,7 +44,7 @@ class ClockWatch:
             self._estimate()
 
     def latest(self) -> ClockOffset:
-        """The one that holds now."""
+        """The latest estimate."""
         return self.offsets[-1]
 
     def _estimate(self) -> None:
@@ -51,5 +52,5 @@ class ClockWatch:
 
     def _watch(self) -> None:
         while not self._over.wait(INTERVAL):
-            with contextlib.suppress(NetworkError):  # those before and after still tell
+            with contextlib.suppress(NetworkError):  # the estimates before and after remain
                 self._estimate()

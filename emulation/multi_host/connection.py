@@ -1,4 +1,4 @@
-"""How Ansible reaches the hosts: with few round trips, over connections that end with the command that used them."""
+"""SSH connections from Ansible to the hosts, with few round trips. They end with the command that uses them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-_REST = 60
-"""Seconds after which an idle connection ends by itself, should nobody end it."""
+_IDLE = 60
+"""Seconds after which an idle connection closes by itself, in case the command was killed."""
 
 
 @contextmanager
 def connections(directory: Path) -> Iterator[Mapping[str, object]]:
-    """Variables for plays that share connections, which have their sockets in a directory; on leaving, both are gone.
+    """Variables for plays that share connections, with sockets in `directory`. On leaving, both are removed.
 
-    The directory's path may have some 70 characters: those of sockets may not have more than 108.
+    The directory's path may have about 70 characters, because the paths of sockets may have 108.
     """
     directory.mkdir()
     try:
         yield {
             "ansible_pipelining": True,
             "ansible_control_path_dir": str(directory),
-            "ansible_ssh_args": f"-C -o ControlMaster=auto -o ControlPersist={_REST}s -o ServerAliveInterval=15",
+            "ansible_ssh_args": f"-C -o ControlMaster=auto -o ControlPersist={_IDLE}s -o ServerAliveInterval=15",
         }
     finally:
         for connection in directory.iterdir():

@@ -1,4 +1,4 @@
-"""Files that a scenario reads, taken along to hosts that do not have them."""
+"""Packs the files that a scenario reads, for hosts that do not have them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 DIRECTORY = "files"
-"""Beside `part.json`, on the host."""
+"""The directory beside `share.json`, on the host, into which they are unpacked."""
 
 
-def take_along(value: Any, archive: Path) -> Any:
-    """The scenario (plain JSON with absolute paths) as it holds beside `DIRECTORY`, which is in `archive`.
+def pack_files(value: Any, archive: Path) -> Any:
+    """Packs the files of a scenario (plain JSON with absolute paths) into `archive`; returns the scenario with paths
+    that are relative to the directory in which the archive is unpacked.
 
-    No archive is written where there is no file. Raises `OSError` for one that cannot be read.
+    Without files no archive is written. Raises `OSError` for a file that cannot be read.
     """
     taken: dict[Path, str] = {}
     portable = _portable(value, taken)
@@ -25,12 +26,12 @@ def take_along(value: Any, archive: Path) -> Any:
 
 
 def _portable(value: Any, taken: dict[Path, str]) -> Any:
-    """Loaded scenarios have absolute paths, and nothing else in them begins with a slash and is there."""
+    """Replaces the paths. Loaded scenarios have absolute ones, and no other text in them is the path of a file."""
     match value:
         case dict():
-            return {key: _portable(one, taken) for key, one in value.items()}
+            return {key: _portable(field, taken) for key, field in value.items()}
         case list():
-            return [_portable(one, taken) for one in value]
+            return [_portable(item, taken) for item in value]
         case str() if value.startswith("/") and (path := Path(value)).exists():
             return taken.setdefault(path, f"{DIRECTORY}/{len(taken)}/{path.name}")
         case _:

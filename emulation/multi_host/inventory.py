@@ -1,11 +1,11 @@
-"""From Ansible's inventory to the hosts of a run.
+"""Reads the hosts of a run from an Ansible inventory.
 
 Variables that a host, a group or the whole inventory may have:
 
-    brokerlab_address      IPv4 address at which the other hosts reach it; `ansible_host` where that is one
-    brokerlab_brokers      a list of brokers that are to be on this host; the others are placed
-    brokerlab_directory    where it keeps brokerlab and runs under way; /var/lib/brokerlab unless given
-    brokerlab_python       a Python that has what brokerlab needs; else `brokerlab hosts prepare` makes an environment
+    brokerlab_address      IPv4 address at which the other hosts reach it; by default `ansible_host`, if that is one
+    brokerlab_brokers      list of brokers that must be on this host; the others are placed automatically
+    brokerlab_directory    directory of brokerlab and of running shares on the host; /var/lib/brokerlab by default
+    brokerlab_python       Python with all packages; by default `brokerlab hosts prepare` makes an environment
     brokerlab_vxlan_port, brokerlab_echo_port    UDP ports, the same for all hosts
 """
 
@@ -66,8 +66,8 @@ def _member(file: Path, name: str, variables: Mapping[str, Any]) -> Member:
         address = ipaddress.IPv4Address(given)
     except ValueError as error:
         raise BadInputError(
-            f"{file}: {name}: brokerlab_address: {given!r} is no IPv4 address; give the one at which the other hosts "
-            "reach it"
+            f"{file}: {name}: brokerlab_address: {given!r} is not an IPv4 address; give the one at which the other "
+            "hosts reach it"
         ) from error
     return Member(name=name, address=str(address), brokers=tuple(brokers))
 

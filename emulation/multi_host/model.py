@@ -1,4 +1,4 @@
-"""What a host is told of a run that it shares with others: `part.json`."""
+"""`share.json`: the request to a host to run its share of a run."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A host of the run."""
 
     name: str
-    """As the inventory has it."""
+    """The host's name in the inventory."""
     address: str
-    """IPv4, on the underlay: where the other hosts reach it."""
+    """IPv4 address at which the other hosts reach it."""
     brokers: tuple[str, ...] = ()
-    """Those that the inventory wants there; the others are placed."""
+    """The brokers that the inventory puts there; the others are placed automatically."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One host's part of a run."""
+class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The request to run one host's share of a run."""
 
     run_id: str
-    """Of the whole run."""
+    """The id of the whole run."""
     created: str
     """ISO 8601, UTC."""
     controller: str
-    """The boot of the machine that controls the run: who may say that it is dead."""
+    """Boot id of the controlling machine. Only a process of the same boot can tell whether the controller has ended."""
     host: str
-    """Which of the members this is for."""
+    """The name of the member that this request is for."""
     members: tuple[Member, ...]
-    """All hosts of the run, the first of which keeps its clock."""
+    """All hosts of the run. The clock of the first one is the run's clock."""
     scenario: dict[str, Any]
-    """As its file has it, overrides applied."""
+    """The scenario of its file with overrides applied."""
     runtime: str
     links: str
     vxlan_port: int
@@ -43,12 +43,12 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     token: str
     """Hex digits that only this run's hosts know."""
     patience: float
-    """Seconds that a host waits for the others, beyond what they may take."""
+    """Seconds that a host waits for the others at a stage, beyond the time that the stage itself takes."""
 
     @property
-    def part_id(self) -> str:
-        """The run's id on this host: hosts may turn out to be one machine."""
-        return part_id(self.run_id, self.number)
+    def share_id(self) -> str:
+        """The id of the run on this host. It differs on each host, because two hosts may be one machine."""
+        return share_id(self.run_id, self.number)
 
     @property
     def reference(self) -> Member:
@@ -57,7 +57,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def number(self) -> int:
-        """This host's place among the members."""
+        """The index of this host among the members."""
         return next(number for number, member in enumerate(self.members) if member.name == self.host)
 
     @property
@@ -65,15 +65,15 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return self.members[self.number]
 
 
-def part_id(run_id: str, number: int) -> str:
-    """What a run is called on one of its hosts: short, as it is part of socket paths."""
+def share_id(run_id: str, number: int) -> str:
+    """The id of a run on one of its hosts. It is short, because socket paths contain it."""
     return f"{run_id}.{number + 1}"
 
 
-def read_part(file: Path) -> Part:
+def read_share_request(file: Path) -> ShareRequest:
     """Raises `BadInputError` naming the file."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Part)
+        return msgspec.json.decode(file.read_bytes(), type=ShareRequest)
     except OSError as error:
         raise BadInputError(f"{file}: {error.strerror}") from error
     except msgspec.DecodeError as error:

@@ -1,8 +1,9 @@
-"""Which brokers are on which host: the same for the same overlay and the same hosts.
+"""The placement of brokers on hosts: the same overlay and hosts always give the same placement.
 
-Where the inventory wants a broker on a host, there it is. The others are spread evenly, so that few links cross: first
-in runs along the overlay (breadth first, so that neighbours are near each other), then by exchanging two brokers of
-different hosts as long as that lets fewer links cross, as Kernighan and Lin (1970) do for two parts.
+A broker that the inventory puts on a host is placed there. The others are spread evenly, with few links between hosts:
+first in runs along the overlay (breadth first, so that neighbours are near each other), then by exchanges of two
+brokers on different hosts, as long as an exchange reduces the number of such links, as Kernighan and Lin (1970) do for
+two parts.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from record.errors import BadInputError
 from topology import BrokerId, Overlay
 
 Placement = Mapping[BrokerId, str]
-"""Every broker's host."""
+"""The name of each broker's host."""
 
 _MOST_ROUNDS = 50
 
 
-def place(overlay: Overlay, members: Sequence[Member]) -> Placement:
-    """Raises `BadInputError` for a broker that is wanted twice, or a host that would have none."""
+def place_brokers(overlay: Overlay, members: Sequence[Member]) -> Placement:
+    """Places the brokers. Raises `BadInputError` for a broker that the inventory puts on two hosts, and for a host
+    without brokers."""
     brokers = [broker.id for broker in overlay.brokers]
     placed = _wanted(overlay, members)
     movable = [broker for broker in brokers if broker not in placed]
@@ -46,13 +48,14 @@ def place(overlay: Overlay, members: Sequence[Member]) -> Placement:
     return {broker: placed[broker] for broker in brokers}
 
 
-def crossing(overlay: Overlay, placement: Placement) -> int:
-    """How many links lead from one host to another."""
+def links_between_hosts(overlay: Overlay, placement: Placement) -> int:
+    """The number of links with ends on two hosts."""
     return sum(placement[link.a] != placement[link.b] for link in overlay.links)
 
 
 def _wanted(overlay: Overlay, members: Sequence[Member]) -> dict[BrokerId, str]:
-    """What the inventory says; brokers that this overlay does not have may be of another scenario."""
+    """The placement by the inventory. Brokers that this overlay lacks may belong to another scenario, and are
+    ignored."""
     there = {broker.id for broker in overlay.brokers}
     wanted: dict[BrokerId, str] = {}
     for member in members:
@@ -67,7 +70,7 @@ def _wanted(overlay: Overlay, members: Sequence[Member]) -> dict[BrokerId, str]:
 
 
 def _rooms(members: Sequence[Member], placed: Placement, brokers: int) -> list[int]:
-    """How many more brokers each host gets: as many as make it have as many as the others, as far as that goes."""
+    """Number of unplaced brokers each host receives so that the hosts end up with equal totals where possible."""
     has = [sum(host == member.name for host in placed.values()) for member in members]
     rooms = [0] * len(members)
     for _ in range(brokers - len(placed)):
@@ -77,21 +80,21 @@ def _rooms(members: Sequence[Member], placed: Placement, brokers: int) -> list[i
 
 
 def _along(graph: networkx.Graph[BrokerId], brokers: Sequence[BrokerId]) -> list[BrokerId]:
-    """Brokers breadth first, from the one with the fewest neighbours on; of equals, the first in the overlay."""
+    """The brokers breadth first, beginning at the one with the fewest neighbours; of equal ones at the first."""
     order = {broker: number for number, broker in enumerate(brokers)}
     found: dict[BrokerId, None] = {}
     for start in sorted(brokers, key=lambda broker: (graph.degree[broker], order[broker])):
         if start not in found:
             found[start] = None
             neighbours = networkx.bfs_edges(
-                graph, start, sort_neighbors=lambda near: sorted(near, key=order.__getitem__)
+                graph, start, sort_neighbors=lambda neighbours: sorted(neighbours, key=order.__getitem__)
             )
             found |= {broker: None for _, broker in neighbours}
     return list(found)
 
 
 def _exchange(graph: networkx.Graph[BrokerId], placed: dict[BrokerId, str], movable: Sequence[BrokerId]) -> None:
-    """Exchanges pairs of brokers, the best exchange first, until none lets fewer links cross."""
+    """Exchanges pairs of brokers, the best exchange first, until none reduces the links between hosts."""
     for _ in range(_MOST_ROUNDS * max(1, len(movable))):
         best, pair = 0, None
         outside = {broker: _towards(graph, placed, broker) for broker in movable}
@@ -111,7 +114,7 @@ def _exchange(graph: networkx.Graph[BrokerId], placed: dict[BrokerId, str], mova
 
 
 def _towards(graph: networkx.Graph[BrokerId], placed: Placement, broker: BrokerId) -> dict[str, int]:
-    """How many neighbours of a broker are on each host."""
+    """The number of a broker's neighbours on each host."""
     counts: dict[str, int] = {}
     for neighbour in graph.neighbors(broker):
         counts[placed[neighbour]] = counts.get(placed[neighbour], 0) + 1

@@ -1,4 +1,5 @@
-"""brokerlab's own files, as hosts get them: an archive named after its content, the same wherever it is made."""
+"""Packs brokerlab's own files for hosts, into an archive that is named after its content and the same wherever it is
+made."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ class Product:
     """An archive (.tar.gz) of brokerlab's files."""
 
     version: str
-    """Of the content: hosts with the same one run the same code."""
+    """Hash of the content: hosts with the same version run the same code."""
     content: bytes
 
     @property
     def name(self) -> str:
-        """The directory that it is unpacked into."""
+        """The name of the directory into which it is unpacked."""
         return f"product-{self.version}"
 
 
 def pack(root: Path = ROOT) -> Product:
-    """The product that runs here."""
+    """Packs the version that runs here."""
     packed = io.BytesIO()
     digest = hashlib.sha256()
     with tarfile.open(fileobj=packed, mode="w") as archive:

@@ -1,4 +1,4 @@
-"""What the user sees of a run on several hosts: where it is, as told by the tasks that hosts have done."""
+"""The progress display of a run on several hosts, by the tasks that Ansible has done on them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from emulation.run.progress import Display, Snapshot
 from record.manifest import PhaseName
 
 LEAD = 3
-"""Seconds between the word to begin and that moment, beside three times what it takes until all hosts hear a word."""
+"""Seconds between the signal to begin and the beginning, in addition to three times the time until a signal has reached
+all hosts."""
 _AROUND = 30.0
-"""Seconds that starting and stopping a variant is expected to take."""
+"""Seconds that starting and stopping a variant is estimated to take."""
 
 
 class HostsProgress:
@@ -23,7 +24,7 @@ class HostsProgress:
         self._snapshot = snapshot
         self._shown = shown
         self._ahead: list[tuple[float, str, float]] = []
-        """When each phase to come begins, its name, and when it ends."""
+        """The beginning, name and end of each phase to come."""
 
     def say(self, line: str) -> None:
         self._shown.say(line)
@@ -32,32 +33,31 @@ class HostsProgress:
         self._snapshot.activity = activity
         self._shown.refresh()
 
-    def hear(self, result: TaskResult) -> None:
-        """A host has done a task: `<variant> await|go <place>` tells where it is."""
+    def note(self, result: TaskResult) -> None:
+        """Shows the progress of a host after a task, whose name is `<variant> await|go <stage>`."""
         match result.task.split():
             case [number, "await", "answering"] if self._snapshot.variant_number != int(number) + 1:
                 self._begin(int(number))
-            case [_, "await", where]:
-                self._snapshot.activity = f"{result.host} is {where}"
+            case [_, "await", stage]:
+                self._snapshot.activity = f"{result.host} is {stage}"
             case [number, "go", "ready"] if not self._ahead:
                 self._plan_phases(self._plan.variants[int(number)])
             case [_, "go", "drained"]:
                 self.ending()
-        self.look()
+        self.update()
 
     def ending(self) -> None:
-        """The variant is over, as planned or before."""
+        """Shows that the variant has ended, as planned or before."""
         self._ahead.clear()
         self._snapshot.phase, self._snapshot.phase_end = PhaseName.STOP, None
 
-    def look(self) -> bool:
-        """Takes the time to the display. Never asks for the end."""
+    def update(self) -> None:
+        """Shows the present time."""
         now = time.monotonic()
         while self._ahead and self._ahead[0][0] <= now:
             begin, self._snapshot.phase, end = self._ahead.pop(0)
             self._snapshot.phase_begin, self._snapshot.phase_end, self._snapshot.activity = begin, end, ""
         self._shown.refresh()
-        return False
 
     def _begin(self, number: int) -> None:
         ahead = sum(variant.lasts + _AROUND for variant in self._plan.variants[number:])

@@ -1,4 +1,4 @@
-"""A whole run whose overlay is spread over several hosts, from untouched hosts back to untouched hosts."""
+"""Runs an overlay that is spread over several hosts. Nothing is left on the hosts in the end."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from emulation.host.registry import live_runs, register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.connection import connections
-from emulation.multi_host.files import take_along
+from emulation.multi_host.files import pack_files
 from emulation.multi_host.gather import HOSTS, clock_check, gather
 from emulation.multi_host.inventory import Hosts
-from emulation.multi_host.model import Member, Part, part_id
-from emulation.multi_host.placement import crossing, place
+from emulation.multi_host.model import Member, ShareRequest, share_id
+from emulation.multi_host.placement import links_between_hosts, place_brokers
 from emulation.multi_host.product import pack
 from emulation.multi_host.progress import LEAD, HostsProgress
 from emulation.network.echo import TOKEN_BYTES
@@ -43,19 +43,19 @@ from record.fidelity import Fidelity, Verdict
 from record.manifest import Choice, Manifest
 
 FILES = "files.tar.gz"
-"""Files that the scenario reads, where it does."""
+"""The archive of the files that the scenario reads, if it reads some."""
 PRIVATE = "ansible"
-"""Where Ansible works, in the run directory; gone in the end."""
+"""Ansible's directory in the run directory, which is removed in the end."""
 _PATIENCE = 90.0
 _PATIENCE_EACH = 2.0
-"""Seconds that all hosts, and each further broker, get to come to the next place."""
+"""Seconds in which all hosts must reach the next stage, and the further ones for each broker."""
 _ENDS_WITHIN = 60.0
-"""Seconds that an agent gets to end in order."""
+"""Seconds in which an agent may end in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostsRequest:
-    """What is run where."""
+    """A plan and the hosts to run it on."""
 
     plan: Plan
     hosts: Hosts
@@ -73,7 +73,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     members = _members(request)
     for variant in plan.variants:
         require_times_only(variant.schedule())
-    clean(None)  # what a killed command still plays on hosts
+    clean(None)  # ends plays that a killed command has left
     paths = RunPaths.of(plan.run_id, request.out)
     paths.make()
     with ExitStack() as stack:
@@ -81,7 +81,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
         register(plan.run_id, paths.journal)
         stack.callback(unregister, plan.run_id)
         stack.callback(Journal(paths.journal).close)
-        os.environ[RUN_VARIABLE] = plan.run_id  # for what Ansible starts
+        os.environ[RUN_VARIABLE] = plan.run_id  # for the processes that Ansible starts
         stack.callback(os.environ.pop, RUN_VARIABLE)
         snapshot = Snapshot(variants=len(plan.variants))
         shown = stack.enter_context(display(snapshot, console))
@@ -91,16 +91,16 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
 
 
 def _members(request: HostsRequest) -> tuple[Member, ...]:
-    """The hosts of the run: as many as there are brokers, at most."""
+    """The hosts of the run: at most as many as there are brokers."""
     fewest = min(len(variant.overlay.brokers) for variant in request.plan.variants)
     members = request.hosts.members[:fewest]
     if len(members) < 2:
-        raise BadInputError("one host: an overlay is spread over two at least; leave --hosts out to run it here")
+        raise BadInputError("one host: an overlay is spread over at least two; leave --hosts out to run it here")
     return members
 
 
 def require_times_only(schedule: Schedule) -> None:
-    """Raises `HostError` for faults that depend on what no host alone knows."""
+    """Raises `HostError` for faults that depend on a count of messages, because no host sees all messages."""
     for entry in schedule.entries:
         if isinstance(entry.start, Count):
             raise HostError(
@@ -110,7 +110,7 @@ def require_times_only(schedule: Schedule) -> None:
 
 
 class HostsRun:
-    """One run under way."""
+    """One run in progress."""
 
     def __init__(
         self,
@@ -129,14 +129,14 @@ class HostsRun:
         self._product = pack()
         self._log = open_log(paths)
         self.variables: dict[str, Any] = {}
-        """Of all plays."""
+        """Variables of all plays."""
 
     def execute(self, when_over: Callable[[], None]) -> Outcome:
         """Checks the hosts, runs every variant, and gathers what they wrote."""
         try:
             record = self._begin()
         except PlayCancelledError:
-            return self._nothing()
+            return self._interrupted()
         try:
             self._play("run.yml", self._run_variables())
             when_over()
@@ -146,7 +146,7 @@ class HostsRun:
         except PlayError as error:
             self._log.error("run failed", error=str(error))
             self._interrupt.teardown = True
-            with contextlib.suppress(HostError):  # the first failure tells most
+            with contextlib.suppress(HostError):  # the first failure says most
                 self._end()
                 gather(self._paths, self._members, record)
             raise
@@ -157,12 +157,12 @@ class HostsRun:
         except HostError:
             if not self._interrupt.asked:
                 raise
-            return self._nothing()
+            return self._interrupted()
         self._progress.say(f"clocks   {clock_check(manifest.read(self._paths.directory).hosts).detail}")
         return outcome
 
     def _begin(self) -> Manifest:
-        """Makes hosts and run directory ready; the manifest as it is at the beginning."""
+        """Prepares the hosts and the run directory; returns the manifest at the beginning."""
         self._archive.parent.mkdir(parents=True)
         self._archive.write_bytes(self._product.content)
         try:
@@ -170,13 +170,13 @@ class HostsRun:
         finally:
             self._archive.unlink()
         self._announce(runtime, links)
-        save_overlays(self._plan, self._paths)  # hosts name them alike
+        save_overlays(self._plan, self._paths)  # hosts use the same file names
         record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
         manifest.write(record, self._paths.directory)
-        self._write_parts(runtime.name, links.name)
+        self._write_share_requests(runtime.name, links.name)
         return record
 
-    def _nothing(self) -> Outcome:
+    def _interrupted(self) -> Outcome:
         """The outcome of a run that was interrupted before it began."""
         return Outcome(
             self._paths.directory, Fidelity(verdict=Verdict.VALID, variants=[]), interrupted=True, began=False
@@ -184,17 +184,17 @@ class HostsRun:
 
     @property
     def _archive(self) -> Path:
-        """brokerlab's own files, while hosts may want them."""
+        """The archive of brokerlab's own files, which exists until the hosts have got it."""
         return self._paths.directory / HOSTS / "product.tar.gz"
 
     def _choose(self) -> tuple[Choice, Choice]:
         """The runtime and the link driver of all hosts."""
         self._progress.doing("removing what dead runs left on hosts")
         self._play("clean.yml", clean_variables())
-        self._progress.doing("asking hosts what they can do")
+        self._progress.doing("examining hosts")
         hosts = self._request.hosts
         facts = examined(self._play("check.yml", check_variables(hosts, self._members)))
-        if bad := [f"{name}: {'; '.join(each.obstacles)}" for name, each in facts.items() if each.obstacles]:
+        if bad := [f"{name}: {'; '.join(found.obstacles)}" for name, found in facts.items() if found.obstacles]:
             raise HostError("\n".join(bad))
         runtime, links = common(facts, self._request.runtime, self._request.links)
         self._plan.require_possible(runtime)
@@ -205,26 +205,26 @@ class HostsRun:
 
     def _announce(self, runtime: Choice, links: Choice) -> None:
         for variant in self._plan.variants[:1]:
-            placement = place(variant.overlay, self._members)
+            placement = place_brokers(variant.overlay, self._members)
             for member in self._members:
-                mine = [broker for broker, host in placement.items() if host == member.name]
-                self._progress.say(f"host     {member.name} ({member.address}): {', '.join(mine)}")
-            count = crossing(variant.overlay, placement)
+                brokers = [broker for broker, host in placement.items() if host == member.name]
+                self._progress.say(f"host     {member.name} ({member.address}): {', '.join(brokers)}")
+            count = links_between_hosts(variant.overlay, placement)
             self._progress.say(
                 f"links    {links.name}: {links.reason}; {count} of {len(variant.overlay.links)} cross hosts"
             )
         self._progress.say(f"runtime  {runtime.name}: {runtime.reason}")
 
-    def _write_parts(self, runtime: str, links: str) -> None:
+    def _write_share_requests(self, runtime: str, links: str) -> None:
         plan, hosts = self._plan, self._request.hosts
         token = secrets.token_hex(TOKEN_BYTES)
         scenario = plan.scenario.model_dump(mode="json", exclude_unset=True)
         try:
-            scenario = take_along(scenario, self._paths.directory / HOSTS / FILES)
+            scenario = pack_files(scenario, self._paths.directory / HOSTS / FILES)
         except OSError as error:
             raise BadInputError(f"a file of the scenario cannot be read: {error}") from error
         for member in self._members:
-            part = Part(
+            share = ShareRequest(
                 run_id=plan.run_id,
                 created=plan.created.isoformat(),
                 controller=boot_id(),
@@ -238,10 +238,10 @@ class HostsRun:
                 token=token,
                 patience=self._patience,
             )
-            file = self._paths.directory / HOSTS / member.name / "part.json"
+            file = self._paths.directory / HOSTS / member.name / "share.json"
             file.parent.mkdir(parents=True)
             file.touch(mode=0o600)
-            file.write_bytes(msgspec.json.encode(part))
+            file.write_bytes(msgspec.json.encode(share))
 
     @property
     def _patience(self) -> float:
@@ -263,15 +263,15 @@ class HostsRun:
 
     def _end(self) -> None:
         self._progress.doing("fetching logs")
-        self._play("end.yml", {"patience": _ENDS_WITHIN}, cancellable=False)
+        self._play("end.yml", {"patience": _ENDS_WITHIN}, self._not_cancelled)
 
-    def _play(self, playbook: str, variables: Mapping[str, Any], *, cancellable: bool = True) -> Played:
-        """Plays on all hosts of the run."""
+    def _play(self, playbook: str, variables: Mapping[str, Any], cancelled: Callable[[], bool] | None = None) -> Played:
+        """Plays on all hosts of the run; by default the user may cancel that."""
         common_variables = {
             "product": self._product.name,
             "archive": str(self._archive),
-            "part_ids": {member.name: part_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
-            "parts": str(self._paths.directory / HOSTS),
+            "share_ids": {member.name: share_id(self._plan.run_id, n) for n, member in enumerate(self._members)},
+            "shares": str(self._paths.directory / HOSTS),
         }
         return play(
             playbook,
@@ -279,22 +279,26 @@ class HostsRun:
             self._paths.directory / PRIVATE,
             self.variables | common_variables | dict(variables),
             limit=",".join(member.name for member in self._members),
-            on_result=self._progress.hear,
-            cancelled=self._cancelled if cancellable else self._progress.look,
+            on_result=self._progress.note,
+            cancelled=cancelled or self._cancelled,
         )
 
     def _cancelled(self) -> bool:
-        self._progress.look()
+        self._progress.update()
         return self._interrupt.asked
+
+    def _not_cancelled(self) -> bool:
+        self._progress.update()
+        return False
 
 
 def clean_variables() -> dict[str, Any]:
-    """What `clean.yml` is told."""
+    """The variables of `clean.yml`."""
     return {"controller": boot_id(), "live": sorted(live_runs())}
 
 
 def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]:
-    """What `check.yml` is told."""
+    """The variables of `check.yml`."""
     return {
         "addresses": [member.address for member in members],
         "address_of": {member.name: member.address for member in members},
@@ -304,5 +308,5 @@ def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]
 
 
 def examined(played: Played) -> dict[str, Facts]:
-    """What `check.yml` found out, by host."""
+    """The results of `check.yml`, by host."""
     return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in played.of("examine").items()}

@@ -1,12 +1,12 @@
-"""Files as signals between an agent and the controller, who has no other way to it than Ansible.
+"""Files as signals between an agent and its controller, which reaches it through Ansible only.
 
-    python -m emulation.multi_host.signals await DIRECTORY NAME SECONDS  waits until the agent is there
-    python -m emulation.multi_host.signals go DIRECTORY NAME [TEXT]  lets it go on
-    python -m emulation.multi_host.signals end DIRECTORY SECONDS  asks the agent to end in order, and awaits that
-    python -m emulation.multi_host.signals now  the time of this host's monotonic clock
+    python -m emulation.multi_host.signals await DIRECTORY NAME SECONDS  waits until the agent has reached a stage
+    python -m emulation.multi_host.signals go DIRECTORY NAME [TEXT]  lets the agent go on
+    python -m emulation.multi_host.signals end DIRECTORY SECONDS  asks the agent to end in order, and waits for its end
+    python -m emulation.multi_host.signals now  prints the time of this host's monotonic clock
 
-At a place called NAME an agent writes `NAME.here` and waits for `NAME.go`. An agent that cannot go on writes why into
-`failed`; one that was killed is missed by the process that `agent.json` names.
+At a stage called NAME an agent writes `NAME.here` and waits for `NAME.go`. An agent that fails writes the reason into
+`failed`. An agent that was killed is noticed because the process that `agent.json` identifies has ended.
 """
 
 from __future__ import annotations
@@ -23,49 +23,50 @@ from emulation.host.processes import ProcessIdentity, await_end
 from record.errors import HostError
 from record.exit_codes import ExitCode
 
-_LOOK_INTERVAL = 0.05
+_POLL_INTERVAL = 0.05
 """Seconds between two looks at a directory."""
-_DIES_WITHIN = 5.0
+_KILLED_WITHIN = 5.0
+"""Seconds in which a killed agent ends."""
 AGENT, FAILED, FINISHED = "agent.json", "failed", "finished"
 
 
 class Signals:
-    """The directory, as the agent uses it."""
+    """The agent's side of the directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
 
     def begin(self, agent: ProcessIdentity) -> None:
-        """The agent is there."""
+        """Notes the agent's process."""
         _write(self._directory / AGENT, msgspec.json.encode(agent).decode())
 
-    def meet(self, name: str, within: float, wait: Callable[[float], None]) -> str:
-        """Says that the agent has come to a place, and waits for the word to go on; returns what it says.
+    def wait_at(self, name: str, within: float, wait: Callable[[float], None]) -> str:
+        """Notes that the agent has reached a stage, and waits for the signal to go on; returns the signal's text.
 
-        `wait` sleeps. Raises `HostError` when the word does not come.
+        `wait` sleeps. Raises `HostError` when the signal does not come within `within` seconds.
         """
         _write(self._directory / f"{name}.here", "")
         deadline = time.monotonic() + within
-        while not (word := self._directory / f"{name}.go").exists():
+        while not (signalled := self._directory / f"{name}.go").exists():
             if time.monotonic() > deadline:
-                raise HostError(f"no word from the controller to go on ({name}) within {within:g} s; ended by itself")
-            wait(_LOOK_INTERVAL)
-        return word.read_text(encoding="utf-8")
+                raise HostError(f"no signal from the controller to go on ({name}) within {within:g} s; ended by itself")
+            wait(_POLL_INTERVAL)
+        return signalled.read_text(encoding="utf-8")
 
     def fail(self, message: str) -> None:
-        """The agent cannot go on."""
+        """Notes that the agent cannot go on, and why."""
         _write(self._directory / FAILED, message)
 
     def finish(self) -> None:
-        """The agent is done; nothing but its directory is left."""
+        """Notes that the agent is done, and that nothing but its directory is left."""
         _write(self._directory / FINISHED, "")
 
 
 def await_signal(directory: Path, name: str, within: float) -> str:
-    """Waits until the agent has come to a place, or, for `finished`, to its end.
+    """Waits until the agent has reached a stage, or, for `finished`, its end.
 
-    Raises `HostError` with the agent's own words when it failed, and with others when it was killed or takes too long.
+    Raises `HostError` with the agent's own message if it failed, and if it was killed or takes too long.
     """
     deadline = time.monotonic() + within
     file = directory / (name if name == FINISHED else f"{name}.here")
@@ -77,30 +78,30 @@ def await_signal(directory: Path, name: str, within: float) -> str:
         if gone and not file.exists():
             raise HostError("the agent was killed; its remains are removed by `brokerlab hosts clean`")
         if time.monotonic() > deadline:
-            raise HostError(f"the agent did not come so far ({name}) within {within:g} s")
-        time.sleep(_LOOK_INTERVAL)
+            raise HostError(f"the agent did not reach the stage {name} within {within:g} s")
+        time.sleep(_POLL_INTERVAL)
     return file.read_text(encoding="utf-8")
 
 
 def end_agent(directory: Path, within: float) -> None:
-    """Asks an agent that lives to end in order, and kills it when that takes too long."""
+    """Asks a running agent to end in order, and kills it when that takes too long."""
     agent = _agent(directory)
     if agent is None or not agent.alive:
         return
     agent.kill(signal.SIGTERM)
     if await_end([agent], within):
         agent.kill()
-        await_end([agent], _DIES_WITHIN)
+        await_end([agent], _KILLED_WITHIN)
 
 
-def agent_lives(directory: Path) -> bool:
+def agent_runs(directory: Path) -> bool:
     """Whether an agent has begun and not ended."""
     agent = _agent(directory)
     return agent is not None and agent.alive
 
 
 def _agent(directory: Path) -> ProcessIdentity | None:
-    """None while it has not begun."""
+    """The agent's process; None as long as it has not begun."""
     try:
         return msgspec.json.decode((directory / AGENT).read_bytes(), type=ProcessIdentity)
     except FileNotFoundError:
@@ -108,10 +109,10 @@ def _agent(directory: Path) -> ProcessIdentity | None:
 
 
 def _write(file: Path, text: str) -> None:
-    """Whole or not at all."""
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    """Writes a file in one step, so that no reader sees half of it."""
+    partial = file.with_name(f".{file.name}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(file)
 
 
 def main(arguments: list[str]) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulation.host.archives import unpack_archive
-from emulation.multi_host.files import take_along
+from emulation.multi_host.files import pack_files
 from emulation.multi_host.product import pack
 
 
@@ -22,7 +22,7 @@ def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
         "name": "/nowhere/at/all",
         "seed": 1,
     }
-    portable = take_along(scenario, tmp_path / "files.tar.gz")
+    portable = pack_files(scenario, tmp_path / "files.tar.gz")
     assert portable == {
         "topology": {"kind": "file", "path": "files/0/overlay.json"},
         "workload": [{"file": "files/1/quotes"}, {"file": "files/0/overlay.json"}],
@@ -34,7 +34,7 @@ def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
 
 
 def test_without_files_nothing_is_taken_along(tmp_path: Path) -> None:
-    assert take_along({"seed": 1}, tmp_path / "files.tar.gz") == {"seed": 1}
+    assert pack_files({"seed": 1}, tmp_path / "files.tar.gz") == {"seed": 1}
     assert not (tmp_path / "files.tar.gz").exists()
 
 

@@ -39,7 +39,7 @@ def test_hosts_are_read_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
-        ("    a: {ansible_host: a.example.org}\n", "a: brokerlab_address: 'a.example.org' is no IPv4 address"),
+        ("    a: {ansible_host: a.example.org}\n", "a: brokerlab_address: 'a.example.org' is not an IPv4 address"),
         ("    a: {ansible_host: 10.9.0.1, brokerlab_brokers: B1}\n", "a: brokerlab_brokers: a list of brokers' names"),
         (
             "    a: {ansible_host: 10.9.0.1}\n    b: {ansible_host: 10.9.0.1}\n",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation.multi_host.model import Member
-from emulation.multi_host.placement import crossing, place
+from emulation.multi_host.placement import links_between_hosts, place_brokers
 from record.errors import BadInputError
 from topology import Broker, Link, Overlay
 
@@ -39,20 +39,20 @@ def overlays(draw: st.DrawFn) -> Overlay:
 @given(overlay=overlays(), hosts=st.integers(1, 5))
 def test_hosts_get_as_many_brokers_as_each_other(overlay: Overlay, hosts: int) -> None:
     hosts = min(hosts, len(overlay.brokers))
-    placement = place(overlay, members(hosts))
+    placement = place_brokers(overlay, members(hosts))
     assert list(placement) == [broker.id for broker in overlay.brokers]
     counts = Counter(placement.values())
     assert len(counts) == hosts
     assert max(counts.values()) - min(counts.values()) <= 1
-    assert placement == place(overlay, members(hosts))
+    assert placement == place_brokers(overlay, members(hosts))
 
 
 @given(overlay=overlays())
 def test_no_exchange_of_two_brokers_would_let_fewer_links_cross(overlay: Overlay) -> None:
-    placement = dict(place(overlay, members(2)))
+    placement = dict(place_brokers(overlay, members(2)))
     for first, second in itertools.combinations(placement, 2):
         exchanged = placement | {first: placement[second], second: placement[first]}
-        assert crossing(overlay, exchanged) >= crossing(overlay, placement)
+        assert links_between_hosts(overlay, exchanged) >= links_between_hosts(overlay, placement)
 
 
 @pytest.mark.parametrize(
@@ -65,23 +65,23 @@ def test_no_exchange_of_two_brokers_would_let_fewer_links_cross(overlay: Overlay
     ids=["line", "ring", "barbell"],
 )
 def test_few_links_cross_where_few_need_to(graph: networkx.Graph[int], hosts: int, most: int) -> None:
-    assert crossing(overlay_of(graph), place(overlay_of(graph), members(hosts))) == most
+    assert links_between_hosts(overlay_of(graph), place_brokers(overlay_of(graph), members(hosts))) == most
 
 
 def test_what_the_inventory_wants_is_done_and_the_rest_is_spread() -> None:
     overlay = overlay_of(networkx.path_graph(6))
-    placement = place(overlay, members(2, h2=("B0", "B5", "another-scenario's")))
+    placement = place_brokers(overlay, members(2, h2=("B0", "B5", "another-scenario's")))
     assert placement["B0"] == placement["B5"] == "h2"
     assert Counter(placement.values()) == {"h1": 3, "h2": 3}
-    everything = place(overlay, members(2, h1=tuple(f"B{n}" for n in range(5)), h2=("B5",)))
+    everything = place_brokers(overlay, members(2, h1=tuple(f"B{n}" for n in range(5)), h2=("B5",)))
     assert Counter(everything.values()) == {"h1": 5, "h2": 1}
 
 
 def test_what_cannot_be_placed_is_told() -> None:
     overlay = overlay_of(networkx.path_graph(3))
     with pytest.raises(BadInputError, match="B1 is wanted on h1 and on h2; leave one out"):
-        place(overlay, members(2, h1=("B1",), h2=("B1",)))
+        place_brokers(overlay, members(2, h1=("B1",), h2=("B1",)))
     with pytest.raises(BadInputError, match="3 brokers cannot be on 4 hosts"):
-        place(overlay, members(4))
+        place_brokers(overlay, members(4))
     with pytest.raises(BadInputError, match=r"h2 would have no broker"):
-        place(overlay, members(2, h1=("B0", "B1", "B2")))
+        place_brokers(overlay, members(2, h1=("B0", "B1", "B2")))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulation.host.processes import ProcessIdentity, identify
-from emulation.multi_host.signals import FINISHED, Signals, agent_lives, await_signal, end_agent, main
+from emulation.multi_host.signals import FINISHED, Signals, agent_runs, await_signal, end_agent, main
 from record.errors import HostError
 from record.exit_codes import ExitCode
 
@@ -28,7 +28,7 @@ def test_an_agent_goes_on_when_it_is_told(tmp_path: Path, agent: ProcessIdentity
     signals = Signals(tmp_path)
     signals.begin(agent)
     words: list[str] = []
-    waiting = threading.Thread(target=lambda: words.append(signals.meet("0-ready", LONG, time.sleep)))
+    waiting = threading.Thread(target=lambda: words.append(signals.wait_at("0-ready", LONG, time.sleep)))
     waiting.start()
     await_signal(tmp_path, "0-ready", LONG)
     assert not words
@@ -38,8 +38,8 @@ def test_an_agent_goes_on_when_it_is_told(tmp_path: Path, agent: ProcessIdentity
 
 
 def test_an_agent_does_not_wait_for_ever(tmp_path: Path) -> None:
-    with pytest.raises(HostError, match=r"no word from the controller to go on \(0-wired\)"):
-        Signals(tmp_path).meet("0-wired", 0.0, time.sleep)
+    with pytest.raises(HostError, match=r"no signal from the controller to go on \(0-wired\)"):
+        Signals(tmp_path).wait_at("0-wired", 0.0, time.sleep)
 
 
 def test_the_controller_hears_why_an_agent_failed(
@@ -57,17 +57,17 @@ def test_an_agent_that_was_killed_is_missed_at_once(tmp_path: Path) -> None:
     identity = identify(process.pid)
     assert identity is not None
     Signals(tmp_path).begin(identity)
-    assert agent_lives(tmp_path)
+    assert agent_runs(tmp_path)
     process.kill()
     process.communicate()
-    assert not agent_lives(tmp_path)
+    assert not agent_runs(tmp_path)
     with pytest.raises(HostError, match="the agent was killed"):
         await_signal(tmp_path, FINISHED, LONG)
 
 
 def test_one_that_never_comes_is_waited_for_so_long(tmp_path: Path, agent: ProcessIdentity) -> None:
     Signals(tmp_path).begin(agent)
-    with pytest.raises(HostError, match=r"did not come so far \(0-wired\) within 0 s"):
+    with pytest.raises(HostError, match=r"did not reach the stage 0-wired within 0 s"):
         await_signal(tmp_path, "0-wired", 0.0)
 
 

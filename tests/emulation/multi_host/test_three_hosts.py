@@ -37,7 +37,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def left_on(host: LabHost) -> list[str]:
-    """Processes of runs, interfaces, directories and parts that a run has left on a host."""
+    """Processes of runs, interfaces, directories and shares that a run has left on a host."""
     look = """
         for process in /proc/[0-9]*; do
             grep -qsz ^BROKERLAB_RUN= $process/environ && echo "$process $(tr '\\0' ' ' < $process/cmdline)"
@@ -45,8 +45,8 @@ def left_on(host: LabHost) -> list[str]:
         ls -A /run/brokerlab 2>/dev/null
         ip -brief link | grep -v -e ^lo -e ^eth0
     """
-    parts = host.directory / "parts"
-    return [*host.run("bash", "-c", look).stdout.splitlines(), *(str(part) for part in parts.glob("*"))]
+    shares = host.directory / "shares"
+    return [*host.run("bash", "-c", look).stdout.splitlines(), *(str(share) for share in shares.glob("*"))]
 
 
 def test_three_hosts_share_a_run_and_their_clocks_are_found_out(
@@ -83,7 +83,7 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(
 
     for host in laboratory.hosts:
         assert left_on(host) == []
-    assert not list(run.glob("hosts/*/part.tar.gz")) and not (run / "ansible").exists()
+    assert not list(run.glob("hosts/*/share.tar.gz")) and not (run / "ansible").exists()
 
 
 def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Path, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Pat
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--out", out, "--set", "timeline.run=300s",
         "--runtime", "process",
     )  # fmt: skip
-    signals = [host.directory / "parts" for host in laboratory.hosts]
+    signals = [host.directory / "shares" for host in laboratory.hosts]
     await_true(
         lambda: controller.poll() is not None or all(list(where.glob("*/signals/0-ready.go")) for where in signals),
         "all hosts are told to begin",
@@ -101,7 +101,7 @@ def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Pat
     )
     assert controller.poll() is None, controller.communicate()
     last = laboratory.hosts[-1]
-    (agent,) = last.directory.glob("parts/*/signals/agent.json")
+    (agent,) = last.directory.glob("shares/*/signals/agent.json")
     assert last.run("kill", "-KILL", str(json.loads(agent.read_bytes())["pid"])).returncode == 0
     controller.send_signal(signal.SIGKILL)
     controller.communicate()
@@ -109,6 +109,6 @@ def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Pat
 
     code, said = laboratory.control("hosts", "clean", laboratory.inventory)
     assert code == 0, said
-    assert "h1: removed 1 part of runs" in said
+    assert "h1: removed 1 share of runs" in said
     for host in laboratory.hosts:
         assert left_on(host) == []
