@@ -34,7 +34,7 @@ from emulation.multi_host.model import ShareRequest, read_share_request
 from emulation.multi_host.placement import Placement, place_brokers
 from emulation.multi_host.signals import Signals
 from emulation.network.echo import Clock, FarHost
-from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_way
+from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_route
 from emulation.planning.plan import Plan, VariantPlan, make_plan
 from emulation.run import emulate, host_share
 from emulation.run.context import HostRunContext
@@ -112,7 +112,7 @@ class Agent:
         peers: dict[str, Peer] = {}
         for member in share.members:
             if member.name != share.host:
-                require_way(member.address)
+                require_route(member.address)
                 with closing(FarHost(member.address, share.echo_port, token)) as far:
                     peers[member.name] = Peer(member.name, member.address, far.clock(Clock.MONOTONIC).delay)
         run = hashlib.sha256(f"{share.run_id}/{self._variants}".encode()).digest()

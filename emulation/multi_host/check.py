@@ -16,7 +16,7 @@ import msgspec
 
 from emulation.host.docker_host import docker_client, find_image
 from emulation.network import NetworkError, usable_drivers
-from emulation.network.host_tunnels import require_way
+from emulation.network.host_tunnels import require_route
 from emulation.runtimes.ladder import AUTO
 from record.errors import BadInputError, HostError
 
@@ -111,7 +111,7 @@ def _address(address: str, port: int) -> str:
 
 def _route(address: str) -> str:
     try:
-        require_way(address)
+        require_route(address)
     except NetworkError as error:
         return str(error)
     return ""

@@ -1,4 +1,4 @@
-"""Which link drivers work on this host, found out by using them."""
+"""Finds the link drivers that work on this host, by using them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DriverTrial:
     driver: LinkDriver
     usable: bool
     reason: str
-    """Why not, with the remedy; or what was found to work."""
+    """The obstacle with its remedy, or the evidence that it works."""
 
 
 def usable_drivers() -> list[DriverTrial]:
@@ -51,8 +51,8 @@ def _try_netem() -> str:
         except FileNotFoundError as error:
             raise NetworkError("the programs ip and tc are missing: install the package iproute2") from error
         if done.returncode:
-            said = " ".join(done.stderr.split())
-            raise NetworkError(f"{remedy} (`{command}` said: {said})")
+            output = " ".join(done.stderr.split())
+            raise NetworkError(f"{remedy} (`{command}` failed: {output})")
     return "the kernel shapes veth pairs with HTB and netem"
 
 

@@ -1,4 +1,4 @@
-"""The network between hosts, which carries the overlay's links that cross them."""
+"""The tunnels between the hosts of a run, which carry the overlay's links from one host to another."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from emulation.network.model import NetworkError
 from topology.model import BrokerId
 
 VXLAN_PORT = 14789
-"""UDP port of the underlay that carries links, unless the inventory gives another."""
+"""UDP port of the tunnels, unless the inventory gives another one."""
 LINK_MTU = 1428
-"""Bytes of content that a frame of a crossing link may have, on all hosts alike: what probes of the rate need."""
+"""Greatest content in bytes of a frame on a link between hosts, the same on all hosts: probes of the rate need as
+much."""
 VXLAN_OVERHEAD = 50
 """Bytes that Ethernet, VXLAN, UDP and IPv4 add to a frame's content (RFC 7348, section 5)."""
 
@@ -33,19 +34,19 @@ class Peer:
 
     name: str
     address: str
-    """On the underlay."""
+    """IPv4 address at which this host reaches it."""
     delay: float = 0.0
-    """Seconds that the underlay itself takes to it, one way; links are given so much less."""
+    """One-way delay to it in seconds, which is subtracted from the delays of links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTunnels:
-    """How this host's brokers reach those of other hosts."""
+    """The connection of this host's brokers with those of other hosts."""
 
     address: str
-    """Of this host."""
+    """IPv4 address of this host."""
     peers: Mapping[BrokerId, Peer]
-    """The host of each broker that is not here."""
+    """The host of each broker that is on another host."""
     vxlan_port: int
     echo_port: int
     first_identifier: int
@@ -58,15 +59,15 @@ class HostTunnels:
         return (self.first_identifier + index) % (1 << 24)
 
     def far_host(self, peer: Peer) -> FarHost:
-        """A way to ask a host's responder. Raises `NetworkError`."""
+        """A connection to a host's responder. Raises `NetworkError`."""
         return FarHost(peer.address, self.echo_port, self.token)
 
 
 class ResponderProcess:
-    """This host's responder, running."""
+    """The responder of this host."""
 
     def __init__(self, run_id: str, address: str, port: int, token: bytes) -> None:
-        """Raises `NetworkError` when the address is not this host's, or the port is taken."""
+        """Starts it. Raises `NetworkError` if the address is not this host's, or the port is taken."""
         command = [sys.executable, "-m", "emulation.network.responder", address, str(port)]
         self._process = subprocess.Popen(
             command,
@@ -78,7 +79,7 @@ class ResponderProcess:
             start_new_session=True,  # Ctrl-C is the emulator's to handle
         )
         try:
-            self._tell(token.hex())
+            self._command(token.hex())
         except NetworkError:
             self.stop()
             raise
@@ -88,11 +89,11 @@ class ResponderProcess:
         return self._process.pid
 
     def listen(self, process: int, address: str) -> None:
-        """Takes probes at an address in the network namespace of a process. Raises `NetworkError`."""
-        self._tell(f"{process} {address}")
+        """Receives probes at an address in the network namespace of a process. Raises `NetworkError`."""
+        self._command(f"{process} {address}")
 
     def stop(self) -> None:
-        """Ends it. Harmless when it has ended already."""
+        """Ends it. Does nothing if it has ended."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
@@ -103,20 +104,20 @@ class ResponderProcess:
             self._process.kill()
             self._process.wait()
 
-    def _tell(self, line: str) -> None:
+    def _command(self, line: str) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         except BrokenPipeError as error:
-            raise NetworkError("the responder, which answers other hosts, has ended") from error
+            raise NetworkError("the responder, which replies to other hosts, has ended") from error
         answer = self._process.stdout.readline().strip()
         if answer != "ok":
-            raise NetworkError(answer or "the responder, which answers other hosts, has ended")
+            raise NetworkError(answer or "the responder, which replies to other hosts, has ended")
 
 
-def require_way(address: str) -> None:
-    """Raises `NetworkError` when there is no route to this address of the underlay, or only one of small frames."""
+def require_route(address: str) -> None:
+    """Raises `NetworkError` if there is no route to this address, or only one for small frames."""
     route = subprocess.run(["ip", "-json", "route", "get", address], capture_output=True, text=True, check=False)
     if route.returncode:
         raise NetworkError(f"there is no route to {address}: {' '.join(route.stderr.split())}")

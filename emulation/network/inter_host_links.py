@@ -1,17 +1,18 @@
-"""Links whose ends are on two hosts.
+"""Links with ends on two hosts.
 
-Each host has one half: a link of the usual kind between the broker's node and an *exchange*, a node that has no
-address and stands for all other hosts. In the exchange a bridge joins the link's end with a VXLAN interface
-(RFC 7348) whose one remote is the other host:
+Each host has one half of such a link: a link of the usual kind between the broker's node and an *exchange*, a node that
+has no address and represents all other hosts. In the exchange a bridge joins the link's end with a VXLAN interface
+(RFC 7348) whose only remote is the other host:
 
-    broker's node              exchange                                   underlay
+    broker's node              exchange                                   network between the hosts
     [10.x.y.1] == shaped ==> [no address]--(bridge)--[VXLAN identifier] ~~~ UDP ~~~> the same on the other host
 
-A half gives the link's properties to what leaves this host, and none to what comes in: that was shaped where it came
-from. The delay that the underlay takes by itself is taken off. Identifiers are one a link and one series a run.
+A half applies the link's properties to frames that leave this host. Frames that arrive were shaped on the host they
+came from. The delay of the network between the hosts is subtracted from the link's. Each link has a VXLAN identifier of
+its own, and each run a series of them.
 
-The VXLAN interface is made inside the exchange, but sends through the namespace that made it, the host's own: nothing
-appears there, and all goes with the exchange's shell.
+The VXLAN interface is made inside the exchange, but sends through the namespace that made it, the host's own. No
+interface appears there, and all interfaces are removed with the exchange's shell.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class ExchangeNode(Node):
     """Holds this host's ends of the VXLAN tunnels."""
 
     def want_interface(self, interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
-        """Have a link's end, which gets no address, joined to a bridge of its own."""
+        """Join a link's end, which gets no address, to a bridge of its own."""
         bridge = _bridge(interface.name)
         self._want_quiet(f"link add name {bridge} type bridge stp_state 0 mcast_snooping 0", bridge)
         self._want_quiet(None, interface.name)
@@ -59,7 +60,7 @@ class ExchangeNode(Node):
         self.want(f"link set dev {name} group {INTERFACE_GROUP} master {_bridge(name)} up")
 
     def _want_quiet(self, command: str | None, interface: str) -> None:
-        """Note the command that makes an interface, if there is one, and keep IPv6 from speaking on it."""
+        """Note the command that makes an interface, if there is one, and keep IPv6 from sending on it."""
         if command is not None:
             self.want(command)
         if IPV6_SETTINGS.exists():
@@ -67,7 +68,8 @@ class ExchangeNode(Node):
 
 
 def half(names: LinkNames, side: int, peer: Peer) -> LinkNames:
-    """The link as this host makes it, whose broker is at `side`. Raises `NetworkError` when the underlay is slower."""
+    """The half of a link that this host makes, with its broker at `side`. Raises `NetworkError` if the tunnel is
+    slower."""
     link = names.link
     leaving = less_tunnel_delay(names, (link.forward, link.backward)[side], peer)
     forward, backward = (leaving, UNSHAPED) if side == 0 else (UNSHAPED, leaving)
@@ -75,10 +77,11 @@ def half(names: LinkNames, side: int, peer: Peer) -> LinkNames:
 
 
 def less_tunnel_delay(names: LinkNames, asked: LinkProperties, peer: Peer) -> LinkProperties:
-    """What is left to emulate of these properties. Raises `NetworkError` when the underlay alone takes longer."""
+    """The properties that are left to emulate. Raises `NetworkError` if the tunnel's own delay is longer than the
+    link's."""
     if peer.delay > asked.delay + DELAY_FLOOR:
         raise NetworkError(
-            f"{names} is to take {asked.delay * 1e3:g} ms, but the way to {peer.name} alone takes "
+            f"{names} is to take {asked.delay * 1e3:g} ms, but the network to {peer.name} alone takes "
             f"{peer.delay * 1e3:.2f} ms: place both brokers on one host (`brokerlab_brokers` in the inventory)"
         )
     return replace(asked, delay=max(0.0, asked.delay - peer.delay))

@@ -1,10 +1,10 @@
-"""Answers other hosts' questions (`echo`), and takes their probes at this host's ends of links that cross hosts.
+"""Replies to the requests of other hosts (`echo`) and receives their probes at this host's ends of links between hosts.
 
     python -m emulation.network.responder ADDRESS PORT       (the token comes first on standard input, as hex digits)
 
-A process of its own, so that the emulator's work is not in the measurements. Each further line on standard input is
-`PROCESS ADDRESS`: from then on probes to `PROBE_PORT` of this address, in the network namespace of that process, are
-noted. Every line is answered by one: `ok`, or what went wrong. The responder ends when its standard input does.
+It is a process of its own, so that measurements do not include the emulator's work. Each further line on standard input
+is `PROCESS ADDRESS`: from then on it records probes to `PROBE_PORT` of this address, in the network namespace of that
+process. It prints one line for each: `ok`, or the error. The responder ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from collections import OrderedDict
 
 from emulation.network.echo import (
     ARRIVAL,
-    ARRIVALS_ANSWER,
     ARRIVALS_AT_ONCE,
-    CLOCK_ANSWER,
+    ARRIVALS_REPLY,
+    CLOCK_REPLY,
     PROBE,
     PROBE_PORT,
-    QUESTION,
+    REQUEST,
     TOKEN_BYTES,
     Kind,
 )
@@ -37,24 +37,24 @@ _TIMESPEC = struct.Struct("@qq")
 _RECEIVE_BUFFER_FORCE, _BUFFER = 33, 4 << 20
 _FIRST = struct.Struct("!I")
 SESSIONS, ARRIVALS_KEPT = 32, 100_000
-"""Probers whose packets are remembered, and packets of each; what is beyond counts as lost."""
+"""Sessions of probers that are kept, and packets of each; packets beyond that count as lost."""
 
 
 class Responder:
     """See the module."""
 
     def __init__(self, address: str, port: int, token: bytes) -> None:
-        """Raises `OSError` when the address or the port is not to be had."""
+        """Raises `OSError` if the address or the port cannot be bound."""
         self._token = token
         self._sessions: OrderedDict[int, list[tuple[int, int, int, int]]] = OrderedDict()
-        self._underlay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        self._underlay.bind((address, port))
+        self._requests = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._requests.bind((address, port))
         self._links: dict[int, socket.socket] = {}
         self._epoll = select.epoll()
-        self._epoll.register(self._underlay, select.EPOLLIN)
+        self._epoll.register(self._requests, select.EPOLLIN)
 
     def listen(self, process: int, address: str) -> None:
-        """Takes probes at an address in the namespace of a process. Raises `NetworkError` or `OSError`."""
+        """Receives probes at an address in the namespace of a process. Raises `NetworkError` or `OSError`."""
         opened = in_namespace(process, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK))
         opened.setsockopt(socket.SOL_SOCKET, _TIMESTAMP_OPTION, 1)
         opened.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, _BUFFER)
@@ -72,44 +72,44 @@ class Responder:
                     line = sys.stdin.readline()
                     if not line:
                         return
-                    self._obey(line)
-                elif descriptor == self._underlay.fileno():
-                    self._answer()
+                    self._add(line)
+                elif descriptor == self._requests.fileno():
+                    self._reply()
                 else:
-                    self._take(self._links[descriptor])
+                    self._receive(self._links[descriptor])
 
-    def _obey(self, line: str) -> None:
+    def _add(self, line: str) -> None:
         process, address = line.split()
         try:
             self.listen(int(process), address)
         except (NetworkError, OSError) as error:
-            print(f"cannot take probes at {address}: {error}", flush=True)
+            print(f"cannot receive probes at {address}: {error}", flush=True)
         else:
             print("ok", flush=True)
 
-    def _answer(self) -> None:
+    def _reply(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while True:
-                question, asker = self._underlay.recvfrom(2048)
+                request, sender = self._requests.recvfrom(2048)
                 received = time.monotonic_ns(), time.time_ns()
-                if len(question) < CLOCK_ANSWER.size or question[:TOKEN_BYTES] != self._token:
+                if len(request) < CLOCK_REPLY.size or request[:TOKEN_BYTES] != self._token:
                     continue
-                _, kind, number, subject = QUESTION.unpack_from(question)
-                answer = b""
+                _, kind, number, subject = REQUEST.unpack_from(request)
+                reply = b""
                 if kind == Kind.CLOCK:
                     times = received[0], time.monotonic_ns(), received[1], time.time_ns()
-                    answer = CLOCK_ANSWER.pack(self._token, kind, number, *times)
+                    reply = CLOCK_REPLY.pack(self._token, kind, number, *times)
                 elif kind == Kind.ARRIVALS:
-                    answer = self._arrivals(number, subject, _FIRST.unpack_from(question, QUESTION.size)[0])
-                with contextlib.suppress(OSError):  # the asker is gone
-                    self._underlay.sendto(answer, asker)
+                    reply = self._arrivals(number, subject, _FIRST.unpack_from(request, REQUEST.size)[0])
+                with contextlib.suppress(OSError):  # the sender has ended
+                    self._requests.sendto(reply, sender)
 
     def _arrivals(self, number: int, session: int, first: int) -> bytes:
         found = self._sessions.get(session, [])
-        told = b"".join(ARRIVAL.pack(*arrival) for arrival in found[first : first + ARRIVALS_AT_ONCE])
-        return ARRIVALS_ANSWER.pack(self._token, Kind.ARRIVALS, number, len(found)) + told
+        arrivals = b"".join(ARRIVAL.pack(*arrival) for arrival in found[first : first + ARRIVALS_AT_ONCE])
+        return ARRIVALS_REPLY.pack(self._token, Kind.ARRIVALS, number, len(found)) + arrivals
 
-    def _take(self, link: socket.socket) -> None:
+    def _receive(self, link: socket.socket) -> None:
         with contextlib.suppress(BlockingIOError):
             while True:
                 packet, ancillary, _, _ = link.recvmsg(PROBE.size, _TIMESPEC.size + 64)
@@ -126,16 +126,16 @@ class Responder:
 
 
 def main() -> None:
-    """The process."""
+    """Runs the responder."""
     parser = argparse.ArgumentParser(prog="python -m emulation.network.responder", description=__doc__)
-    parser.add_argument("address", help="of the underlay, on which to answer")
+    parser.add_argument("address", help="IPv4 address on which to reply")
     parser.add_argument("port", type=int)
     arguments = parser.parse_args()
     token = bytes.fromhex(sys.stdin.readline())
     try:
         responder = Responder(arguments.address, arguments.port, token)
     except OSError as error:
-        print(f"cannot answer on UDP {arguments.address}:{arguments.port}: {error.strerror}", flush=True)
+        print(f"cannot reply on UDP {arguments.address}:{arguments.port}: {error.strerror}", flush=True)
         return
     print("ok", flush=True)
     responder.run()

@@ -15,7 +15,7 @@ import pytest
 
 from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
 from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
-from emulation.network.host_tunnels import VXLAN_PORT, HostTunnels, Peer, ResponderProcess, require_way
+from emulation.network.host_tunnels import VXLAN_PORT, HostTunnels, Peer, ResponderProcess, require_route
 from emulation.network.namespaces import in_namespace, run_in_namespace
 from tests.emulation.network.conftest import Ports, overlay_of
 from topology.model import Link, LinkProperties, Overlay
@@ -197,9 +197,9 @@ def test_a_port_that_is_taken_is_named(hosts: tuple[int, int], run_id: str) -> N
 
 
 def test_a_way_of_small_frames_is_refused(hosts: tuple[int, int]) -> None:
-    in_namespace(hosts[0], lambda: require_way(ADDRESSES[1]))
+    in_namespace(hosts[0], lambda: require_route(ADDRESSES[1]))
     with pytest.raises(NetworkError, match=r"there is no route to 198\.51\.100\.1"):
-        in_namespace(hosts[0], lambda: require_way("198.51.100.1"))
+        in_namespace(hosts[0], lambda: require_route("198.51.100.1"))
     run_in_namespace(hosts[0], ["ip", "link", "set", "eth0", "mtu", "1400"])
     with pytest.raises(NetworkError, match=r"eth0, which leads to .* has an MTU of 1400; .* need 1478"):
-        in_namespace(hosts[0], lambda: require_way(ADDRESSES[1]))
+        in_namespace(hosts[0], lambda: require_route(ADDRESSES[1]))
