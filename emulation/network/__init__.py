@@ -5,14 +5,14 @@
     network.ends(broker)                 # (LinkEnd, ...): addresses to listen on and to dial
     network.pid(broker)                  # a process in the broker's network namespace
     network.probe()                      # [LinkProbe, ...], one a direction, while links are idle
-    network.probe_under_load(links)      # the same, a few packets each, while they are not
-    network.change(a, b, properties)     # of what a sends to b from now on; cut, restore, corrupt likewise
+    network.probe_under_load(links)      # the same with a few packets each, while links carry messages
+    network.change(a, b, properties)     # for frames that a sends to b from now on; cut, restore, corrupt likewise
     network.relay_statistics()           # RelayStatistics, or None without a relay
-    network.punctuality()                # how the relay has kept time so far, or None without one
-    network.check()                      # NetworkError once the relay is gone
+    network.punctuality()                # the relay's lateness so far, or None without a relay
+    network.check()                      # NetworkError once the relay has ended
     network.stop()
 
-`usable_drivers()` tells which link drivers work here, best first.
+`usable_drivers()` tries all link drivers on this host, best first.
 """
 
 from emulation.network.drivers import DriverTrial, usable_drivers

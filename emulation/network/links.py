@@ -1,4 +1,4 @@
-"""Mininet links without and with a relay between their ends. (The kernel's own shaping is in `netem.py`.)"""
+"""Mininet links without and with a relay between their ends. Links that the kernel shapes are in `netem.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNSHAPED = LinkProperties()
 
 
 def interface_parameters(names: LinkNames, side: int) -> dict[str, Any]:
-    """What the interface of end `a` (side 0) or `b` (side 1) is configured with."""
+    """The configuration of the interface of end `a` (side 0) or `b` (side 1)."""
     far = 1 - side
     return {
         "ip": f"{names.addresses[side]}/{names.prefix_length}",
@@ -31,7 +31,7 @@ def interface_parameters(names: LinkNames, side: int) -> dict[str, Any]:
 class PlainLink(MininetLink):  # type: ignore[misc]
     """A veth pair, made in the nodes' namespaces from the start, that has no properties.
 
-    Sides are 0 for what enters at end `a`, 1 for what enters at end `b`. All methods raise `NetworkError`.
+    Side 0 means frames that enter at end `a`, side 1 frames that enter at end `b`. All methods raise `NetworkError`.
     """
 
     def __init__(
@@ -57,26 +57,26 @@ class PlainLink(MininetLink):  # type: ignore[misc]
             raise NetworkError(f"{names} cannot be made: {' '.join(str(error).split())}") from error
 
     def verify(self) -> None:
-        """Raise unless the link has the properties asked for."""
+        """Raise unless the link has the requested properties."""
         for properties in (self.names.link.forward, self.names.link.backward):
             if replace(properties, queue_limit=_UNSHAPED.queue_limit) != _UNSHAPED:
-                raise NetworkError(f"{self.names} asks for properties, which plain links have none of")
+                raise NetworkError(f"{self.names} asks for properties, and plain links have none")
 
     def change(self, side: int, properties: LinkProperties) -> None:
-        """Give frames that enter at a side from now on other properties; those under way keep theirs."""
-        raise NetworkError(f"{self.names} is a plain one: its properties cannot change")
+        """Give other properties to frames that enter at a side from now on; frames in flight keep theirs."""
+        raise NetworkError(f"{self.names} is a plain link: its properties cannot change")
 
     def cut(self, side: int) -> None:
-        """Drop what enters at a side from now on; frames under way still arrive."""
-        raise NetworkError(f"{self.names} is a plain one: it cannot be cut")
+        """Drop frames that enter at a side from now on; frames in flight still arrive."""
+        raise NetworkError(f"{self.names} is a plain link: it cannot be cut")
 
     def restore(self, side: int) -> None:
         """Undo `cut`."""
-        raise NetworkError(f"{self.names} is a plain one: it was never cut")
+        raise NetworkError(f"{self.names} is a plain link: it was never cut")
 
     def corrupt(self, side: int, share: float) -> None:
-        """Damage this share of the frames that enter at a side from now on; 0 ends that."""
-        raise NetworkError(f"{self.names} is a plain one: it cannot damage frames")
+        """Damage this share of the frames that enter at a side from now on; a share of 0 ends the damage."""
+        raise NetworkError(f"{self.names} is a plain link: it cannot damage frames")
 
 
 class UserspaceLink(PlainLink):
@@ -110,7 +110,7 @@ class UserspaceLink(PlainLink):
         self._relay.carry_out(Corrupt(self._index, side, share))
 
     def counters(self) -> tuple[DirectionCounters, DirectionCounters]:
-        """What the relay has counted since the link was made: from end a to b, and from b to a."""
+        """The relay's counters since the link was made: from end a to b, and from b to a."""
         directions = self._relay.counters(self._index).directions
         if any(direction.broken for direction in directions):
             raise NetworkError(f"an interface of {self.names} has vanished: did its broker's namespace end?")

@@ -1,4 +1,4 @@
-"""What the parts of the network share: the link drivers, a link's ends, and names that carry ownership."""
+"""The types that all modules of the network share: link drivers, ends of links, and names that show their owner."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from record.errors import HostError
 from topology.model import BrokerId, Link
 
 MAXIMUM_LINKS = 99_999
-"""What fits an interface name; the /30 networks of 10.0.0.0/8 would last for four million."""
+"""The limit by the length of an interface name; the /30 networks of 10.0.0.0/8 suffice for four million links."""
 
 _BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 _PREFIX_LENGTH = 30
 
 
 class NetworkError(HostError):
-    """The emulated network cannot be built, has broken, or was asked for something it does not have."""
+    """The emulated network cannot be built, is broken, or lacks what was requested."""
 
 
 class LinkDriver(enum.StrEnum):
-    """What gives links their properties."""
+    """The mechanism that gives links their properties."""
 
     NETEM = "netem"
     """The kernel: HTB and netem on both ends of a veth pair."""
     USERSPACE = "userspace"
     """A relay process between two TAP interfaces."""
     PLAIN = "plain"
-    """Nothing: a bare veth pair, for benchmarks. Links that ask for properties are refused."""
+    """No mechanism: a bare veth pair, for benchmarks. Links that ask for properties are refused."""
 
 
 class Journal(Protocol):
-    """Where a run writes down what it is about to change on the host, before it does. See `emulation.host.journal`."""
+    """The record of every change to the host, which is written before the change. See `emulation.host.journal`."""
 
     def creating(self, resource: Resource, name: str) -> None:
         """To be called before the change."""
@@ -45,12 +45,12 @@ class Journal(Protocol):
         """Completes `creating` for a process."""
 
     def removed(self, resource: Resource, name: str) -> None:
-        """To be called once the thing is gone."""
+        """To be called once the resource is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkEnd:
-    """A link as one of its two brokers sees it."""
+    """A link from the perspective of one of its two brokers."""
 
     neighbour: BrokerId
     local_address: str
@@ -94,7 +94,7 @@ class LinkNames:
 
 
 def interface_prefix(run_id: str) -> str:
-    """What the names of a run's interfaces begin with: `b`, six hex digits of the run id's hash, a dash.
+    """The prefix of the names of a run's interfaces: `b`, six hex digits of the run id's hash, a dash.
 
     Linux allows 15 characters; `b1a2b3c-12345a` is end `a` of link 12345.
     """
@@ -102,16 +102,17 @@ def interface_prefix(run_id: str) -> str:
 
 
 def name_links(links: Iterable[Link], run_id: str) -> list[LinkNames]:
-    """Interfaces and addresses of an overlay's links, by their order; `NetworkError` when they cannot all have some."""
+    """Interfaces and addresses of an overlay's links, by their order. Raises `NetworkError` if there are too many
+    links."""
     names = [LinkNames.of(link, index, run_id) for index, link in enumerate(links)]
     if len(names) > MAXIMUM_LINKS:
-        raise NetworkError(f"{len(names)} links are more than the {MAXIMUM_LINKS} that interface names have room for")
+        raise NetworkError(f"{len(names)} links are more than the {MAXIMUM_LINKS} for which there are interface names")
     pairs = set()
     for name in names:
         pair = frozenset((name.link.a, name.link.b))
         if len(pair) == 1:
             raise NetworkError(f"{name} joins a broker to itself: remove it from the topology")
         if pair in pairs:
-            raise NetworkError(f"{name} is there twice: give one link both directions' properties")
+            raise NetworkError(f"{name} exists twice: give one link both directions' properties")
         pairs.add(pair)
     return names

@@ -1,4 +1,4 @@
-"""Working inside another process's network namespace."""
+"""Runs code and commands in the network namespace of another process."""
 
 from __future__ import annotations
 

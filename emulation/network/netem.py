@@ -1,20 +1,20 @@
-"""The kernel's own shaping: HTB for the rate and netem for the rest, through Mininet's `TCIntf`.
+"""Links that the kernel shapes: HTB for the rate and netem for the rest, through Mininet's `TCIntf`.
 
-Each interface gets the same queueing disciplines whatever is asked of it, so that a running link can be changed without
-taking one away, and with it the frames it holds:
+Each interface gets the same queueing disciplines whatever its properties are. Changes to a running link then remove
+none of them, which would lose the frames it holds:
 
     5:0 htb  ->  class 5:1 (the rate)  ->  10: netem (delay, jitter, loss)
 
-Four things differ from what Mininet does by itself:
+Four differences to Mininet's own shaping:
 
-- Mininet only logs a qdisc that did not take. Here what `tc` prints is an error, and what the kernel then says it has
-  is compared with what was asked.
-- netem lets frames overtake each other when there is jitter, unless it has a rate. It gets one far above any link's:
-  then it counts each frame's delay from the one before (`netem_enqueue` in the kernel), which keeps the order.
-- netem's limit counts frames that are merely under way; it is raised by as many of the smallest frames as that can be.
-- HTB's burst grows with the rate, as a timer for every frame would not keep up with fast links.
+- Mininet only logs a qdisc that was not accepted. Here output of `tc` is an error, and the kernel's settings are
+  compared with the requested ones.
+- netem lets frames overtake each other when there is jitter, unless it has a rate. It gets one far above any link's.
+  Then it counts each frame's delay from the frame before (`netem_enqueue` in the kernel), which keeps the order.
+- netem's limit also counts frames that are only delayed; it is raised by the number of smallest frames that can be.
+- HTB's burst grows with the rate, because a timer for every frame would be too slow for fast links.
 
-HTB lets a first burst pass unslowed after a pause, where the relay does not.
+HTB lets a first burst pass at full speed after a pause; the relay does not.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ _ORDERING_RATE = "100gbit"
 _SMALLEST_BURST, _BURST_TIME = 15_000, 1e-4
 _SMALLEST_FRAME, _GREATEST_LIMIT = 60, 1_000_000
 _ACCURACY, _TIME_ACCURACY = 2e-3, 2e-6
-"""How far what the kernel says may be from what was asked, as a share and in seconds: it counts in ticks and rounds."""
+"""Tolerances between the kernel's settings and the requested ones, relative and in seconds: the kernel rounds to
+ticks."""
 
 
 class NetemInterface(TCIntf):  # type: ignore[misc]
-    """An interface that shapes what it sends."""
+    """An interface that shapes the frames it sends."""
 
     bwParamMax = UNLIMITED / 1e6  # noqa: N815 - Mininet's name
 
     def config(
         self, ip: str, hardware_address: str, neighbour: tuple[str, str], properties: LinkProperties, **_: Any
     ) -> dict[str, Any]:
-        """Configure and shape at once; `NetworkError` when `ip` or `tc` complain."""
+        """Configure and shape at once. Raises `NetworkError` if `ip` or `tc` fail."""
         want_interface(self, ip, hardware_address, neighbour)
         self.node.want(f"link set dev {self.name} gso_max_segs {1 if needs_single_frames(properties) else 65535}")
         self.node.configure()  # Mininet's `tc` commands take an interface that is up
@@ -63,7 +64,7 @@ class NetemInterface(TCIntf):  # type: ignore[misc]
         return done
 
     def bwCmds(self, bw: float, **_: Any) -> tuple[list[str], str]:  # noqa: N802 - Mininet's name
-        """The commands that add HTB for `bw` Mbit/s, and what netem is to be attached to."""
+        """The commands that add HTB for `bw` Mbit/s, and the parent for netem."""
         return [
             "%s qdisc add dev %s root handle 5:0 htb default 1",
             f"%s class add dev %s parent 5:0 classid 5:1 htb {_htb_arguments(bw * 1e6)}",
@@ -71,12 +72,12 @@ class NetemInterface(TCIntf):  # type: ignore[misc]
 
     @staticmethod
     def delayCmds(parent: str, delay: LinkProperties, **_: Any) -> tuple[list[str], str]:  # noqa: N802 - Mininet's name
-        """The command that adds netem, and what could be attached to that."""
+        """The command that adds netem, and the parent for a further discipline."""
         return [f"%s qdisc add dev %s {parent} handle 10: netem {netem_arguments(delay)}"], "parent 10:1"
 
 
 class NetemLink(PlainLink):
-    """A veth pair whose ends shape what they send."""
+    """A veth pair whose ends shape the frames they send."""
 
     def __init__(self, nodes: tuple[Node, Node], names: LinkNames) -> None:
         self._nodes = nodes
@@ -110,7 +111,7 @@ class NetemLink(PlainLink):
 
     def _apply(self, side: int) -> None:
         properties, name = self._properties[side], self.names.interfaces[side]
-        # What is left out keeps its value, all but the loss.
+        # An option that is left out keeps its value, except the loss.
         faults = [f"corrupt {self._corruption[side] * 100:.5f}", *(["loss 100"] if self._cut[side] else [])]
         commands = [
             f"class change dev {name} parent 5:0 classid 5:1 htb {_htb_arguments(_rate(properties))}",
@@ -132,12 +133,14 @@ class NetemLink(PlainLink):
         if found is None:
             raise NetworkError(f"{self.names}: interface {name} has no HTB with netem below it: {REMEDY}")
         if differences := asked.differences(found):
-            raise NetworkError(f"{self.names}: interface {name} did not take what was asked: {', '.join(differences)}")
+            raise NetworkError(
+                f"{self.names}: interface {name} did not take the requested settings: {', '.join(differences)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """What the kernel can be asked about an interface's shaping. (It does not tell the distribution of jitter.)"""
+    """The shaping of an interface as the kernel reports it. It does not report the distribution of jitter."""
 
     delay: float
     """Seconds, like jitter."""
@@ -153,11 +156,11 @@ class Shaping:
 
     @classmethod
     def of(cls, properties: LinkProperties) -> Shaping:
-        """What properties come to."""
+        """The shaping that gives these properties."""
         return cls(properties.delay, properties.jitter, properties.loss, _rate(properties), _limit(properties))
 
     def differences(self, found: Shaping) -> list[str]:
-        """In what `found` is not this, beyond the kernel's rounding."""
+        """The differences between `found` and this, beyond the kernel's rounding."""
         pairs = [(field.name, getattr(self, field.name), getattr(found, field.name)) for field in fields(self)]
         return [
             f"{name} {has:g} instead of {wants:g}"
@@ -167,7 +170,7 @@ class Shaping:
 
 
 def read_shaping(disciplines: str, classes: str) -> Shaping | None:
-    """From what `tc -json qdisc show` and `tc class show` print (it has no JSON for classes); None where none is."""
+    """Parses the output of `tc -json qdisc show` and `tc class show`, which has no JSON; None without shaping."""
     by_kind = {(entry["kind"], entry["handle"]): entry for entry in json.loads(disciplines or "[]")}
     netem = by_kind.get(("netem", "10:"))
     words = next((line.split() for line in classes.splitlines() if line.startswith("class htb 5:1 ")), [])
@@ -186,13 +189,13 @@ def read_shaping(disciplines: str, classes: str) -> Shaping | None:
 
 
 def read_rate(text: str) -> float:
-    """Bits per second from what `tc` prints: `10Mbit`."""
+    """Bits per second from a rate in the form of `tc`: `10Mbit`."""
     units = (("Tbit", 1e12), ("Gbit", 1e9), ("Mbit", 1e6), ("Kbit", 1e3), ("bit", 1.0))
     return next(float(text.removesuffix(unit)) * factor for unit, factor in units if text.endswith(unit))
 
 
 def netem_arguments(properties: LinkProperties) -> str:
-    """What `tc ... netem` is told. By jitter it means what `LinkProperties` does, for each distribution."""
+    """The arguments of `tc ... netem`. Its jitter is defined as that of `LinkProperties`, for each distribution."""
     words = [f"limit {_limit(properties)} delay {properties.delay * 1e6:.3f}us {properties.jitter * 1e6:.3f}us"]
     if properties.jitter and properties.distribution is not JitterDistribution.UNIFORM:
         words.append(f"distribution {properties.distribution}")
@@ -201,7 +204,7 @@ def netem_arguments(properties: LinkProperties) -> str:
 
 
 def burst_of(properties: LinkProperties) -> int:
-    """Bytes that pass unslowed after a pause."""
+    """Bytes that pass at full speed after a pause."""
     return _burst(_rate(properties))
 
 
@@ -219,5 +222,5 @@ def _rate(properties: LinkProperties) -> float:
 
 
 def _limit(properties: LinkProperties) -> int:
-    under_way = _rate(properties) / 8 / _SMALLEST_FRAME * (properties.delay + 4 * properties.jitter)
-    return min(properties.queue_limit + math.ceil(under_way), _GREATEST_LIMIT)
+    in_flight = _rate(properties) / 8 / _SMALLEST_FRAME * (properties.delay + 4 * properties.jitter)
+    return min(properties.queue_limit + math.ceil(in_flight), _GREATEST_LIMIT)

@@ -1,14 +1,15 @@
-"""The emulated network of an overlay: a Mininet host for each broker, and between them the overlay's links.
+"""The emulated network of an overlay: a Mininet host for each broker, and the overlay's links between them.
 
-Mininet's `Mininet` object is not used, for it changes limits of the whole host; its hosts and links are used on their
-own. There are no switches: each link is a network of two addresses, `10.x.y.z/30`, and a broker that talks to a
-neighbour talks over that very link.
+Mininet's `Mininet` object is not used, because it changes limits of the whole host; its hosts and links are used on
+their own. There are no switches: each link is a network of two addresses, `10.x.y.z/30`, and a broker's messages to a
+neighbour travel over the link between them.
 
-Where an overlay is spread over several hosts (`tunnels`), each has such a network of its brokers, and its half of the
-links that lead to others (`inter_host_links`). What is said of links here then concerns what this host's brokers send.
+If an overlay is spread over several hosts (`tunnels`), each has such a network of its brokers, and its half of the
+links to other hosts (`inter_host_links`). Operations on links then affect the frames that this host's brokers send.
 
-Interfaces are made inside the nodes' namespaces and never exist in the host's own. They go away with those namespaces
-(the sandboxes', or those of the hosts' shells, which end when the emulator does); TAP interfaces, with the relay.
+Interfaces are made inside the nodes' namespaces and never exist in the host's own. They are removed with those
+namespaces (those of the sandboxes, or of the hosts' shells, which end when the emulator does), TAP interfaces with the
+relay.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from emulation.network.namespaces import run_in_namespace
 from emulation.network.netem import NetemLink, burst_of
 from emulation.network.nodes import Node, SandboxNode
 from emulation.network.probe_messages import FarResponder
-from emulation.network.probing import LinkProbe, Route, probe_idle, probe_under_load
+from emulation.network.probing import DirectionSpec, LinkProbe, probe_idle, probe_under_load
 from emulation.network.relay_messages import Punctuality
 from emulation.network.relay_process import RelayProcess
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
 from topology.model import BrokerId, Link, LinkProperties, Overlay
 
 _EXCHANGE = "exchange"
-"""Ends the name of the node that stands for other hosts."""
+"""The last part of the name of the node that represents other hosts."""
 
 
 class EmulatedNetwork:
@@ -57,9 +58,10 @@ class EmulatedNetwork:
     ) -> None:
         """Plan the network; nothing is changed yet.
 
-        `sandboxes` gives for each broker a process whose network namespace is to be the broker's node; None or nothing:
-        Mininet hosts with namespaces of their own. `seed` decides what the relay loses and how much it delays.
-        `tunnels` says which brokers are on other hosts, and how to reach them; None: all are here.
+        `sandboxes` holds for each broker a process whose network namespace becomes the broker's node; without sandboxes
+        there are Mininet hosts with namespaces of their own. `seed` decides which frames the relay loses and how long
+        it delays them. `tunnels` names the brokers on other hosts, and how to reach them; None means that there are
+        none.
         """
         self.driver = driver
         self._overlay = overlay
@@ -77,7 +79,7 @@ class EmulatedNetwork:
         self._cut: set[tuple[BrokerId, BrokerId]] = set()
         self._damaging: set[tuple[BrokerId, BrokerId]] = set()
         self._changes: Counter[tuple[BrokerId, BrokerId]] = Counter()
-        """How often each direction was cut, restored or altered."""
+        """Number of cuts, restorations and changes of each direction."""
         self._nodes: dict[BrokerId, Node] = {}
         self._exchange: ExchangeNode | None = None
         self._links: dict[tuple[BrokerId, BrokerId], PlainLink] = {}
@@ -98,7 +100,7 @@ class EmulatedNetwork:
     def start(self) -> None:
         """Build nodes and links, give the links their properties, and verify both.
 
-        Raises `NetworkError`, which names the link and the remedy; what was built until then is removed.
+        Raises `NetworkError`, which names the link and the remedy; everything built until then is removed.
         """
         lg.setLogLevel("critical")  # Mininet's own errors are found by verification and raised
         try:
@@ -111,7 +113,7 @@ class EmulatedNetwork:
             for node in self._all_nodes():
                 node.configure()
             self._verify_interfaces()
-            self._take_probes()
+            self._receive_probes()
             for link in self._links.values():
                 link.verify()
         except BaseException:
@@ -137,7 +139,7 @@ class EmulatedNetwork:
         self._exchange = None
 
     def ends(self, broker: BrokerId) -> tuple[LinkEnd, ...]:
-        """The broker's links, as it sees them."""
+        """The broker's links from its own perspective."""
         pairs = ((names, (names.link.a, names.link.b)) for names in self._names)
         return tuple(names.end(brokers.index(broker)) for names, brokers in pairs if broker in brokers)
 
@@ -146,12 +148,12 @@ class EmulatedNetwork:
         return int(self._nodes[broker].pid)
 
     def check(self) -> None:
-        """Raise `NetworkError` if the links no longer are what they should be, because the relay has ended."""
+        """Raise `NetworkError` if the relay has ended, because the links then have lost their properties."""
         if self._relay is not None:
             self._relay.check()
 
     def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None:
-        """Give what `source` sends to `target` from now on other properties; what is under way keeps its own."""
+        """Give other properties to frames that `source` sends to `target` from now on; frames in flight keep theirs."""
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
         peer = self._far.get(target)
@@ -159,7 +161,8 @@ class EmulatedNetwork:
         self._properties[source, target] = properties
 
     def cut(self, source: BrokerId, target: BrokerId) -> None:
-        """Drop what `source` sends to `target` from now on; what is under way still arrives. Not the way back."""
+        """Drop frames that `source` sends to `target` from now on. Frames in flight, and the other direction, still
+        arrive."""
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
         self._cut.add((source, target))
@@ -173,9 +176,10 @@ class EmulatedNetwork:
         self._cut.discard((source, target))
 
     def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None:
-        """Damage this share of the frames that `source` sends to `target` from now on; 0 ends that.
+        """Damage this share of the frames that `source` sends to `target` from now on; a share of 0 ends the damage.
 
-        The receiver's checksums find the damage out, and TCP sends again: a corrupted frame is a lost one that arrives.
+        The receiver's checksums detect the damage, and TCP sends again: a damaged frame is a lost one that uses the
+        link.
         """
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
@@ -187,50 +191,50 @@ class EmulatedNetwork:
 
         All links of the overlay when none are given. Takes a few seconds, however many there are.
         """
-        return probe_idle(self._routes(links))
+        return probe_idle(self._directions(links))
 
     def probe_under_load(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
         """Measure the delay of links in use, by a few small packets each: one probe a direction.
 
-        Directions that are cut or changed meanwhile, which only faults do, have none: nobody could say what is right.
+        Directions that are cut or changed meanwhile, which only faults do, have none, because there is no right value.
         """
         changes = self._changes.copy()
         unsound = self._cut | self._damaging
-        routes = [route for route in self._routes(links) if route.ends not in unsound]
-        probes = probe_under_load(routes) if routes else []
-        pairs = zip(routes, probes, strict=True)
-        return [probe for route, probe in pairs if self._changes[route.ends] == changes[route.ends]]
+        directions = [direction for direction in self._directions(links) if direction.ends not in unsound]
+        probes = probe_under_load(directions) if directions else []
+        pairs = zip(directions, probes, strict=True)
+        return [probe for direction, probe in pairs if self._changes[direction.ends] == changes[direction.ends]]
 
     def relay_statistics(self) -> RelayStatistics | None:
-        """What the relay has carried so far; None where there is none."""
+        """The relay's counters so far; None without a relay."""
         if self._relay is None:
             return None
         links = [link for link in self._links.values() if isinstance(link, UserspaceLink)]
         return gather_statistics(self._relay, links)
 
     def punctuality(self) -> Punctuality | None:
-        """How the relay has kept time so far; None where there is none. Costs it next to nothing."""
+        """The relay's lateness so far; None without a relay. The question costs the relay next to nothing."""
         return None if self._relay is None else self._relay.punctuality()
 
     def _direction(self, source: BrokerId, target: BrokerId) -> tuple[PlainLink, int]:
-        """The link between two brokers, and at which of its sides the first one is."""
+        """The link between two brokers, and the side of the first one."""
         if source in self._far:
-            raise NetworkError(f"what {source} sends is in the hands of host {self._far[source].name}")
+            raise NetworkError(f"frames from {source} are shaped on host {self._far[source].name}")
         for ends, side in (((source, target), 0), ((target, source), 1)):
             if ends in self._links:
                 return self._links[ends], side
         raise NetworkError(f"there is no link between {source} and {target}")
 
-    def _routes(self, links: Iterable[Link] | None) -> list[Route]:
+    def _directions(self, links: Iterable[Link] | None) -> list[DirectionSpec]:
         wanted = self._links if links is None else [(link.a, link.b) for link in links]
         directions = (direction for a, b in wanted for direction in ((a, b), (b, a)))
-        return [self._route(source, target) for source, target in directions if source not in self._far]
+        return [self._direction_spec(source, target) for source, target in directions if source not in self._far]
 
-    def _route(self, source: BrokerId, target: BrokerId) -> Route:
+    def _direction_spec(self, source: BrokerId, target: BrokerId) -> DirectionSpec:
         link, side = self._direction(source, target)
         addresses = link.names.addresses
         properties = self._properties[source, target]
-        return Route(
+        return DirectionSpec(
             source=source,
             target=target,
             processes=(self.pid(source), 0 if target in self._far else self.pid(target)),
@@ -241,7 +245,7 @@ class EmulatedNetwork:
         )
 
     def _responder_of(self, broker: BrokerId) -> FarResponder | None:
-        """Who takes probes for a broker on another host; None for one that is here."""
+        """The responder that receives probes for a broker on another host; None for a broker on this one."""
         if self._tunnels is None or broker not in self._far:
             return None
         return FarResponder(self._far[broker].address, self._tunnels.echo_port, self._tunnels.token.hex())
@@ -287,7 +291,7 @@ class EmulatedNetwork:
             self._journal.removed(Resource.PROCESS, process)
 
     def _build(self, index: int, names: LinkNames) -> None:
-        """Make a link, or this host's half of it; nothing of one between other hosts."""
+        """Make a link, or this host's half of it; a link between two other hosts is left out."""
         ends = names.link.a, names.link.b
         here = [side for side in (0, 1) if ends[side] not in self._far]
         if len(here) == 2:
@@ -307,8 +311,8 @@ class EmulatedNetwork:
         self._exchange.tunnel(names, side, index, self._tunnels, peer)
         return link
 
-    def _take_probes(self) -> None:
-        """Let other hosts probe what their brokers send to this one's."""
+    def _receive_probes(self) -> None:
+        """Receive the probes of directions from other hosts to this one."""
         for names in self._names:
             ends = names.link.a, names.link.b
             for side in (0, 1):

@@ -1,7 +1,7 @@
 """Mininet hosts as brokers' nodes, and their interfaces.
 
-Mininet configures an interface with several processes each; here an interface only notes what it wants, and its node
-has it done by one `ip -batch`. 56 nodes and 136 links start in seconds rather than in tens of them.
+Mininet starts several processes to configure an interface. Here an interface only notes its commands, and its node runs
+all of them by one `ip -batch`, so that 56 nodes and 136 links start in seconds instead of tens of seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from emulation.network.model import NetworkError
 from emulation.network.namespaces import run_in_namespace
 
 IPV6_SETTINGS = Path("/proc/sys/net/ipv6")
-"""Present where the kernel speaks IPv6."""
+"""Exists if the kernel has IPv6."""
 INTERFACE_GROUP = 7000
 """Marks the interfaces of links within their node's namespace."""
 
@@ -35,19 +35,19 @@ class Node(Host):  # type: ignore[misc]
         super().__init__(name, **parameters)
 
     def _popen(self, cmd: list[str], **parameters: Any) -> Popen[bytes]:
-        """Start a process of the node's, marked as the run's."""
+        """Start a process in the node, marked as one of the run."""
         return super()._popen(cmd, env=os.environ | {RUN_VARIABLE: self._run_id}, **parameters)  # type: ignore[no-any-return]
 
     def remove_interfaces(self) -> None:
         """Remove the interfaces of the node's links, all at once: one by one the kernel takes 20 ms each.
 
-        Nothing is said when they are gone already, with the namespace or the relay.
+        Interfaces that are gone already, with the namespace or the relay, are no error.
         """
         with contextlib.suppress(NetworkError):
             run_in_namespace(self.pid, ["ip", "link", "delete", "group", str(INTERFACE_GROUP)])
 
     def hang_up(self) -> None:
-        """Tell the shell to end, without waiting as `terminate` does, so that many shells end side by side."""
+        """End the shell without waiting as `terminate` does, so that many shells end in parallel."""
         os.killpg(self.pid, signal.SIGHUP)
 
     def want(self, command: str) -> None:
@@ -64,7 +64,7 @@ class Node(Host):  # type: ignore[misc]
         self.want(f"neigh replace {neighbour[0]} lladdr {neighbour[1]} nud permanent dev {name}")
 
     def configure(self) -> None:
-        """Carry out the commands noted, all or none of them counting: `NetworkError` names the first that failed."""
+        """Run the noted commands. Raises `NetworkError` with the first one that failed."""
         commands, self._wanted = self._wanted, []
         done = run_in_namespace(self.pid, ["ip", "-batch", "-"], "\n".join(["link set dev lo up", *commands, ""]))
         if done.returncode:
@@ -80,7 +80,7 @@ class SandboxNode(Node):
         self.pid = self.params["process"]
 
     def hang_up(self) -> None:
-        """There is no shell; the namespace is not ours to end."""
+        """Does nothing: there is no shell, and the namespace belongs to the sandbox."""
 
     def cmd(self, *words: Any, **_: Any) -> str:
         """Run a command line in the node's network namespace; its output, errors included, as Mininet has it."""
@@ -92,14 +92,14 @@ class SandboxNode(Node):
 
 
 class NodeInterface(Intf):  # type: ignore[misc]
-    """An interface that is configured along with the others of its node.
+    """An interface that is configured together with the others of its node.
 
-    The far end's hardware address is entered for good, so that no ARP exchange crosses the link, where it would be
-    delayed, lost and counted; nor do the messages of IPv6, which gets no address.
+    The far end's hardware address is entered permanently, so that no ARP exchange crosses the link, where it would be
+    delayed, lost and counted. The same holds for the messages of IPv6, which gets no address.
     """
 
     def config(self, ip: str, hardware_address: str, neighbour: tuple[str, str], **_: Any) -> dict[str, Any]:
-        """Note what is wanted: `ip` with its prefix length, and the `neighbour`'s address and hardware address."""
+        """Note the configuration: `ip` with its prefix length, and the `neighbour`'s address and hardware address."""
         want_interface(self, ip, hardware_address, neighbour)
         return {}
 

@@ -1,4 +1,4 @@
-"""What the emulator asks of its prober, and what it gets back: one JSON document each way."""
+"""The task of the prober and its result: one JSON document in each direction."""
 
 from __future__ import annotations
 
@@ -11,57 +11,58 @@ OVERHEAD = 14 + 20 + 8
 
 
 class FarResponder(msgspec.Struct, frozen=True):
-    """Who takes the probes of a direction that ends on another host (`responder`)."""
+    """The responder that receives the probes of a direction that ends on another host."""
 
     address: str
-    """On the underlay."""
+    """IPv4 address of its host."""
     port: int
     token: str
-    """Of the run, as hex digits."""
+    """The run's token as hex digits."""
 
 
 class ProbedDirection(msgspec.Struct, frozen=True, kw_only=True):
     """One direction of a link, and how to probe it."""
 
     processes: tuple[int, int]
-    """In the network namespaces of the sending and the receiving end; the latter counts where it is on this host."""
+    """Processes in the network namespaces of the sending and the receiving end; the second one is used if that end is
+    on this host."""
     addresses: tuple[str, str]
     delay: float
-    """Seconds in which a packet is sure to cross the link while nothing queues."""
+    """Seconds in which a packet certainly crosses the link while no frame queues."""
     rate: float | None = None
     """Bits per second."""
     train: int = 0
-    """Large packets in a row, for the rate; none when 0."""
+    """Number of large packets in a row, for the rate."""
     warm_up: int = 0
-    """Packets at the head of a train that do not count."""
+    """Number of packets at the head of a train that are not counted."""
     volley: int = 0
-    """Small packets in a row, for loss."""
+    """Number of small packets in a row, for loss."""
     volleys: int = 0
     responder: FarResponder | None = None
-    """None where the receiving end is on this host."""
+    """None if the receiving end is on this host."""
 
 
 class ProbeTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What to send."""
+    """The probes to send."""
 
     directions: list[ProbedDirection]
     rounds: int
-    """Packets for the delay, in each direction."""
+    """Packets for the delay in each direction."""
     interval: float
     """Seconds between two of them."""
     trains: int
-    """In each direction."""
+    """Trains in each direction."""
 
 
 class DirectionSamples(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured in one direction."""
+    """The measurements in one direction."""
 
     delays: list[float]
     """One-way, in seconds, in the order sent."""
     rates: list[float]
-    """Bits per second of Ethernet frames, one for each train that told one."""
+    """Bits per second of Ethernet frames, one value for each train that was long enough."""
     sent: int
-    """Small packets."""
+    """Small packets, as is `received`."""
     received: int
     clock_error: float = 0.0
-    """Seconds by which all delays may be wrong at most, because the receiving end has another clock."""
+    """Greatest error of all delays in seconds, because the receiving end has another clock."""

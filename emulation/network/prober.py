@@ -1,13 +1,14 @@
-"""The prober: sends UDP packets over links and times them.
+"""The prober: sends UDP packets over links and measures their delays.
 
     python -m emulation.network.prober < TASK > SAMPLES
 
-A process of its own, so that the emulator's work is not in the measurements. It opens a socket for each link end
-inside that end's namespace. A packet carries the time it was sent; the kernel stamps it on arrival (SO_TIMESTAMPNS) by
-the same clock, so how late the prober itself wakes does not count. That clock is CLOCK_REALTIME, as the kernel has it.
+It is a process of its own, so that measurements do not include the emulator's work. It opens a socket for each end of a
+link inside that end's namespace. A packet holds the time at which it was sent, and the kernel stamps it on arrival
+(SO_TIMESTAMPNS) by the same clock, so that a prober that wakes late measures no longer delays. That clock is
+CLOCK_REALTIME, the kernel's choice.
 
-Where a link ends on another host, that host's responder takes the packets and is asked, over the underlay, what has
-arrived and how far its clock is ahead (`echo`).
+If a link ends on another host, that host's responder receives the packets. The prober requests the arrivals from it,
+and the offset of its clock (`echo`).
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from emulation.network.probe_messages import (
 )
 
 TRAIN_BUDGET = 15_000
-"""Frames per second that trains sent at the same time may make together; a fraction of what the relay can carry."""
+"""Limit in frames per second for all trains that are sent at the same time; a fraction of what the relay can carry."""
 VOLLEY_BUDGET = 20_000
-"""Likewise for the volleys that measure loss."""
+"""The same limit for the volleys that measure loss."""
 
 _TIMESTAMP_OPTION = 35  # SO_TIMESTAMPNS
 _SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33
@@ -50,15 +51,15 @@ _SLICE = 0.002
 _SLACK = 0.03
 _LEAST_SAMPLES = 5
 _ECHOES = 20
-"""Questions from which another host's clock is estimated, before and after packets are sent."""
+"""Requests for an estimate of another host's clock, before and after packets are sent."""
 _NANOSECONDS = 1e9
 
 Arrival = tuple[int, int, int]
-"""Sequence number, when sent, when arrived (both in nanoseconds)."""
+"""Sequence number, time of sending, time of arrival (both in nanoseconds)."""
 
 
 class Prober:
-    """Sockets at both ends of the links probed, and what has arrived on them."""
+    """Sockets at both ends of the probed links, and the packets that have arrived on them."""
 
     def __init__(self, directions: Sequence[ProbedDirection]) -> None:
         self._directions = directions
@@ -77,12 +78,12 @@ class Prober:
                 self._far[direction.responder] = _FarEnds(direction.responder)
 
     def clock_error(self, index: int) -> float:
-        """Seconds by which the delays of a direction may be wrong at most."""
+        """Greatest error of a direction's delays in seconds."""
         responder = self._directions[index].responder
         return 0.0 if responder is None else self._far[responder].clock.error / _NANOSECONDS
 
     def delays(self, rounds: int, interval: float) -> list[list[float]]:
-        """Send a packet in each direction every `interval` seconds, evenly spread: seconds they took."""
+        """Send a packet in each direction every `interval` seconds, evenly spread; returns the delays in seconds."""
         groups = max(1, round(interval / _SLICE))
         start = time.monotonic()
         for turn in range(rounds * groups):
@@ -93,7 +94,7 @@ class Prober:
         return [[(arrived - sent) / _NANOSECONDS for _, sent, arrived in sorted(found)] for found in self._take()]
 
     def rates(self) -> list[float | None]:
-        """Send one train in each direction that has one: bits per second at which each arrived."""
+        """Send one train in each direction that has one; returns the rate in bits per second at which each arrived."""
         found: list[float | None] = [None] * len(self._directions)
         trains = [index for index, direction in enumerate(self._directions) if direction.train]
         for together in group(trains, self._frames_per_second, TRAIN_BUDGET):
@@ -108,7 +109,7 @@ class Prober:
         return found
 
     def losses(self) -> list[tuple[int, int]]:
-        """Send volleys in each direction that has some: packets sent and arrived."""
+        """Send volleys in each direction that has some; returns the numbers of packets sent and arrived."""
         counts = [(direction.volley * direction.volleys, 0) for direction in self._directions]
         volleys = [direction for direction in self._directions if direction.volleys]
         for turn in range(max((direction.volleys for direction in volleys), default=0)):
@@ -142,11 +143,11 @@ class Prober:
         address = (target, PROBE_PORT) if far else self._sockets[target].getsockname()
         padding = bytes(size - PROBE.size)
         self._pending += not far
-        with contextlib.suppress(OSError):  # a link that is cut or gone shows in what does not arrive
+        with contextlib.suppress(OSError):  # packets that are missing in the end show a link that is cut or gone
             self._sockets[source].sendto(PROBE.pack(self._session, index, sequence, time.time_ns()) + padding, address)
 
     def _receive_rest(self, directions: Sequence[ProbedDirection]) -> None:
-        """Wait for what is under way, no longer than it can take."""
+        """Wait for packets in flight, no longer than they can take."""
         seconds = max(direction.delay + _seconds(direction, direction.train, LARGE_PAYLOAD) for direction in directions)
         deadline = time.monotonic() + seconds + _SLACK
         far = any(direction.responder is not None for direction in directions)
@@ -154,7 +155,7 @@ class Prober:
             self._poll(left)
 
     def _receive(self, until: float) -> None:
-        """Receive what arrives until then."""
+        """Receive packets until a moment of `time.monotonic()`."""
         self._poll(0)
         while (left := until - time.monotonic()) > 0:
             self._poll(left)
@@ -173,7 +174,8 @@ class Prober:
                     self._pending -= 1
 
     def _take(self) -> list[list[Arrival]]:
-        """What has arrived of the packets sent so far; what comes later is nobody's, least of all the next ones'."""
+        """The arrivals of the packets sent so far. A packet that arrives later is ignored, because the session
+        changes."""
         taken, self._arrivals = self._arrivals, [[] for _ in self._directions]
         self._pending = 0
         for far in self._far.values():
@@ -184,14 +186,14 @@ class Prober:
 
 
 class _FarEnds:
-    """The ends of links on one other host: what arrives there, by this host's clock."""
+    """The ends of links on another host, with arrivals in the time of this host's clock."""
 
     def __init__(self, responder: FarResponder) -> None:
         self._host = FarHost(responder.address, responder.port, bytes.fromhex(responder.token))
         self.clock: ClockReading = self._host.clock(Clock.REALTIME, _ECHOES)
 
     def take(self, session: int) -> list[tuple[int, int, int, int]]:
-        """What has arrived of a session: direction, sequence number, when sent, when arrived."""
+        """The arrivals of a session: direction, sequence number, time of sending, time of arrival."""
         again = self._host.clock(Clock.REALTIME, _ECHOES)
         if again.error < self.clock.error:
             self.clock = again
@@ -200,14 +202,15 @@ class _FarEnds:
 
 
 def _new_session() -> int:
-    """What marks the packets that are counted together."""
+    """The mark of packets that are counted together."""
     return secrets.randbits(64)
 
 
 def rate_of(times: Sequence[int]) -> float | None:
-    """Bits per second of a train whose packets arrived at these times (nanoseconds, ascending); None of too few.
+    """Bits per second of a train whose packets arrived at these times (nanoseconds, ascending); None for too few
+    packets.
 
-    The slope of the least squares line through them, so that jitter at either end hardly counts.
+    It is the slope of the least squares line through the times, so that jitter at either end hardly matters.
     """
     count = len(times)
     if count < _LEAST_SAMPLES or times[0] == times[-1]:
@@ -219,7 +222,8 @@ def rate_of(times: Sequence[int]) -> float | None:
 
 
 def group(items: Iterable[int], cost: Callable[[int], float], budget: float) -> Iterator[list[int]]:
-    """Consecutive items in groups that cost no more than the budget together; one that does so alone stays alone."""
+    """Consecutive items in groups whose total cost is within the budget; an item above the budget is a group of its
+    own."""
     gathered: list[int] = []
     spent = 0.0
     for item in items:
@@ -233,7 +237,7 @@ def group(items: Iterable[int], cost: Callable[[int], float], budget: float) -> 
 
 
 def carry_out(task: ProbeTask) -> list[DirectionSamples]:
-    """Probe, in the order of the task's directions."""
+    """Run a task; returns the samples in the order of its directions."""
     prober = Prober(task.directions)
     delays = prober.delays(task.rounds, task.interval)
     trains = [prober.rates() for _ in range(task.trains)]
@@ -251,12 +255,12 @@ def carry_out(task: ProbeTask) -> list[DirectionSamples]:
 
 
 def _seconds(direction: ProbedDirection, packets: int, payload: int) -> float:
-    """That a direction takes to send packets one after the other."""
+    """Seconds in which a direction sends packets one after the other."""
     return 0.0 if direction.rate is None else packets * (OVERHEAD + payload) * 8 / direction.rate
 
 
 def main() -> None:
-    """Carry out the task on standard input."""
+    """Runs the task on standard input."""
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeTask)
     try:
         samples = carry_out(task)

@@ -1,7 +1,7 @@
-"""Probing links: what to send over each, and what the answers say of it.
+"""Probes links: chooses the packets for each, and compares the measurements with the requested properties.
 
-A direction that looks wrong is probed again, twice at most, and the last word counts: of a few hundred directions that
-are all right, some miss a 99% interval each time.
+A direction that looks wrong is probed again, twice at most, and the last result counts, because of a few hundred
+correct directions some miss a 99% interval each time.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ ATTEMPTS = 3
 ROUNDS = 20
 """Packets for the delay in each direction."""
 PACKETS_PER_SECOND = 2_500
-"""Of all directions together."""
+"""Packets per second in all directions together."""
 TRAINS = 3
 TRAIN_TIME = 0.025
-"""Seconds a train takes, at least; more where jitter would blur it."""
+"""Least duration of a train in seconds; it is longer if jitter would blur it."""
 LIGHT_ROUNDS, LIGHT_INTERVAL = 7, 0.2
-"""Packets in each direction while a run's own load is on the links, and the seconds between two."""
+"""Packets in each direction while a run loads the links, and the seconds between two."""
 
 _LEAST_INTERVAL, _INTERVAL_JITTERS = 0.02, 10
 _LEAST_SPREAD = 4
 _LEAST_TRAIN, _LEAST_VOLLEYS = 12, 200
 _MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS = 2_000, 60_000
-"""In one direction; and together, so that many lossy links take seconds, not minutes."""
+"""Limits of packets in one direction, and in all, so that many lossy links take seconds and not minutes."""
 _EXPECTED_LOSSES = 20
 _VOLLEY = 20
 _JITTER_TIMES = 40
@@ -54,8 +54,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """One direction of a link, with what is asked of it and where its ends are."""
+class DirectionSpec:
+    """The requested properties of one direction of a link, with the processes and addresses of its ends."""
 
     source: BrokerId
     target: BrokerId
@@ -63,9 +63,9 @@ class Route:
     addresses: tuple[str, str]
     properties: LinkProperties
     burst: int
-    """Bytes that pass before the rate slows anything."""
+    """Bytes that pass before the rate slows frames down."""
     responder: FarResponder | None = None
-    """Who takes probes where the target is on another host."""
+    """The responder that receives probes if the target is on another host."""
 
     @property
     def ends(self) -> tuple[BrokerId, BrokerId]:
@@ -84,85 +84,85 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkProbe:
-    """One direction of a link, from broker `a` to broker `b`: asked and measured. What was not measured is None."""
+    """One direction of a link, from broker `a` to broker `b`: requested and measured values; None if not measured."""
 
     a: BrokerId
     b: BrokerId
     delay_asked: float
     """Seconds, one-way, as is jitter."""
     delay_measured: float | None
-    """The delay that the median tells: freed of the packet's own length and of the distribution's skew."""
+    """The delay by the median, corrected for the packet's own length and the distribution's skew."""
     jitter_asked: float
     jitter_measured: float | None
-    """As the middle half of the delays tells it, so that a few that the host held up do not count."""
+    """Jitter by the middle half of the delays, so that a few packets that the host delayed do not matter."""
     rate_asked: float | None
     """Bits per second of Ethernet frames."""
     rate_measured: float | None
     loss_asked: float
     loss_measured: float | None
     ok: bool
-    """Whether what was measured is within tolerance (`tolerance.py`)."""
+    """Whether all measurements are within tolerance (`tolerance.py`)."""
     detail: str = ""
-    """What is not."""
+    """The values out of tolerance."""
 
 
-def probe_idle(routes: Sequence[Route]) -> list[LinkProbe]:
+def probe_idle(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
     """Probe delay, rate and loss of links that carry nothing else. Takes seconds."""
-    probes = _measure(routes)
+    probes = _measure(specs)
     for _ in range(ATTEMPTS - 1):
         doubtful = [index for index, probe in enumerate(probes) if not probe.ok]
         if not doubtful:
             break
-        for index, probe in zip(doubtful, _measure([routes[index] for index in doubtful]), strict=True):
+        for index, probe in zip(doubtful, _measure([specs[index] for index in doubtful]), strict=True):
             probes[index] = probe
     return probes
 
 
-def probe_under_load(routes: Sequence[Route]) -> list[LinkProbe]:
+def probe_under_load(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
     """Probe the delay alone, with a few small packets, of links in use.
 
-    Where a rate is set, others' frames may be before the packet: there only the quickest packet must be in time.
+    If a rate is set, other frames may be ahead of a packet. Then only the quickest packet must be in time.
     """
-    directions = [_direction(route, lossy_routes=0) for route in routes]
+    directions = [_direction(spec, lossy_directions=0) for spec in specs]
     directions = [msgspec.structs.replace(direction, train=0, volleys=0) for direction in directions]
     task = ProbeTask(directions=directions, rounds=LIGHT_ROUNDS, interval=LIGHT_INTERVAL, trains=0)
-    return [_judge_loaded(route, found) for route, found in zip(routes, _run(task), strict=True)]
+    return [_judge_loaded(spec, found) for spec, found in zip(specs, _run(task), strict=True)]
 
 
-def _measure(routes: Sequence[Route]) -> list[LinkProbe]:
-    lossy = sum(route.properties.loss > 0 for route in routes)
-    directions = [_direction(route, lossy) for route in routes]
-    # Packets of one direction are far enough apart for the later not to be held up by the earlier one's jitter.
-    jitter = max((route.properties.jitter for route in routes), default=0.0)
-    interval = max(_LEAST_INTERVAL, _INTERVAL_JITTERS * jitter, len(routes) / PACKETS_PER_SECOND)
+def _measure(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
+    lossy = sum(spec.properties.loss > 0 for spec in specs)
+    directions = [_direction(spec, lossy) for spec in specs]
+    # Packets of one direction are so far apart that the jitter of one does not delay the next.
+    jitter = max((spec.properties.jitter for spec in specs), default=0.0)
+    interval = max(_LEAST_INTERVAL, _INTERVAL_JITTERS * jitter, len(specs) / PACKETS_PER_SECOND)
     task = ProbeTask(directions=directions, rounds=ROUNDS, interval=interval, trains=TRAINS)
-    return [_judge_idle(route, found) for route, found in zip(routes, _run(task), strict=True)]
+    return [_judge_idle(spec, found) for spec, found in zip(specs, _run(task), strict=True)]
 
 
-def _direction(route: Route, lossy_routes: int) -> ProbedDirection:
-    """How to probe one direction, when so many of all those probed lose packets."""
-    properties = route.properties
+def _direction(spec: DirectionSpec, lossy_directions: int) -> ProbedDirection:
+    """The probes for one direction; `lossy_directions` is the number of probed directions that lose packets."""
+    properties = spec.properties
     train = warm_up = volley = volleys = 0
     if properties.rate is not None:
         frame = LARGE_PAYLOAD + OVERHEAD
-        warm_up = math.ceil(route.burst / frame) + 2 if route.burst else 0
+        warm_up = math.ceil(spec.burst / frame) + 2 if spec.burst else 0
         seconds = max(TRAIN_TIME, _JITTER_TIMES * properties.jitter)
         train = warm_up + max(_LEAST_TRAIN, math.ceil(seconds * properties.rate / 8 / frame))
         train = min(train, warm_up + properties.queue_limit)
-    if properties.loss and lossy_routes:
+    if properties.loss and lossy_directions:
         volley = min(_VOLLEY, properties.queue_limit)
-        packets = min(_MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS // lossy_routes, _EXPECTED_LOSSES / properties.loss)
+        packets = min(_MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS // lossy_directions, _EXPECTED_LOSSES / properties.loss)
         volleys = math.ceil(max(_LEAST_VOLLEYS, packets) / volley)
     return ProbedDirection(
-        processes=route.processes,
-        addresses=route.addresses,
+        processes=spec.processes,
+        addresses=spec.addresses,
         delay=properties.delay + _JITTER_TIMES * properties.jitter,
         rate=properties.rate,
         train=train,
         warm_up=warm_up,
         volley=volley,
         volleys=volleys,
-        responder=route.responder,
+        responder=spec.responder,
     )
 
 
@@ -182,9 +182,9 @@ def _run(task: ProbeTask) -> list[DirectionSamples]:
     return msgspec.json.decode(done.stdout, type=list[DirectionSamples])
 
 
-def _judge_idle(route: Route, found: DirectionSamples) -> LinkProbe:
-    probe = _probe(route, found)
-    wrong = [_delay_fault(route, found, statistics.median)]
+def _judge_idle(spec: DirectionSpec, found: DirectionSamples) -> LinkProbe:
+    probe = _probe(spec, found)
+    wrong = [_delay_fault(spec, found, statistics.median)]
     wrong.append(_rate_fault(probe.rate_asked, probe.rate_measured))
     low, high = tolerance.loss_interval(found.sent, probe.loss_asked)
     lost = found.sent - found.received
@@ -193,18 +193,18 @@ def _judge_idle(route: Route, found: DirectionSamples) -> LinkProbe:
     return _with_faults(probe, wrong)
 
 
-def _judge_loaded(route: Route, found: DirectionSamples) -> LinkProbe:
-    probe = dataclasses.replace(_probe(route, found), jitter_measured=None, loss_measured=None)
-    wrong = [_delay_fault(route, found, statistics.median if route.properties.rate is None else min)]
+def _judge_loaded(spec: DirectionSpec, found: DirectionSamples) -> LinkProbe:
+    probe = dataclasses.replace(_probe(spec, found), jitter_measured=None, loss_measured=None)
+    wrong = [_delay_fault(spec, found, statistics.median if spec.properties.rate is None else min)]
     return _with_faults(probe, wrong)
 
 
-def _probe(route: Route, found: DirectionSamples) -> LinkProbe:
-    asked = route.properties
-    correction = asked.delay - route.expected_delay
+def _probe(spec: DirectionSpec, found: DirectionSamples) -> LinkProbe:
+    asked = spec.properties
+    correction = asked.delay - spec.expected_delay
     return LinkProbe(
-        a=route.source,
-        b=route.target,
+        a=spec.source,
+        b=spec.target,
         delay_asked=asked.delay,
         delay_measured=statistics.median(found.delays) + correction if found.delays else None,
         jitter_asked=asked.jitter,
@@ -218,7 +218,7 @@ def _probe(route: Route, found: DirectionSamples) -> LinkProbe:
 
 
 def _jitter(distribution: JitterDistribution, delays: Sequence[float]) -> float | None:
-    """The jitter that spreads the middle half of the delays as far as it is spread."""
+    """The jitter that gives the middle half of the delays its width."""
     if len(delays) < _LEAST_SPREAD:
         return None
     first, _, third = statistics.quantiles(delays, n=4)
@@ -226,18 +226,18 @@ def _jitter(distribution: JitterDistribution, delays: Sequence[float]) -> float 
     return (third - first) / (standard_third - standard_first)
 
 
-def _delay_fault(route: Route, found: DirectionSamples, choose: Callable[[Sequence[float]], float]) -> str:
-    """What is wrong with the delays; nothing when they are as asked.
+def _delay_fault(spec: DirectionSpec, found: DirectionSamples, choose: Callable[[Sequence[float]], float]) -> str:
+    """The fault of the delays; empty if they are within tolerance.
 
-    The median must not be too small, and what `choose` chooses must not be too great. What two hosts' clocks may be
-    apart is no fault of the link's.
+    The median must not be too small, and the value that `choose` selects must not be too great. The error of two hosts'
+    clocks is added to the tolerance, because it is not a fault of the link.
     """
     delays = found.delays
     if not delays:
-        return "" if route.properties.loss == 1 else "no packet arrived"
-    allowed = tolerance.delay_tolerance(route.properties.delay, route.properties.jitter, len(delays))
+        return "" if spec.properties.loss == 1 else "no packet arrived"
+    allowed = tolerance.delay_tolerance(spec.properties.delay, spec.properties.jitter, len(delays))
     allowed += found.clock_error
-    expected = route.expected_delay
+    expected = spec.expected_delay
     if statistics.median(delays) >= expected - allowed and choose(delays) <= expected + allowed:
         return ""
     return f"{choose(delays) * 1e3:.2f} ms instead of {expected * 1e3:.2f} (+-{allowed * 1e3:.2f})"

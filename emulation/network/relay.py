@@ -2,14 +2,14 @@
 
     python -m emulation.network.relay --seed SEED --control DESCRIPTOR
 
-It is started by `RelayProcess`, speaks `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper`
-says when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds what
-is in flight.
+It is started by `RelayProcess`, exchanges `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper`
+determines when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds
+the frames in flight.
 
-A frame that is read late arrives late, so the relay asks for round-robin real-time scheduling, else for a better nice
-value. With three busy processes on two CPUs, 99 of 100 frames left within 0.1 ms of their time as real-time ones, and
-within 20 ms with nice -15. It never collects garbage: what it makes has no cycles. It ends when the control socket is
-closed or its parent is gone, and its TAP interfaces end with it.
+A frame that is read late arrives late. The relay therefore asks for round-robin real-time scheduling, else for a better
+nice value. With three busy processes on two CPUs, 99 of 100 frames left within 0.1 ms of their time with real-time
+scheduling, and within 20 ms with nice -15. The relay never collects garbage, because its objects form no cycles. It
+ends when the control socket is closed or its parent has ended, and its TAP interfaces end with it.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_se
 from topology.model import LinkProperties
 
 MAXIMUM_IN_FLIGHT = 250_000
-"""Frames, of all links together: under 400 MB when each is of full size."""
+"""Limit of frames in flight on all links together: under 400 MB if each has full size."""
 
 LEAD = 30_000
-"""Nanoseconds that a frame may leave early: about what waking up takes, so that frames are late as often as early."""
+"""Nanoseconds that a frame may leave early: about the time of a wake-up, so that frames are late as often as early."""
 
 _GREATEST_COUNTED = LATENESS_UNIT * LATENESS_BUCKETS
 _BATCH = 16
-"""Frames read from one interface before the others, and what is due, get their turn."""
+"""Frames that are read from one interface before the others and the due frames get their turn."""
 
 
 TICK = 10_000_000
-"""Nanoseconds between two looks of the relay at itself. Frames that wait to be read have no time stamp, so a relay that
-is held up notices it by its own clock only."""
+"""Nanoseconds between two ticks, by which the relay measures its own delays. Frames that wait to be read have no time
+stamp, so that they cannot show that the relay was held up."""
 HELD_UP = 1_000_000
-"""A tick that is later than this means that the relay was held up."""
+"""Lateness of a tick, in nanoseconds, above which the relay counts as held up."""
 
 
-class Direction:
-    """What enters the link at one TAP and leaves it at the other."""
+class RelayDirection:
+    """One direction of a link: frames that enter at one TAP and leave at the other."""
 
     __slots__ = (
         "broken",
@@ -113,7 +113,8 @@ class Direction:
         self.offload()
 
     def offload(self) -> None:
-        """Take stretches of a TCP stream as one frame where nothing notices: that makes unlimited links fast."""
+        """Accept segments of a TCP stream as one frame where neither rate nor loss is set, which makes such links
+        fast."""
         if self.corruption:
             self.read = functools.partial(self._read_and_damage, expect_frames(self.source))
         elif self.single_frames:
@@ -127,7 +128,7 @@ class Direction:
         self.offload()
 
     def corrupt(self, share: float) -> None:
-        """Damage this share of the frames that come in from now on."""
+        """Damage this share of the frames that arrive from now on."""
         self.corruption = share
         self.offload()
 
@@ -162,9 +163,9 @@ class Relay:
     def __init__(self, control: socket.socket, seed: str) -> None:
         self._control = control
         self._seed = seed
-        self._links: dict[int, tuple[Direction, Direction]] = {}
-        self._by_source: dict[int, Direction] = {}
-        self._in_flight: list[tuple[int, int, Direction, bytes]] = []
+        self._links: dict[int, tuple[RelayDirection, RelayDirection]] = {}
+        self._by_source: dict[int, RelayDirection] = {}
+        self._in_flight: list[tuple[int, int, RelayDirection, bytes]] = []
         self._timer = TimerFile()
         self._lateness = [0] * LATENESS_BUCKETS
         self._ticks = TimerFile()
@@ -182,7 +183,7 @@ class Relay:
         self._decoder = msgspec.json.Decoder(Request)
 
     def run(self) -> None:
-        """Carry frames until told to end."""
+        """Carry frames until the relay is to end."""
         poll, by_source, timer, clock = self._epoll.poll, self._by_source, self._timer.descriptor, time.monotonic_ns
         in_flight, push = self._in_flight, heapq.heappush
         again = BlockingIOError
@@ -198,7 +199,8 @@ class Relay:
                         self._attend(descriptor)
                     continue
                 admit, read = direction.shaper.admit, direction.read
-                # Reading until nothing is left costs a call that fails: worth it only where there was more last time.
+                # Reading until nothing is left costs a call that fails, which is worthwhile only if there was more last
+                # time.
                 batch = _BATCH if direction.turn == turn - 1 else 1
                 direction.turn = turn
                 now = clock()
@@ -244,21 +246,21 @@ class Relay:
             self._shed()
 
     def _shed(self) -> None:
-        """Drop what would arrive last, until no more than half of the greatest number is in flight."""
+        """Drop the frames that would arrive last, until half of the limit is in flight."""
         in_flight = self._in_flight
         in_flight.sort()
         for _, _, direction, _ in in_flight[MAXIMUM_IN_FLIGHT // 2 :]:
             direction.undeliverable += 1
         del in_flight[MAXIMUM_IN_FLIGHT // 2 :]
 
-    def _break(self, direction: Direction) -> None:
-        """Stop listening to a TAP whose interface is gone; a namespace that ends takes its interfaces along."""
+    def _break(self, direction: RelayDirection) -> None:
+        """Stop reading from a TAP whose interface is gone, because its namespace has ended."""
         direction.broken = True
         del self._by_source[direction.source]
         self._epoll.unregister(direction.source)
 
     def _tick(self) -> None:
-        """Count how long nothing was done."""
+        """Count the time in which the relay was held up."""
         now = time.monotonic_ns()
         if (late := now - self._tick_due) > HELD_UP:
             self._held_up += late
@@ -266,7 +268,7 @@ class Relay:
         self._ticks.set(self._tick_due)
 
     def _attend(self, descriptor: int) -> None:
-        """Answer a request, or end when there is nobody left to make one."""
+        """Reply to a request, or end when the emulator has ended."""
         message = b"" if descriptor == self._parent else self._control.recv(MAXIMUM_MESSAGE)
         if not message:
             self._running = False
@@ -300,7 +302,8 @@ class Relay:
         first, second = (self._open(*end) for end in zip(request.processes, request.interfaces, strict=True))
         ends = ((first, second), (second, first))
         directions = [
-            Direction(*ends[side], request.properties[side], f"{self._seed}/{request.index}/{side}") for side in (0, 1)
+            RelayDirection(*ends[side], request.properties[side], f"{self._seed}/{request.index}/{side}")
+            for side in (0, 1)
         ]
         self._links[request.index] = (directions[0], directions[1])
         for direction in directions:
@@ -318,12 +321,12 @@ class Relay:
 
 
 def main() -> None:
-    """Serve the emulator that holds the other end of the control socket."""
+    """Runs the relay of the emulator that holds the other end of the control socket."""
     parser = argparse.ArgumentParser(description="Carries frames for an emulated network; started by the emulator.")
     parser.add_argument("--seed", required=True, help="what loss and jitter are drawn from")
     parser.add_argument("--control", type=int, required=True, help="descriptor of the control socket")
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the emulator's to handle; it still needs its links
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the emulator handles Ctrl-C, and still needs its links
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     control = socket.socket(fileno=options.control)
     relay = Relay(control, options.seed)

@@ -1,6 +1,7 @@
-"""What the emulator and its relay say to each other: JSON messages, one a packet, over a socket pair.
+"""The messages between the emulator and its relay: JSON, one message a packet, over a socket pair.
 
-Every request has one reply, in order. The relay ends when its end of the socket pair, or its parent, is gone.
+Every request has one reply, in order. The relay ends when the other end of the socket pair is closed or its parent has
+ended.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class AddLink(msgspec.Struct, tag=True, frozen=True):
 
 
 class ChangeDirection(msgspec.Struct, tag=True, frozen=True):
-    """Give what enters a link at one end (0: a, 1: b) new properties. Reply: `Done`."""
+    """Give new properties to frames that enter a link at one end (0: a, 1: b). Reply: `Done`."""
 
     index: int
     side: int
@@ -39,7 +40,7 @@ class SetUp(msgspec.Struct, tag=True, frozen=True):
 
 
 class Corrupt(msgspec.Struct, tag=True, frozen=True):
-    """Damage a share of what enters a link at one end (0: a, 1: b). Reply: `Done`."""
+    """Damage a share of the frames that enter a link at one end (0: a, 1: b). Reply: `Done`."""
 
     index: int
     side: int
@@ -53,37 +54,37 @@ class AskStatistics(msgspec.Struct, tag=True, frozen=True):
 
 
 class AskPunctuality(msgspec.Struct, tag=True, frozen=True):
-    """Ask how the relay keeps time, over all links. Reply: `Punctuality`."""
+    """Ask for the relay's lateness over all links. Reply: `Punctuality`."""
 
 
 class Punctuality(msgspec.Struct, tag=True, frozen=True):
-    """How the relay has kept time since it was started."""
+    """The relay's lateness since it was started."""
 
     lateness: dict[int, int]
-    """Frames of all links together, as `DirectionCounters.lateness`."""
+    """Frames of all links together, by how late they left; see `DirectionCounters.lateness`."""
     held_up: int
-    """Nanoseconds in which the relay did nothing though it should have: it was not given a CPU, or was stopped."""
+    """Nanoseconds in which the relay was held up: it got no CPU, or was stopped."""
 
 
 class DirectionCounters(msgspec.Struct, frozen=True):
-    """One direction of a link since it was made."""
+    """Counters of one direction of a link since it was made."""
 
     frames: int
-    """Delivered."""
+    """Delivered frames."""
     octets: int
-    """Delivered."""
+    """Delivered bytes."""
     lost: int
     queue_full: int
     down: int
     undeliverable: int
-    """Refused by the receiving interface (it was down), or more than the relay may hold in flight."""
+    """Frames that the receiving interface refused because it was down, or above the limit in flight."""
     damaged: int
     lateness: dict[int, int]
     """Frames by how late they left the relay: the key is in units of `LATENESS_UNIT` nanoseconds, rounded down."""
     greatest_lateness: int
     """Nanoseconds."""
     broken: bool
-    """An interface has vanished under the relay."""
+    """Whether an interface has vanished while the relay used it."""
 
 
 class LinkCounters(msgspec.Struct, tag=True, frozen=True):

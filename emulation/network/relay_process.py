@@ -1,4 +1,4 @@
-"""The emulator's handle on its relay: starts it, asks it, notices its death, ends it."""
+"""The emulator's handle on its relay: starts it, sends it requests, notices its end, stops it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from emulation.network.relay_messages import (
 )
 
 REPLY_TIMEOUT = 60.0
-"""Seconds; a relay that has not answered by then is taken for dead."""
+"""Seconds after which a relay that has not replied counts as dead."""
 _END_TIMEOUT = 5.0
 _ROOT = Path(__file__).resolve().parents[2]
 _Reply = TypeVar("_Reply", LinkCounters, Punctuality, Done)
@@ -63,30 +63,31 @@ class RelayProcess:
         return self._process.pid
 
     def await_ready(self) -> str:
-        """Wait until the relay, which starts while its caller goes on, is there; what scheduling the host gave it."""
+        """Wait until the relay, which starts in the background, is ready; returns the scheduling that the host gave
+        it."""
         if self._priority is None:
             self._priority = self._receive(Done).detail
         return self._priority
 
     def carry_out(self, request: Request) -> None:
-        """Have the relay do something; `NetworkError` says why it cannot."""
+        """Send a request to the relay. Raises `NetworkError` with the reason if it fails."""
         self._ask(request, Done)
 
     def counters(self, index: int) -> LinkCounters:
-        """What was counted on the `index`-th link."""
+        """The counters of the `index`-th link."""
         return self._ask(AskStatistics(index), LinkCounters)
 
     def punctuality(self) -> Punctuality:
-        """How it has kept time since it was started."""
+        """The relay's lateness since it was started."""
         return self._ask(AskPunctuality(), Punctuality)
 
     def check(self) -> None:
-        """Raise `NetworkError` when the relay is no longer there."""
+        """Raise `NetworkError` if the relay has ended."""
         if self._process.poll() is not None:
-            raise NetworkError(self._epitaph())
+            raise NetworkError(self._failure())
 
     def stop(self) -> None:
-        """End the relay, and with it its interfaces. Harmless when it has ended already."""
+        """End the relay, and with it its interfaces. Does nothing if it has ended."""
         self._control.close()
         try:
             self._process.wait(_END_TIMEOUT)
@@ -101,29 +102,29 @@ class RelayProcess:
             try:
                 self._control.send(msgspec.json.encode(request))
             except OSError as error:
-                raise NetworkError(self._epitaph()) from error
+                raise NetworkError(self._failure()) from error
             return self._receive(expected)
 
     def _receive(self, expected: type[_Reply]) -> _Reply:
         try:
             message = self._control.recv(MAXIMUM_MESSAGE)
         except OSError as error:
-            raise NetworkError(self._epitaph()) from error
+            raise NetworkError(self._failure()) from error
         if not message:
-            raise NetworkError(self._epitaph())
+            raise NetworkError(self._failure())
         reply = self._decoder.decode(message)
         if isinstance(reply, Refused):
             raise NetworkError(f"the relay refused: {reply.reason}")
         if not isinstance(reply, expected):
-            raise NetworkError(f"the relay answered {type(reply).__name__} where {expected.__name__} was due")
+            raise NetworkError(f"the relay replied {type(reply).__name__} instead of {expected.__name__}")
         return reply
 
-    def _epitaph(self) -> str:
-        """What became of the relay, for the user."""
+    def _failure(self) -> str:
+        """The relay's failure, for the user."""
         try:
             status = self._process.wait(1.0)
         except subprocess.TimeoutExpired:
-            return f"the relay (process {self.pid}) does not answer: the links' properties no longer hold"
+            return f"the relay (process {self.pid}) does not reply: the links' properties no longer hold"
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()

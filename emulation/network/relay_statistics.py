@@ -1,4 +1,4 @@
-"""What the relay did: frames, drops by cause, and how late frames left it."""
+"""Statistics of the relay: frames, drops by cause, and lateness of frames."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ _SECOND = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectionStatistics:
-    """What the relay did with frames of one direction of a link, since the link was made."""
+    """Counters of the frames of one direction of a link since the link was made."""
 
     source: BrokerId
     target: BrokerId
     frames: int
-    """Delivered, as are octets."""
+    """Delivered frames; `octets` are their bytes."""
     octets: int
     lost: int
-    """By the loss asked for."""
+    """Frames dropped by the link's loss."""
     queue_full: int
-    """By the queue limit."""
+    """Frames dropped by the queue limit."""
     down: int
-    """While the link was cut."""
+    """Frames dropped while the link was cut."""
     undeliverable: int
-    """Refused by the receiving interface, or beyond what the relay may hold."""
+    """Frames that the receiving interface refused, or above the relay's limit in flight."""
     damaged: int
-    """Delivered so, as asked for."""
+    """Delivered frames that a fault has damaged."""
     unread: int
-    """Dropped by the kernel because the relay did not read them in time: a fault of the emulation."""
+    """Frames that the kernel dropped because the relay did not read them in time: a fault of the emulation."""
     lateness_99: float
-    """Seconds by which 99 of 100 frames missed their time at most, in steps of 10 us."""
+    """Greatest lateness in seconds of the most punctual 99% of frames, in steps of 10 us."""
     lateness_greatest: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayStatistics:
-    """What the relay did, in all."""
+    """Statistics of all links together."""
 
     pid: int
     priority: str
-    """What the host let it take, and whether it still has it."""
+    """The scheduling that the host gave the relay, and whether it still has it."""
     frames: int
     unread: int
     lateness_50: float
-    """Seconds by which half of all frames missed their time at most."""
+    """Greatest lateness in seconds of the most punctual half of all frames."""
     lateness_95: float
     lateness_99: float
     lateness_greatest: float
@@ -61,7 +61,8 @@ class RelayStatistics:
 
 
 def lateness_percentile(buckets: Mapping[int, int], share: float) -> float:
-    """Seconds that this share of frames was late at most: the upper end of a bucket; 0 of no frames."""
+    """Greatest lateness in seconds of the most punctual share of frames: the upper end of a bucket; 0 without
+    frames."""
     wanted = share * sum(buckets.values())
     seen = 0
     for bucket in sorted(buckets):
@@ -72,7 +73,8 @@ def lateness_percentile(buckets: Mapping[int, int], share: float) -> float:
 
 
 def gather_statistics(relay: RelayProcess, links: Iterable[UserspaceLink]) -> RelayStatistics:
-    """Ask the relay for its counts on these links, and the kernel for what the relay never saw."""
+    """Statistics of these links from the relay's counters, and from the kernel's for frames that the relay never
+    read."""
     drops: dict[int, dict[str, int]] = {}
     buckets: Counter[int] = Counter()
     directions = []
@@ -100,11 +102,12 @@ def gather_statistics(relay: RelayProcess, links: Iterable[UserspaceLink]) -> Re
 
 
 def _priority(relay: RelayProcess) -> str:
-    """A relay that finds no rest gives its precedence up, and then is late as others are."""
+    """The relay's scheduling; a relay that never pauses gives its precedence up, and then is as late as other
+    processes."""
     taken = relay.await_ready()
     with contextlib.suppress(ProcessLookupError):
         if taken.startswith("real-time") and os.sched_getscheduler(relay.pid) == os.SCHED_OTHER:
-            return f"{taken}, given up as it never rested"
+            return f"{taken}, given up because it never paused"
     return taken
 
 

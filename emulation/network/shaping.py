@@ -1,18 +1,19 @@
-"""When a frame leaves a link: one direction of a link as a plain object, in whatever time its caller keeps.
+"""The shaping of frames: one direction of a link as a plain object, in the time of its caller's clock.
 
-Rules, in the order a frame meets them:
+Rules, in the order in which they apply to a frame:
 
-1. A link that is down drops what arrives. What was under way before still arrives, as on a wire that was cut behind it.
-2. Loss is drawn for each frame on its own, at the entrance: a lost frame uses none of the rate (as netem under HTB).
+1. A link that is down drops frames that enter. Frames in flight still arrive, as on a wire that was cut behind them.
+2. Loss is drawn for each frame independently, at the entrance: a lost frame uses none of the rate (as in netem under
+   HTB).
 3. The rate serialises: a frame takes `size * 8 / rate` and starts when the one before it ended. Of the frames that have
    arrived and not started, `queue_limit` may wait; a frame on top is dropped. Size is that of the Ethernet frame
    without preamble and check sequence, as the kernel's queueing disciplines count it.
-4. Delay and jitter follow. Jitter is drawn for each frame on its own; a sum below zero counts as zero.
-5. Frames never overtake each other: one that would leaves together with the one before it. Frames that follow each
-   other more closely than the jitter is wide are therefore later, in the mean, than their delay says. (Netem is made to
-   do the same, see `network/netem.py`.)
+4. Delay and jitter follow. Jitter is drawn for each frame independently; a sum below zero counts as zero.
+5. Frames never overtake each other: a frame that would leaves together with the frame before it. Frames whose distance
+   is smaller than the jitter are therefore later on average than their delay. (netem is configured to behave the same
+   way, see `network/netem.py`.)
 
-Changed properties hold for frames that arrive from then on; what is under way keeps its time.
+Changed properties apply to frames that enter from then on; frames in flight keep their time.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from topology.model import JitterDistribution, LinkProperties
 
 NANOSECONDS = 1_000_000_000
 PARETO_SHAPE = 3.0
-"""As netem's table: the smallest integer shape with a finite variance."""
+"""The shape of netem's table: the smallest integer with a finite variance."""
 
 _TABLE_BITS = 12
 _TABLE_SIZE = 1 << _TABLE_BITS
 
 
 class Drop(enum.IntEnum):
-    """Why a frame never leaves; below zero, where no time is."""
+    """The reason why a frame never leaves. The values are negative, which times are not."""
 
     LOSS = -1
     QUEUE = -2
@@ -83,7 +84,7 @@ class Shaper:
         self._quantiles = standard_quantiles(properties.distribution) if properties.jitter else ()
 
     def admit(self, now: int, size: int) -> int:
-        """Take a frame of `size` bytes that arrives at `now`: when it leaves, or a `Drop`."""
+        """Admit a frame of `size` bytes at `now`; returns the time at which it leaves, or a `Drop`."""
         if not self.up:
             return _DOWN
         if self._loss and self._random() < self._loss:
@@ -110,7 +111,8 @@ class Shaper:
 
 
 def needs_single_frames(properties: LinkProperties) -> bool:
-    """Whether a stretch of a TCP stream, up to 64 KiB, may not pass as one frame, since rate or loss would notice."""
+    """Whether segments of a TCP stream, up to 64 KiB, must pass as single frames, because rate or loss counts
+    frames."""
     return properties.rate is not None or properties.loss > 0
 
 

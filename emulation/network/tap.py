@@ -1,4 +1,4 @@
-"""TAP interfaces: Ethernet devices whose wire is a file descriptor."""
+"""TAP interfaces: Ethernet devices whose other end is a file descriptor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TAP_DEVICE = "/dev/net/tun"
 HEADER_SIZE = 10
 """Bytes of `struct virtio_net_hdr` before each frame: which checksum is still to be filled in, and how to segment.
 
-Passed on untouched, it lets the far end accept a frame whose checksum nobody computed, as between virtual machines."""
+Passed on unchanged, it lets the far end accept a frame without a computed checksum, as between virtual machines."""
 
 _ETHERNET_HEADER = 14
 _FRAME_READ, _SEGMENTS_READ = 2_048, HEADER_SIZE + 18 + 65_535
@@ -24,9 +24,10 @@ _CHECKSUM, _SEGMENTATION = 0x01, 0x02 | 0x04
 
 
 def open_tap(name: str) -> int:
-    """Make a TAP interface in the calling thread's network namespace; it lives as long as the descriptor returned.
+    """Make a TAP interface in the calling thread's network namespace; it exists as long as the returned descriptor is
+    open.
 
-    Raises `OSError`: the device is missing, the name is taken, or privileges are.
+    Raises `OSError` if the device or the privileges are missing, or the name is taken.
     """
     descriptor = os.open(TAP_DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -39,32 +40,32 @@ def open_tap(name: str) -> int:
 
 
 def expect_frames(descriptor: int) -> Callable[[], bytes]:
-    """Have the kernel hand out frames of at most the MTU, 1500 bytes of content; returns what reads one."""
+    """Have the kernel deliver frames of at most the MTU, 1500 bytes of content; returns a function that reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM)
     return functools.partial(os.read, descriptor, _FRAME_READ)
 
 
 def damaged(frame: bytes, bit: int) -> bytes:
-    """The frame, as `expect_frames` reads it, with one bit of its content turned.
+    """A frame, as `expect_frames` reads it, with one bit of its content inverted.
 
-    Its header no longer says that the checksum may be filled in later, so that whoever receives it checks, and finds
-    the damage: the transport drops the frame as it does on a real wire.
+    Its header no longer allows the checksum to be filled in later. The receiver therefore checks it and detects the
+    damage: the transport drops the frame as it does on a real wire.
     """
-    turned = bytearray(frame)
-    turned[:HEADER_SIZE] = bytes(HEADER_SIZE)
-    place = HEADER_SIZE + _ETHERNET_HEADER + bit // 8 % (len(frame) - HEADER_SIZE - _ETHERNET_HEADER)
-    turned[place] ^= 1 << bit % 8
-    return bytes(turned)
+    inverted = bytearray(frame)
+    inverted[:HEADER_SIZE] = bytes(HEADER_SIZE)
+    position = HEADER_SIZE + _ETHERNET_HEADER + bit // 8 % (len(frame) - HEADER_SIZE - _ETHERNET_HEADER)
+    inverted[position] ^= 1 << bit % 8
+    return bytes(inverted)
 
 
 def expect_segments(descriptor: int) -> Callable[[], bytes]:
-    """Let the kernel hand out up to 64 KiB of a TCP stream as one frame; returns what reads one."""
+    """Let the kernel deliver up to 64 KiB of a TCP stream as one frame; returns a function that reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM | _SEGMENTATION)
     buffer = bytearray(_SEGMENTS_READ)
     buffers, view = [buffer], memoryview(buffer)
 
     def read() -> bytes:
-        # os.read would allocate 64 KiB to keep, most often, a few hundred bytes of it.
+        # os.read would allocate 64 KiB and keep, in most cases, a few hundred bytes of them.
         return view[: os.readv(descriptor, buffers)].tobytes()
 
     return read

@@ -1,11 +1,12 @@
-"""How far a link may be from what was asked: the one place that says so.
+"""The tolerances between requested and measured properties of links.
 
-- Delay: the median of n one-way delays is within the greater of 0.3 ms and 2% of what was asked, plus three standard
-  errors of a median where there is jitter.
+- Delay: the median of n one-way delays is within the greater of 0.3 ms and 2% of the request, plus three standard
+  errors of a median if there is jitter.
 - Rate: within 3%.
-- Loss: as many packets as the central 99% interval of the binomial distribution has.
+- Loss: the number of lost packets is within the central 99% interval of the binomial distribution.
 
-Medians, because a host that is late now and then says nothing of a link; the relay's lateness is judged apart.
+Medians are used because a host that is late now and then says nothing about a link; the relay's lateness is judged
+separately.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ _MEDIAN_EFFICIENCY = 1.2533
 
 
 def delay_tolerance(asked: float, jitter: float, samples: int) -> float:
-    """Seconds by which the median of `samples` delays may be off."""
+    """Tolerance in seconds of the median of `samples` delays."""
     standard_error = _MEDIAN_EFFICIENCY * jitter / math.sqrt(samples)
     return max(DELAY_FLOOR, DELAY_SHARE * asked) + _STANDARD_ERRORS * standard_error
 
 
 def rate_is_kept(asked: float, measured: float) -> bool:
-    """Whether a rate is near enough."""
+    """Whether a rate is within tolerance."""
     return abs(measured - asked) <= RATE_SHARE * asked
 
 

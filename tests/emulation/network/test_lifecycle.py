@@ -166,7 +166,7 @@ def test_plain_links_connect_and_promise_nothing(run_id: str) -> None:
     with EmulatedNetwork(overlay_of(Link("A", "B")), run_id, LinkDriver.PLAIN) as network:
         assert [probe.ok for probe in network.probe()] == [True, True]
         assert network.relay_statistics() is None
-        with pytest.raises(NetworkError, match="link A-B is a plain one"):
+        with pytest.raises(NetworkError, match="link A-B is a plain link"):
             network.change("A", "B", LinkProperties(delay=0.1))
     with pytest.raises(NetworkError, match="link A-B asks for properties"):
         EmulatedNetwork(overlay_of(LINK), run_id, LinkDriver.PLAIN).start()

@@ -46,7 +46,7 @@ def test_an_end_is_the_link_as_its_broker_sees_it() -> None:
 
 
 def test_two_links_between_the_same_brokers_are_refused() -> None:
-    with pytest.raises(NetworkError, match="link B-A is there twice"):
+    with pytest.raises(NetworkError, match="link B-A exists twice"):
         name_links([LINK, Link("B", "A")], "run")
 
 

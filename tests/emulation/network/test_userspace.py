@@ -278,4 +278,4 @@ def test_a_relay_that_gave_up_its_precedence_says_so(run_id: str) -> None:
         os.sched_setscheduler(statistics.pid, os.SCHED_OTHER, os.sched_param(0))
         later = network.relay_statistics()
         assert later is not None
-        assert later.priority.endswith("given up as it never rested")
+        assert later.priority.endswith("given up because it never paused")
