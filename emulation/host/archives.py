@@ -1,6 +1,6 @@
-"""Archives that go from host to host: plain files and directories, and nothing outside of one directory.
+"""Archives for the transfer between hosts: plain files and directories, and nothing outside of one directory.
 
-`tarfile`'s own filters do the same when unpacking, but not in every Python 3.11.
+`tarfile`'s own filters check the same when unpacking, but not in every Python 3.11.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def pack_directory(directory: Path, archive: Path) -> None:
 
 
 def unpack_archive(archive: Path, directory: Path) -> None:
-    """Unpacks a tar file, compressed or not, into a directory; what it holds belongs to this user.
+    """Unpacks a tar file, compressed or not, into a directory; its files get this user as owner.
 
-    Raises `HostError` where it cannot be read, or holds anything but files and directories below `directory`.
+    Raises `HostError` if it cannot be read, or holds anything but files and directories below `directory`.
     """
     try:
         with tarfile.open(archive) as packed:
@@ -36,7 +36,7 @@ def _harmless(packed: tarfile.TarFile, archive: Path) -> Iterator[tarfile.TarInf
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
             raise HostError(
-                f"{archive}: {member.name} is no plain file or directory of its own; nothing else is unpacked"
+                f"{archive}: {member.name} is not a plain file or directory of its own; nothing else is unpacked"
             )
         member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
         member.mode &= 0o755

@@ -1,8 +1,8 @@
-"""The Docker side of a host: the daemon, and the image that brokers and their sandboxes run.
+"""Docker on this host: the daemon, and the image of brokers and their sandboxes.
 
 The image is named after its content: `brokerlab-broker:<hash>`, where the hash covers the Dockerfile, the broker's
 source and generated code, and the pinned packages it imports. A tree whose image exists therefore needs no build, and a
-run can say exactly what it ran. What images are built on: see `emulation.host.images`.
+run can record exactly which image it used. `emulation.host.images` describes the base of images.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ REPOSITORY = "brokerlab-broker"
 LATEST = f"{REPOSITORY}:latest"
 
 _SOCKET = "unix:///var/run/docker.sock"
-"""Where a daemon is, unless `DOCKER_HOST` says otherwise."""
+"""The daemon's socket, unless `DOCKER_HOST` names another one."""
 
 _REQUEST_PATIENCE = 120
-"""Seconds that one request to the daemon may take."""
+"""Timeout in seconds of one request to the daemon."""
 _SOURCE = ("broker_service", "record")
 """The packages of this tree that a broker imports."""
 _IMAGES_KEPT = 5
-"""Broker images of former trees that stay, for runs that began before and for going back and forth."""
+"""Number of broker images of former trees that stay, for runs in progress and for switching between trees."""
 
 
 def docker_client() -> docker.DockerClient:
-    """A client whose daemon has answered. Raises `HostError` when none does."""
+    """A client of a daemon that has answered. Raises `HostError` if none answers."""
     try:
         client = docker.from_env(timeout=_REQUEST_PATIENCE)
         client.ping()
@@ -44,7 +44,7 @@ def docker_client() -> docker.DockerClient:
 
 
 def _unreachable(error: Exception) -> HostError:
-    """The system's own words, which libraries wrap several times, with the remedy."""
+    """The system's own error, which libraries wrap several times, with the remedy."""
     refusal = next((cause for cause in _causes(error) if isinstance(cause, OSError) and cause.strerror), None)
     if refusal is None:
         reason = images.reason(error)
@@ -55,14 +55,14 @@ def _unreachable(error: Exception) -> HostError:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and what it was made from."""
+    """An exception and its chain of causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 def image_reference() -> ImageReference:
-    """What the broker image of the present tree is called, whether or not it was built. Asks no daemon.
+    """The name of the broker image of the present tree, whether or not it was built. Needs no daemon.
 
     Raises `HostError` when the generated protobuf code is missing.
     """
@@ -70,14 +70,15 @@ def image_reference() -> ImageReference:
 
 
 def find_image(client: docker.DockerClient) -> ImageReference | None:
-    """The broker image of the present tree, or None when it must be built first."""
+    """The broker image of the present tree, or None if it must be built first."""
     return images.find(client, image_reference().name)
 
 
 def ensure_image(client: docker.DockerClient | None = None, say: Say = print) -> ImageReference:
-    """The broker image of the present tree, built if need be; seconds for new source, a minute for a new base.
+    """The broker image of the present tree, built if it is missing: in seconds for new source, in a minute for a new
+    base.
 
-    `say` is told each step that takes time. Raises `HostError` with the reason when the image cannot be made.
+    `say` gets a line for each step that takes time. Raises `HostError` with the reason if the image cannot be made.
     """
     client = client or docker_client()
     if (present := find_image(client)) is None:
@@ -92,12 +93,12 @@ def _build(client: docker.DockerClient, name: str, say: Say) -> ImageReference:
     _packages().lay_out(say)
     say(f"building the broker image {name} on {base}")
     built = Recipe(images.ROOT, images.ROOT / "Dockerfile").build(client, name, base)
-    images.forget_former(client, name, _IMAGES_KEPT)
+    images.remove_former(client, name, _IMAGES_KEPT)
     return built
 
 
 def _packages() -> Packages:
-    """What a broker imports."""
+    """The packages that a broker imports."""
     return Packages(images.CACHE / "broker-packages")
 
 

@@ -1,7 +1,7 @@
-"""The image of the emulator and of Spark in docker-compose.yml: what set-up installs on a host, in a container.
+"""The image of the emulator and of Spark in docker-compose.yml: everything that set-up installs on a host.
 
-Its name covers the Dockerfile and the pinned packages, so that it is built again when either changes. brokerlab's own
-source is not in it.
+The hash in its name covers the Dockerfile and the pinned packages, so that it is built again when either changes.
+brokerlab's own source is not in it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _CONTEXT = images.CACHE / "emulator"
 _PACKAGES = Packages(_CONTEXT / "packages", "emulator")
 _IMAGES_KEPT = 1
 _SPARK_DIRECTORIES = ("events", "scratch")
-"""Of docker-compose's cluster, below `.cache/spark`; whoever makes them owns them."""
+"""Directories of docker-compose's cluster below `.cache/spark`; they belong to the user who makes them."""
 
 
 def ensure_emulator_image(say: images.Say) -> ImageReference:
-    """The image for this tree's pins; minutes the first time. Raises `HostError` when it cannot be made."""
+    """The image for this tree's pins, which takes minutes the first time. Raises `HostError` if it cannot be made."""
     client = docker_client()
     for directory in _SPARK_DIRECTORIES:
         (images.CACHE / "spark" / directory).mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def ensure_emulator_image(say: images.Say) -> ImageReference:
             _PACKAGES.lay_out(say)
             say(f"building the emulator image {name} on {base} (Java, Mininet and Python packages: minutes)")
             present = Recipe(_CONTEXT, _DOCKERFILE, "host", _proxies()).build(client, name, base)
-            images.forget_former(client, name, _IMAGES_KEPT)
+            images.remove_former(client, name, _IMAGES_KEPT)
     client.images.get(name).tag(REPOSITORY, "latest")
     return present
 

@@ -1,8 +1,8 @@
-"""Who has this host to itself: cells of campaigns run one after another, for brokers of two would slow each other down.
+"""A host-wide lock: campaign cells run one at a time, because two sets of brokers would slow each other down.
 
-The lock is on the directory of this host's runs and ends with the process that holds it, however that ends. Beside the
-lock stands a note of who holds it, for those who wait; the note of a holder that was killed stays until the next one,
-or a clean-up, comes by.
+The lock is on the directory of this host's runs (flock(2)), and is lifted when the process that holds it ends, however
+it ends. A note beside it names the holder, for processes that wait. The note of a holder that was killed stays until
+the next holder or a clean-up removes it.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from emulation.host.registry import ROOT
 from record.errors import HostError
 
 _NOTE = ".cell.json"
-_LOOK_INTERVAL = 0.3
+_POLL_INTERVAL = 0.3
 _END_WITHIN = 120.0
-"""Seconds that the cell of a command that is gone gets to remove its brokers."""
+"""Seconds in which a cell whose command has ended may remove its brokers."""
 
 
 class HostLockHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """The cell that has this host."""
+    """The cell that holds the lock."""
 
     campaign: str
-    """Which campaign this is of; the same for one that was resumed."""
+    """Identifies the campaign; the same after it was resumed."""
     command: str
-    """Which of its commands ordered it; another one for one that was resumed."""
+    """Identifies the command that runs the cell; a resumed campaign has another one."""
     cell: str
     process: ProcessIdentity
 
 
 @contextmanager
 def hold_host_lock(holder: HostLockHolder, root: Path = ROOT) -> Iterator[None]:
-    """Waits until no other cell runs here.
+    """Waits until no other cell runs here, then holds the lock.
 
-    A cell of the same command (a host that the inventory has twice) is waited for; one that an earlier command of this
-    campaign left behind is asked to end. Raises `HostError` for a cell of another campaign.
+    It waits for a cell of the same command, which occurs if the inventory lists a host twice. It asks a cell that an
+    earlier command of this campaign has left to end. Raises `HostError` for a cell of another campaign.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -63,9 +63,9 @@ def hold_host_lock(holder: HostLockHolder, root: Path = ROOT) -> Iterator[None]:
 
 
 def remove_stale_holder(root: Path = ROOT) -> str | None:
-    """Removes the note of a holder that was killed; returns which cell that was, if there was one.
+    """Removes the note of a holder that was killed; returns its cell, or None if there is no such note.
 
-    Whoever holds the lock, if only for an instant, knows that nobody else does: the note is a dead one's.
+    A process that gets the lock, if only for an instant, knows that no other process has it: then the note is stale.
     """
     note = root / _NOTE
     if not note.exists():
@@ -89,7 +89,7 @@ def _await_lock(lock: int, note: Path, wanted: HostLockHolder) -> None:
     deadline = time.monotonic() + _END_WITHIN
     while not _locked(lock):
         present = _read(note)
-        if present is not None and not present.process.alive:  # the one that has the lock has not said so yet
+        if present is not None and not present.process.alive:  # the holder has not written its note yet
             present = None
         if present is not None and present.campaign != wanted.campaign:
             raise HostError(
@@ -99,16 +99,16 @@ def _await_lock(lock: int, note: Path, wanted: HostLockHolder) -> None:
         if present is not None and present.command == wanted.command:
             deadline = time.monotonic() + _END_WITHIN
         elif time.monotonic() > deadline:
-            left = f"the cell {present.cell} (process {present.process.pid})" if present else "what was left behind"
+            left = f"the cell {present.cell} (process {present.process.pid})" if present else "an earlier cell"
             raise HostError(f"{left} does not end; end it, or restart this host")
         elif present is not None and present.process != asked:
             asked = present.process
             asked.kill(signal.SIGTERM)
-        time.sleep(_LOOK_INTERVAL)
+        time.sleep(_POLL_INTERVAL)
 
 
 def _locked(lock: int) -> bool:
-    """Whether the lock is this process's now."""
+    """Takes the lock unless another process has it; returns whether this process has it now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -117,7 +117,7 @@ def _locked(lock: int) -> bool:
 
 
 def _read(note: Path) -> HostLockHolder | None:
-    """None where there is no note, or none that can be read."""
+    """The holder by the note; None if there is no note that can be read."""
     try:
         return msgspec.json.decode(note.read_bytes(), type=HostLockHolder)
     except (OSError, msgspec.DecodeError):

@@ -1,8 +1,8 @@
-"""How the images of brokerlab are made, also where no image registry answers: a base, packages, a build.
+"""Builds the images of brokerlab from a base and Python packages, also without an image registry.
 
-The base is, in this order: `BASE_IMAGE` from the environment; the pinned Python image of the Dockerfile, where it is
+The base is, in this order: `BASE_IMAGE` from the environment; the pinned Python image of the Dockerfile, if it is
 present or a registry answers at once; else a Debian root bootstrapped from the mirror that this host's apt uses, which
-is kept. Python packages are laid out by the host's pip, once for each set of pins.
+is kept. The host's pip unpacks Python packages, once for each set of pins.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BOOTSTRAPPED_BASE = "brokerlab-base:bookworm"
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 _REGISTRY_PATIENCE = 8
-"""Seconds that a registry gets to answer before the base is bootstrapped instead."""
+"""Seconds in which a registry must answer; otherwise the base is bootstrapped."""
 
 Say = Callable[[str], None]
 
@@ -50,7 +50,7 @@ class Packages:
     """Python packages for an image: the project's own dependencies, and those of one of its extras."""
 
     directory: Path
-    """Where they are unpacked."""
+    """The directory into which they are unpacked."""
     extra: str = ""
 
     def fingerprint(self) -> str:
@@ -64,7 +64,7 @@ class Packages:
         return digest.hexdigest()
 
     def lay_out(self, say: Say) -> None:
-        """Unpacks them, unless they are there at these very versions."""
+        """Unpacks them, unless these versions are unpacked already."""
         wanted = self.fingerprint()
         stamp = self.directory.with_name(f"{self.directory.name}.hash")
         if self.directory.is_dir() and stamp.is_file() and stamp.read_text() == wanted:
@@ -77,17 +77,17 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What an image is built from."""
+    """The sources of an image."""
 
     context: Path
-    """The directory that the build sees."""
+    """The directory that is available to the build."""
     dockerfile: Path
     network: str = "none"
-    """Docker's name of the network that the build's own commands see."""
+    """Docker's name of the network that is available to the commands of the build."""
     arguments: tuple[tuple[str, str], ...] = ()
 
     def build(self, client: docker.DockerClient, name: str, base: str) -> ImageReference:
-        """Builds it. Raises `HostError` with the last lines of what failed."""
+        """Builds the image. Raises `HostError` with the last lines of the build's log."""
         try:
             image, _ = client.images.build(
                 path=str(self.context),
@@ -107,29 +107,29 @@ class Recipe:
 
 
 def find(client: docker.DockerClient, name: str) -> ImageReference | None:
-    """The image of that name, where the daemon has it."""
+    """The image of this name; None if the daemon does not have it."""
     try:
         return ImageReference(name, client.images.get(name).id)
     except docker.errors.ImageNotFound:
         return None
 
 
-def forget_former(client: docker.DockerClient, present: str, kept: int) -> None:
+def remove_former(client: docker.DockerClient, present: str, kept: int) -> None:
     """Removes all images of the same repository but `present`, `latest` and the youngest `kept` others."""
     repository = present.partition(":")[0]
     images = sorted(client.images.list(repository), key=lambda image: str(image.attrs["Created"]), reverse=True)
-    # An image lists all of its names, those that others gave it too.
+    # An image lists all of its names, also those that other users gave it.
     names = [name for image in images for name in image.tags if name.startswith(f"{repository}:")]
     former = [name for name in names if name not in (present, f"{repository}:latest")]
     for name in former[kept:]:
-        # One that containers use is refused, and stays.
+        # Docker refuses to remove an image that containers use, and it stays.
         with suppress(docker.errors.APIError):
             client.images.remove(name)
 
 
 @contextmanager
 def one_builder_at_a_time(repository: str) -> Iterator[None]:
-    """Of one repository's images: whoever comes second waits, and finds what the first one built."""
+    """Lets one process at a time build a repository's images. A second one waits, and then finds the built image."""
     CACHE.mkdir(exist_ok=True)
     with (CACHE / f"{repository}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -137,7 +137,7 @@ def one_builder_at_a_time(repository: str) -> Iterator[None]:
 
 
 def base_image(client: docker.DockerClient, say: Say) -> str:
-    """The name of the base, which is there from now on. Raises `HostError` when none can be had."""
+    """The name of the base, which is present on return. Raises `HostError` if none can be obtained."""
     with one_builder_at_a_time(BOOTSTRAPPED_BASE.partition(":")[0]):
         if chosen := os.environ.get("BASE_IMAGE"):
             if find(client, chosen) is None:
@@ -155,9 +155,9 @@ def pinned_base() -> str:
 
 
 def reason(error: Exception) -> str:
-    """What Docker says, in one line."""
-    said = getattr(error, "explanation", None) or error
-    return str(said).strip().splitlines()[0]
+    """Docker's error in one line."""
+    explanation = getattr(error, "explanation", None) or error
+    return str(explanation).strip().splitlines()[0]
 
 
 def _standard_base(client: docker.DockerClient, say: Say) -> str:

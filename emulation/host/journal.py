@@ -1,8 +1,8 @@
 """The journal: every change a run makes to the host is written down before it is made.
 
-Whatever becomes of the run, `emulation.upkeep.clean` can then undo just that and nothing else. Lines are handed to the
-kernel one by one but not forced to the disk: they need to outlive this process, not the machine, since namespaces,
-interfaces and processes end with the machine anyway and containers carry the run's id as a label.
+However the run ends, `emulation.upkeep.clean` can then undo exactly these changes. Lines are passed to the kernel one
+by one but not forced to the disk: they must survive this process but not the machine, because namespaces, interfaces
+and processes end with the machine, and containers have the run's id as a label.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from emulation.host.processes import ProcessIdentity, identify
 
 
 class Resource(enum.StrEnum):
-    """What a run may leave on the host."""
+    """The kinds of resources that a run may leave on the host."""
 
     CONTAINER = "container"
     PROCESS = "process"
@@ -33,11 +33,11 @@ class Resource(enum.StrEnum):
 
 class Change(enum.StrEnum):
     CREATE = "create"
-    """About to be made; it may exist."""
+    """The resource is about to be made, and may exist."""
     IDENTIFY = "identify"
-    """A process that was about to be made has this identity."""
+    """The process that was about to be made has this identity."""
     REMOVE = "remove"
-    """Known to be gone."""
+    """The resource is gone."""
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -52,7 +52,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Journal:
-    """An append-only file of entries. Safe to use from several threads."""
+    """An append-only file of entries. May be used from several threads."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,10 +69,10 @@ class Journal:
             self._append(Change.IDENTIFY, Resource.PROCESS, name, identity)
 
     def removed(self, resource: Resource, name: str) -> None:
-        """To be called once the thing is gone.
+        """To be called once the resource is gone.
 
-        A full disk does not stop the removal of the rest: an entry that stays open makes a later clean-up look for
-        something that is gone, and no more.
+        A full disk does not stop the removal of the rest: without this entry a later clean-up looks for a resource that
+        is gone, and has no other effect.
         """
         with contextlib.suppress(OSError):
             self._append(Change.REMOVE, resource, name)
@@ -91,14 +91,14 @@ class Journal:
 
 
 class Remains(msgspec.Struct):
-    """What a journal says may still exist."""
+    """The resources that may still exist by a journal."""
 
     names: dict[Resource, list[str]]
     processes: list[ProcessIdentity]
 
 
 def remains(path: Path) -> Remains:
-    """Reads a journal, whole or torn, and balances creations against removals."""
+    """Reads a journal, complete or cut off, and subtracts removals from creations."""
     decoder = msgspec.json.Decoder(Entry)
     names: dict[Resource, dict[str, None]] = {resource: {} for resource in Resource}
     processes: dict[str, ProcessIdentity] = {}

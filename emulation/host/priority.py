@@ -1,9 +1,9 @@
-"""Which of a run's processes get the CPU first, on a host that is too small for all of them at once.
+"""CPU priorities of a run's processes, for a host that is too small for all of them at once.
 
-What stands for something outside the brokers must not wait for them: the relay stands for links, and drivers for
-clients on machines of their own. A niceness is not enough. The scheduler weighs it against the processes of the same
-session only, and it leaves a process that waits behind a busier one's real-time work for tens of milliseconds where
-it is, while one of real-time priority is moved to another CPU at once.
+Processes that represent something outside the brokers must not wait for them: the relay represents links, and drivers
+represent clients on machines of their own. A niceness is not enough. The scheduler weighs it against the processes of
+the same session only, and it leaves a process that waits for a CPU with real-time work where it is for tens of
+milliseconds, while it moves a process of real-time priority to another CPU at once.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-UNRESTING = 2.0
-"""Seconds of work without a pause after which a process no longer goes before others: it does more than it can, or is
-broken, and the host has to stay usable."""
+LONGEST_BURST = 2.0
+"""Seconds of work without a pause after which a process loses its priority: it is overloaded or broken, and the host
+must remain usable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """How far a process goes before others."""
+    """The priority of a process."""
 
     real_time: int
-    """Among those of real-time scheduling (round-robin), where the host allows that; more goes first."""
+    """Priority in real-time scheduling (round-robin), if the host allows that; greater values go first."""
     nice: int
-    """Elsewhere; less goes first."""
+    """Niceness otherwise; smaller values go first."""
 
     def take(self) -> str:
-        """Gets the calling process, and the threads it makes from now on, ahead as far as the host allows; says how
-        far that was."""
+        """Gives this priority to the calling process, and to the threads it makes from now on, as far as the host
+        allows; returns the scheduling that resulted."""
         with contextlib.suppress(OSError):
             signal.signal(signal.SIGXCPU, lambda *_: self._step_back())
-            microseconds = round(UNRESTING * 1e6)
+            microseconds = round(LONGEST_BURST * 1e6)
             resource.setrlimit(resource.RLIMIT_RTTIME, (microseconds, resource.getrlimit(resource.RLIMIT_RTTIME)[1]))
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(self.real_time))
             return f"real-time, round-robin, {self.real_time}"
@@ -44,7 +44,7 @@ class Priority:
         return "none"
 
     def _step_back(self) -> None:
-        """Gives up real-time scheduling, in all threads."""
+        """Gives up real-time scheduling in all threads."""
         for thread in (int(entry.name) for entry in Path("/proc/self/task").iterdir()):
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))

@@ -33,7 +33,7 @@ def kernel() -> str:
 
 
 def git_revision() -> str | None:
-    """The commit of the tree this runs from, with `+` when files differ from it; None outside of a git tree."""
+    """The commit of the running tree, with `+` if files differ from it; None outside of a git tree."""
     git = ["git", "-C", str(_ROOT), "-c", f"safe.directory={_ROOT}"]
     try:
         revision = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)

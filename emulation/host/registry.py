@@ -1,4 +1,4 @@
-"""Which runs are alive: each has a directory under `/run/brokerlab` with its owner's identity and its sockets."""
+"""The registry of runs: each has a directory under `/run/brokerlab` with its owner's identity and its sockets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OWNER_FILE = "owner.json"
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """The process that runs a run."""
+    """The process that executes a run."""
 
     run: str
     process: ProcessIdentity
@@ -30,9 +30,10 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 def register(run_id: str, journal: Path, root: Path = ROOT) -> Path:
-    """Makes the run's directory. It appears with its owner already inside, so nobody can take it for a dead run's.
+    """Makes the run's directory. It appears with its owner inside, so that no clean-up can take it for that of a dead
+    run.
 
-    Raises `HostError` when it cannot be made.
+    Raises `HostError` if it cannot be made.
     """
     owner = Owner(run_id, this_process(), boot_id(), str(journal.absolute()))
     directory, preparation = root / run_id, root / f".new-{run_id}"
@@ -52,7 +53,7 @@ def unregister(run_id: str, root: Path = ROOT) -> None:
 
 
 def runs(root: Path = ROOT) -> Iterator[tuple[str, Owner | None]]:
-    """Every registered run and its owner; None when the owner's file is not readable (which makes it a dead run)."""
+    """Every registered run and its owner; None if the owner's file is not readable, which makes it a dead run."""
     if not root.is_dir():
         return
     for directory in sorted(root.iterdir()):
@@ -65,5 +66,5 @@ def runs(root: Path = ROOT) -> Iterator[tuple[str, Owner | None]]:
 
 
 def live_runs(root: Path = ROOT) -> frozenset[str]:
-    """The runs whose owner still runs; nothing of theirs may be touched."""
+    """The runs whose owners still run; their resources must not be touched."""
     return frozenset(run_id for run_id, owner in runs(root) if owner is not None and owner.alive)

@@ -1,4 +1,4 @@
-"""Where a run keeps its files: the run directory, which stays, and the sockets, which go with the run."""
+"""The paths of a run: the run directory, which stays, and the sockets, which are removed with the run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from record.files import JOURNAL, LOGS
 from topology.model import BrokerId
 
 BROKER_UID = 10001
-"""User and group id of broker processes: nobody's on the host, and the image's own user."""
+"""User and group id of broker processes: no user of the host has it, and in the image it is the broker's own."""
 
 _NEEDED = 200 * 1024 * 1024
-"""Bytes of room on the disk below which a run is not begun."""
+"""Free bytes on the disk below which a run does not begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +40,30 @@ class RunPaths:
         return self.directory / JOURNAL
 
     def variant(self, name: str) -> Path:
-        """Where the inputs of a variant's brokers and drivers are kept."""
+        """The directory with the inputs of a variant's brokers and drivers."""
         return self.directory / "variants" / re.sub(r"[^A-Za-z0-9=,_-]", "_", name)
 
     def socket(self, broker: BrokerId) -> Path:
-        """The broker's socket, as seen from the host."""
+        """The path of the broker's socket on the host."""
         return self.sockets / broker / "broker.sock"
 
     def make(self) -> None:
-        """Makes the run directory. Raises `HostError` when that cannot be done or the disk is full."""
+        """Makes the run directory. Raises `HostError` if that fails or the disk is full."""
         try:
             self.logs.mkdir(parents=True)
             room = os.statvfs(self.directory)
         except OSError as error:
             raise HostError(
-                f"cannot make the run directory {self.directory}: {error.strerror}; choose another place with --out"
+                f"cannot make the run directory {self.directory}: {error.strerror}; choose another directory with --out"
             ) from error
         if room.f_bavail * room.f_frsize < _NEEDED:
             self.logs.rmdir()
             self.directory.rmdir()
-            remedy = "make room or choose another place with --out"
+            remedy = "make room or choose another directory with --out"
             raise HostError(f"less than {_NEEDED >> 20} MB are free below {self.directory}; {remedy}")
 
     def give_logs_to_brokers(self) -> None:
-        """Lets broker processes write their logs, which run under a user of their own."""
+        """Lets broker processes, which run under a user of their own, write their logs."""
         os.chown(self.logs, BROKER_UID, BROKER_UID)
 
     def make_socket_directories(self, brokers: list[BrokerId]) -> None:

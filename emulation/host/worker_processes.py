@@ -1,4 +1,5 @@
-"""Runs pieces of work in processes of their own, so many at a time. Nothing is left behind, however it ends."""
+"""Runs pieces of work in processes of their own, a limited number at a time. No process is left, however this one
+ends."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ Work = TypeVar("Work")
 
 
 class WorkFailedError(UserError):
-    """A process found that its work cannot be done, and has said why; or was killed, perhaps for want of memory."""
+    """A process could not do its work and has reported the reason, or was killed, perhaps because memory was short."""
 
     def __init__(self, work: object, exit_code: int) -> None:
         how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
@@ -27,14 +28,14 @@ class WorkFailedError(UserError):
 
 
 class WorkBrokenError(Exception):
-    """A process ended by a fault of brokerlab's own, whose stack trace it has printed."""
+    """A process ended by an error of brokerlab's own, and has printed the stack trace."""
 
 
 class WorkerProcesses(Generic[Work]):
-    """Each piece of work has one process, forked from a server that has already imported `preload`."""
+    """Starts one process for each piece of work, forked from a server that has already imported `preload`."""
 
     def __init__(self, do: Callable[[Work], None], jobs: int, preload: Iterable[str] = ()) -> None:
-        """`do` is a function of a module; it leaves its results on disk."""
+        """`do` must be a function of a module; it writes its results to the disk."""
         self._do = do
         self._jobs = jobs
         self._context = multiprocessing.get_context("forkserver")
@@ -42,7 +43,7 @@ class WorkerProcesses(Generic[Work]):
         self._running: dict[int, tuple[Work, ForkServerProcess]] = {}
 
     def run(self, work: Iterable[Work]) -> Generator[Work, None, None]:
-        """Yields each piece as it is done. Raises `WorkFailedError`; ends all processes when left early."""
+        """Yields each piece as it is done. Raises `WorkFailedError`. Ends all processes when closed early."""
         waiting = iter(work)
         try:
             self._start(waiting)
@@ -82,7 +83,8 @@ def _failure(piece: object, exit_code: int) -> Exception:
 
 
 def _work(do: Callable[[Work], None], piece: Work) -> None:
-    """Ctrl-C is for the parent to hear; it then ends this process. When the parent is killed, this process ends too."""
+    """Ignores Ctrl-C, because the parent handles it and ends this process. When the parent is killed, this process
+    ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     do(piece)

@@ -8,7 +8,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from emulation.host.signals import heeded
+from emulation.host.signals import handled_signals
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
@@ -29,7 +29,7 @@ class Interrupt:
         """Set while what the run made is being removed: nothing may stop that half-way."""
 
     def __enter__(self) -> Self:
-        self._previous = {number: signal.signal(number, self._handle) for number in heeded()}
+        self._previous = {number: signal.signal(number, self._handle) for number in handled_signals()}
         return self
 
     def __exit__(

@@ -1,1 +1,1 @@
-"""The state of a host: what it can run, and the removal of what dead runs left."""
+"""Examines a host, and removes from it what dead runs left."""

@@ -1,8 +1,8 @@
 """Removes what dead runs left on the host, and nothing else.
 
-A run is dead when the process that owned it has ended. What was its own is known from three marks: its journal, the
-label on its containers, and the run's id in the environment of its processes. Whatever carries none of them, or those
-of a run that lives, is not touched.
+A run is dead when the process that owned it has ended. Three marks identify its resources: its journal, the label on
+its containers, and the run's id in the environment of its processes. Resources without a mark, and those of runs in
+progress, are not touched. Temporary files of dead commands are removed as `emulation.host.scratch` describes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 RUN_LABEL = "brokerlab.run"
 _PATIENCE = 5.0
-"""Seconds for killed processes, and containers that somebody else removes, to go."""
+"""Seconds in which killed processes end, and containers that another process removes are gone."""
 
 
 @dataclass(slots=True)
 class Cleaned:
-    """What was removed, and what could not be."""
+    """The resources that were removed, and those that could not be."""
 
     runs: list[str] = field(default_factory=list)
     containers: list[str] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Cleaned:
     scratch: list[Path] = field(default_factory=list)
     """Scratch directories of commands that were killed."""
     stale_holder: str | None = None
-    """The killed cell of a campaign whose note of having this host to itself was there."""
+    """The killed cell of a campaign whose note beside the host lock was removed."""
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -66,23 +66,23 @@ class Cleaned:
             )
             if found
         ]
-        told: list[str] = []
+        sentences: list[str] = []
         if self.runs or parts:
             left = ", ".join(parts) or "only their directories"
-            told.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
+            sentences.append(f"removed what {len(self.runs)} dead run{'s' if len(self.runs) != 1 else ''} left: {left}")
         if self.scratch:
             directories = "directory" if len(self.scratch) == 1 else "directories"
-            told.append(f"removed {len(self.scratch)} temporary {directories} of killed commands")
+            sentences.append(f"removed {len(self.scratch)} temporary {directories} of killed commands")
         if self.stale_holder is not None:
-            told.append(f"removed the note that {self.stale_holder}, which was killed, had this host to itself")
-        return "; ".join(told)
+            sentences.append(f"removed the note that {self.stale_holder}, which was killed, held the lock of this host")
+        return "; ".join(sentences)
 
 
 def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
-    """Removes the remains of every dead run. Without a Docker client, containers are left alone.
+    """Removes the remains of every dead run. Without a Docker client, containers stay.
 
-    Runs may begin meanwhile. A run is registered before it makes anything, so whether one lives is asked after what it
-    made was seen.
+    Runs may begin meanwhile. A run is registered before it makes anything; the registry is therefore read after its
+    resources were listed.
     """
     cleaned = Cleaned()
     found: set[str] = set()
@@ -113,7 +113,7 @@ def start_cleaning_after(process: ProcessIdentity) -> None:
 
 
 def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> set[str]:
-    """Removes labelled containers of runs that are not alive; returns those runs."""
+    """Removes labelled containers of dead runs; returns those runs."""
     api: Any = client.api
     labelled = api.containers(all=True, filters={"label": RUN_LABEL})
     live = live_runs(root)
@@ -127,7 +127,7 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
         except docker.errors.NotFound:
             return None
         except docker.errors.APIError as error:
-            # A conflict: somebody else is removing it, such as a run that has just begun and cleans up, too.
+            # A conflict: another process removes it, such as a run that has just begun and cleans up, too.
             if error.status_code == HTTPStatus.CONFLICT and _gone(api, container["Id"]):
                 return None
             return f"container {container['Names'][0].lstrip('/')}: {error.explanation or error}"
@@ -143,7 +143,7 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
 
 
 def _gone(api: Any, container: str) -> bool:
-    """Whether a container that somebody else removes is gone before long."""
+    """Whether a container that another process removes is gone before long."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if not api.containers(all=True, filters={"id": container}):

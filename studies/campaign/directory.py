@@ -101,7 +101,9 @@ class CampaignDirectory:
             self._refuse_what_is_of_others()
             file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise HostError(f"cannot work in {self.path}: {error.strerror}; choose another place with --out") from error
+            raise HostError(
+                f"cannot work in {self.path}: {error.strerror}; choose another directory with --out"
+            ) from error
         try:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -109,7 +111,7 @@ class CampaignDirectory:
                 owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
                 raise BadInputError(
                     f"{self.path}: another campaign command is at work here (process {owner}); "
-                    "wait for it, or choose another place with --out"
+                    "wait for it, or choose another directory with --out"
                 ) from None
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
@@ -144,7 +146,7 @@ class CampaignDirectory:
             done = sum(self.result_file(key).exists() for key in earlier.cells)
             raise BadInputError(
                 f"{file}: {_difference(earlier, manifest)} since {self.path} was begun ({done} of {len(earlier.cells)} "
-                "cells done), so its results are of another campaign: choose another place with --out, or run all "
+                "cells done), so its results are of another campaign: choose another directory with --out, or run all "
                 "again with --fresh, which removes them"
             )
 
@@ -219,7 +221,9 @@ class CampaignDirectory:
     def _refuse_what_is_of_others(self) -> None:
         names = {entry.name for entry in self.path.iterdir()}
         if names - {_LOCK} and self.manifest_file.name not in names:
-            raise BadInputError(f"{self.path}: holds {min(names)}, and no campaign; choose another place with --out")
+            raise BadInputError(
+                f"{self.path}: holds {min(names)}, and no campaign; choose another directory with --out"
+            )
 
     def _earlier(self) -> CampaignManifest | None:
         try:

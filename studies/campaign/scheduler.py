@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from emulation.host.signals import heeded
+from emulation.host.signals import handled_signals
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.hosts import HostExecutor
@@ -61,7 +61,7 @@ class Interrupt:
     @contextmanager
     def handled(self) -> Iterator[None]:
         """Takes over Ctrl-C, SIGTERM and a closed terminal. Raises `KeyboardInterrupt` in the body."""
-        previous = {number: signal.signal(number, self._handle) for number in heeded()}
+        previous = {number: signal.signal(number, self._handle) for number in handled_signals()}
         try:
             yield
         finally:

@@ -167,7 +167,7 @@ def test_images_of_former_trees_do_not_pile_up(client: docker.DockerClient) -> N
     try:
         for tag in ("present", "latest", *(f"former{number}" for number in range(kept + 3))):
             image.tag(repository, tag)
-        images.forget_former(client, f"{repository}:present", kept)
+        images.remove_former(client, f"{repository}:present", kept)
         assert names() > {f"{repository}:present", f"{repository}:latest"}
         assert len(names()) == 2 + kept
         assert real in image.tags

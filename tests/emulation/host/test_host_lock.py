@@ -101,7 +101,7 @@ def test_cleaning_removes_the_note_of_a_killed_cell_and_nothing_else(tmp_path: P
         process.kill()
         process.wait()
     cleaned = clean(None, tmp_path)
-    assert str(cleaned) == "removed the note that the cell kill-1, which was killed, had this host to itself"
+    assert str(cleaned) == "removed the note that the cell kill-1, which was killed, held the lock of this host"
     assert [entry.name for entry in tmp_path.iterdir()] == ["dockerd.pid"]
     assert str(clean(None, tmp_path)) == "nothing was left by earlier runs"
 
