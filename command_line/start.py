@@ -10,10 +10,9 @@ _INTERRUPTED = 130
 def main() -> None:
     """Runs the command line, and ends the process."""
     try:
-        from emulation.host.scratch import use_scratch_directory  # noqa: PLC0415 - see the module
-
-        use_scratch_directory()
         from command_line.program import run  # noqa: PLC0415 - see the module
+        from emulation.host.scratch import scratch_directory  # noqa: PLC0415 - see the module
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    sys.exit(run())
+    with scratch_directory():
+        sys.exit(run())

@@ -1,6 +1,6 @@
-"""Results as JUnit XML, which continuous integration shows.
+"""Writes results as JUnit XML for continuous integration.
 
-A case *failed* when what was tested is wrong, and has an *error* when it could not be tested; either fails a build.
+A case has *failed* if the tested behaviour is wrong, and has an *error* if it could not be tested. Both fail a build.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from record.errors import BadInputError
 
 
 class Kind(StrEnum):
-    """What became of a case; the values are JUnit's element names."""
+    """The outcome of a case; the values are JUnit's element names."""
 
     PASSED = "passed"
     FAILED = "failure"
@@ -28,15 +28,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunitCase:
-    """One line of what continuous integration shows."""
+    """One case in the display of continuous integration."""
 
     name: str
     class_name: str
     kind: Kind = Kind.PASSED
     message: str = ""
-    """Why it did not pass, in a few words."""
+    """The reason why it did not pass, in a few words."""
     text: str = ""
-    """All that is to be told."""
+    """The details."""
     seconds: float = 0.0
 
 
@@ -49,7 +49,7 @@ class JunitSuite:
 
 
 def require_writable(path: Path | None) -> None:
-    """Better before a run than after it. Raises `BadInputError` where the file could not be made."""
+    """Checks before a run whether a file can be written. Raises `BadInputError` if not."""
     if path is None:
         return
     if not path.absolute().parent.is_dir():
@@ -68,7 +68,7 @@ def require_writable(path: Path | None) -> None:
 
 
 def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:
-    """Raises `BadInputError` when the file cannot be made."""
+    """Writes the file. Raises `BadInputError` if that fails."""
     root = Xml.Element("testsuites")
     for suite in suites:
         counts = Counter(case.kind for case in suite.cases)

@@ -1,7 +1,7 @@
-"""Both verdicts on a run, as continuous integration shows them: two cases for each variant.
+"""Both verdicts on a run as JUnit cases, two for each variant.
 
-*delivery* fails when a delivery is violated. *fidelity* has an error when the emulation broke its promises (INVALID):
-then the build tells of its host, and not of what it tested.
+*delivery* fails if the delivery is violated. *fidelity* has an error if the emulation did not keep its promises
+(INVALID), because the result then describes the host and not the tested overlay.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from studies.junit import JunitCase, JunitSuite, Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """On one variant."""
+    """Both verdicts on one variant."""
 
     variant: str
     delivery: Sequence[str]
     interrupted: bool = False
     numbers: str
-    """What the verdict on deliveries rests on."""
+    """The counts behind the verdict on delivery."""
     examples: Sequence[str] = ()
-    """Of what went wrong."""
+    """Examples of defects."""
     fidelity: str
-    """UNKNOWN where nobody judged it."""
+    """The verdict on fidelity; UNKNOWN if it was not judged."""
     reasons: Sequence[str]
-    """Why it is not VALID."""
+    """The reasons why it is not VALID."""
 
 
 def verdicts_of(summary: Summary, judged: Fidelity | None) -> list[Verdicts]:
-    """Those of a run."""
+    """The verdicts on a run."""
     reasons = {} if judged is None else {variant.name: variant.reasons for variant in judged.variants}
     return [_verdicts(variant, reasons.get(variant.name, [])) for variant in summary.variants]
 
 
 def verdict_suite(name: str, verdicts: Iterable[Verdicts]) -> JunitSuite:
-    """The cases of a run. The name should be the same in every build: a scenario's, not a run's."""
-    return JunitSuite(name, [case for each in verdicts for case in (_delivery(name, each), _fidelity(name, each))])
+    """The cases of a run. The name should be the same in every build, such as a scenario's, not a run's."""
+    return JunitSuite(name, [case for pair in verdicts for case in (_delivery(name, pair), _fidelity(name, pair))])
 
 
 def numbers_in_words(
@@ -85,14 +85,14 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
             lost=delivery.lost, duplicate=delivery.duplicate, spurious=delivery.spurious,
             reordered=delivery.reordered,
         ),
-        examples=[_example(one) for one in delivery.examples],
+        examples=[_example(example) for example in delivery.examples],
         fidelity=variant.fidelity,
         reasons=reasons,
     )  # fmt: skip
 
 
-def _example(one: Example) -> str:
-    if one.defect == BROKER_DEFECT:
-        return one.detail
-    way = f"; by {' > '.join(one.paths[0])}" if one.paths else ""
-    return f"{one.defect}: {one.publication} to {one.client}: {one.detail}{way}"
+def _example(example: Example) -> str:
+    if example.defect == BROKER_DEFECT:
+        return example.detail
+    path = f"; by {' > '.join(example.paths[0])}" if example.paths else ""
+    return f"{example.defect}: {example.publication} to {example.client}: {example.detail}{path}"

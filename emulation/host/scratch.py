@@ -15,34 +15,39 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.util import Finalize
 from pathlib import Path
 
 PREFIX = "brokerlab-"
 LOCK = ".brokerlab-scratch"
-
 _LAST = -1000
-"""Later than the finalizers of `multiprocessing` (priorities down to -100), which remove files in the directory."""
-_own: set[str] = set()
-"""Scratch directories of this process."""
+"""Exit priority after those of `multiprocessing`, which removes files of its own from the directory."""
 
 
-def use_scratch_directory() -> None:
+@contextmanager
+def scratch_directory() -> Iterator[None]:
     """Gives the calling process, and its children, a temporary directory that is removed when the process exits.
 
-    A process whose temporary directory is already such a one keeps it, because directories within directories make the
-    paths of sockets too long. On a full or read-only file system there is no scratch directory; a program that needs
-    temporary files then fails by itself, and all others go on.
+    To be entered by the main function of a program. On a full or read-only file system there is no scratch directory; a
+    program that needs temporary files then fails by itself, and all others go on.
     """
-    if tempfile.gettempdir() in _own:
-        return
     try:
         directory, lock = _make(Path(tempfile.gettempdir()))
     except OSError:
+        yield
         return
-    os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
-    _own.add(str(directory))
     Finalize(None, _remove, (directory, lock), exitpriority=_LAST)
+    former = tempfile.tempdir, os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
+    try:
+        yield
+    finally:
+        tempfile.tempdir, variable = former
+        os.environ.pop("TMPDIR")
+        if variable is not None:
+            os.environ["TMPDIR"] = variable
 
 
 def remove_stale_scratch(parent: Path | None = None) -> list[Path]:

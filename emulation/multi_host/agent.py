@@ -28,7 +28,7 @@ from rich.console import Console
 
 from emulation.host.journal import Resource
 from emulation.host.processes import this_process
-from emulation.host.scratch import use_scratch_directory
+from emulation.host.scratch import scratch_directory
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.model import ShareRequest, read_share_request
 from emulation.multi_host.placement import Placement, place_brokers
@@ -183,11 +183,11 @@ class SignalBarrier:
 def main(file: Path) -> int:
     """Runs the agent. Returns its exit code."""
     directory = file.absolute().parent
-    use_scratch_directory()
     signals = Signals(directory / "signals")
     signals.begin(this_process())
     try:
-        Agent(read_share_request(file), directory, signals).run()
+        with scratch_directory():
+            Agent(read_share_request(file), directory, signals).run()
     except UserError as error:
         signals.fail(str(error))
         return error.exit_code

@@ -22,21 +22,21 @@ from studies.campaign.result import CellResult, variant_result
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Everything needed to run it anywhere; it can be pickled, and holds nothing of the campaign's host."""
+    """A cell with everything that is needed to run it on any host. It can be pickled."""
 
     key: str
-    """Its name within the campaign; letters, digits and `_.+-`."""
+    """The cell's name within the campaign: letters, digits and `_.+-`."""
     factors: tuple[tuple[str, str], ...]
     """Dotted paths and their values, as JSON."""
     schedule: str
-    """The name of its fault schedule."""
+    """The name of the fault schedule."""
     seed: int
     scenario: str
     """The whole resolved scenario, with seed and faults, as YAML in the form of JSON."""
 
     @property
     def fingerprint(self) -> str:
-        """The same for cells that run the same."""
+        """Hash of the scenario: the same for cells that run the same."""
         return hashlib.sha256(self.scenario.encode()).hexdigest()[:16]
 
     @property
@@ -45,7 +45,7 @@ class Cell:
         return {path: json.loads(value) for path, value in self.factors}
 
     def plan(self) -> Plan:
-        """Plans a run of it. Raises `UserError`s."""
+        """The plan of a run of this cell. Raises `UserError`s."""
         return make_plan(load_text(self.scenario, self.key))
 
     def write_scenario(self, directory: Path) -> Path:
@@ -57,13 +57,13 @@ class Cell:
 
 
 class CellInterruptedError(Exception):
-    """The run was ended before its end, so there is nothing to judge."""
+    """The run was interrupted before its end, so there is nothing to judge."""
 
 
 def run_simulated(cell: Cell, directory: Path) -> CellResult:
-    """Runs a cell in virtual time, its run directory below `directory`, which the caller removes or keeps.
+    """Runs a cell in virtual time with its run directory below `directory`, which the caller removes or keeps.
 
-    The same cell has the same result, wherever it runs. Raises `UserError`s.
+    The same cell has the same result wherever it runs. Raises `UserError`s.
     """
     return judge_cell(cell, simulate(cell.plan(), directory), SIMULATED)
 

@@ -1,4 +1,4 @@
-"""From a campaign to its cells: every combination of factors, fault schedules and seeds, checked before any is run."""
+"""Makes the cells of a campaign: every combination of factors, fault schedules and seeds, checked before any is run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from studies.campaign.model import AS_WRITTEN, Campaign
 
 MOST_CELLS = 100_000
 _LONGEST_NAME = 60
-"""Characters of a cell's factors in its key, which is part of paths."""
+"""Limit of the characters for factors in a cell's key, which is part of paths."""
 
 
 def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
-    """All cells, seeds innermost. `file` is what errors call the campaign.
+    """All cells, with seeds innermost. `file` is the campaign's name in errors.
 
-    Raises `BadInputError` for values that the scenario does not take, and for more cells than anybody can mean.
+    Raises `BadInputError` for values that the scenario does not accept, and for more than `MOST_CELLS` cells.
     """
     count = prod(map(len, campaign.factors.values())) * len(_schedules(campaign)) * len(campaign.seeds)
     if count > MOST_CELLS:
@@ -42,7 +42,7 @@ def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
 
 
 def fingerprint(campaign: Campaign, planned: tuple[Cell, ...]) -> str:
-    """Of what is run, not of how the file is written: comments and descriptions may change."""
+    """Hash of everything that is run. Comments and descriptions in the file may change without effect."""
     content = [campaign.name, campaign.runtime, [[cell.key, cell.fingerprint] for cell in planned]]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
@@ -66,12 +66,12 @@ def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) 
 
 
 def _schedules(campaign: Campaign) -> Mapping[str, Sequence[FaultItem] | None]:
-    """By name; None is what the scenario itself says."""
+    """The fault schedules by name; None means the faults of the scenario itself."""
     return campaign.faults or {AS_WRITTEN: None}
 
 
 def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key: str) -> str:
-    """The scenario resolved. What a campaign gives a scenario is told as what the campaign says."""
+    """The resolved scenario. Errors in values from the campaign name the campaign."""
     try:
         scenario = load(Path(campaign.scenario), overrides)
     except ScenarioError as error:
@@ -80,7 +80,7 @@ def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key:
 
 
 def key_prefix(settings: Mapping[str, Any]) -> str:
-    """The values of the factors as the begin of a key."""
+    """The values of the factors as the beginning of a key."""
     if not settings:
         return ""
     name = "+".join(value_name(value) for value in settings.values())

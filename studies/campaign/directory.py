@@ -1,11 +1,11 @@
-"""The campaign directory: what was asked for, what is done, and who works on it.
+"""The campaign directory: the campaign, the cells that are done, and the lock of the command that works on it.
 
-    campaign.json            the campaign's manifest: what it is, and its cells
+    campaign.json            the campaign's manifest, with its cells
     cells/<key>/             scenario.yaml, manifest.json with every attempt, result.json once the cell is done,
-                             runs/ with the run directories that stay
+                             runs/ with the run directories that are kept
     summary.json, report/    the matrix
 
-Files are replaced in one step, and `result.json` is the last one that a cell gets: a campaign that was killed goes on
+Files are replaced in one step, and `result.json` is the last one that a cell gets: a campaign that was killed resumes
 with the cells that have none.
 """
 
@@ -38,13 +38,13 @@ from studies.campaign.result import CellResult, decode, write_result
 
 FORMAT = 1
 RUNS = "runs"
-"""Where run directories are, of a cell and of a try."""
+"""The directory of run directories, in those of cells and of attempts."""
 PACKED = "run.tar.gz"
-"""The run directory of a try on another host, as it came from there."""
+"""The packed run directory of an attempt on another host."""
 _WORK = "work-"
 _LOCK = "lock"
 _MADE_HERE = ("cells", "report", "plays", "summary.json", "campaign.json")
-"""What a campaign's directory holds, and all that `start_afresh` removes."""
+"""The contents of a campaign directory, which are all that `start_afresh` removes."""
 
 
 class CampaignManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class CampaignManifest(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     fingerprint: str
-    """Of all that is run; a campaign with another one is another campaign."""
+    """Hash of everything that is run; a campaign with another one is another campaign."""
     scenario: str
     runtime: str
     factors: dict[str, list[Any]]
@@ -62,7 +62,7 @@ class CampaignManifest(msgspec.Struct, frozen=True, kw_only=True):
     seeds: list[int]
     retries: int
     cells: list[str]
-    """Their keys, in the order in which they are run."""
+    """The keys of the cells in the order in which they are run."""
     created: str
     versions: dict[str, str]
     git_revision: str | None
@@ -82,7 +82,7 @@ class CampaignDirectory:
 
     @property
     def plays(self) -> Path:
-        """Where Ansible keeps its files while it works."""
+        """The directory of Ansible's files while it plays."""
         return self.path / "plays"
 
     def cell(self, key: str) -> Path:
@@ -98,7 +98,7 @@ class CampaignDirectory:
         made, earlier = not self.path.exists(), self.manifest_file.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._refuse_what_is_of_others()
+            self._refuse_foreign_files()
             file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise HostError(
@@ -134,9 +134,9 @@ class CampaignDirectory:
                 self.path.rmdir()
 
     def open(self, campaign: Campaign, planned: Sequence[Cell], file: Path) -> None:
-        """Begins the campaign here, or goes on with it. To be called while `held`.
+        """Begins the campaign in this directory, or resumes it. To be called while `held`.
 
-        Raises `BadInputError` where another campaign, or an earlier version of this one, has been.
+        Raises `BadInputError` if the directory belongs to another campaign, or to an earlier version of this one.
         """
         manifest = _manifest(campaign, tuple(planned))
         earlier = self._earlier()
@@ -163,7 +163,7 @@ class CampaignDirectory:
         return self.cell(key) / "result.json"
 
     def result(self, cell: Cell) -> CellResult | None:
-        """What came of a cell; None while it is not done."""
+        """The result of a cell; None as long as it is not done."""
         try:
             result = decode(self.result_file(cell.key).read_bytes())
         except (FileNotFoundError, msgspec.DecodeError):
@@ -171,7 +171,7 @@ class CampaignDirectory:
         return result if result.fingerprint == cell.fingerprint else None
 
     def attempts(self, cell: Cell) -> list[Attempt]:
-        """Every try at a cell so far."""
+        """Every attempt at a cell so far."""
         try:
             read = (self.cell(cell.key) / "manifest.json").read_bytes()
             return msgspec.json.decode(read, type=CellManifest).attempts
@@ -179,7 +179,7 @@ class CampaignDirectory:
             return []
 
     def record(self, cell: Cell, attempt: Attempt, *, final: bool) -> None:
-        """Adds a try to the cell's manifest; with the final one the cell has its result."""
+        """Adds an attempt to the cell's manifest; the final one gives the cell its result."""
         directory = self.cell(cell.key)
         cell.write_scenario(directory)
         manifest = CellManifest(
@@ -195,15 +195,15 @@ class CampaignDirectory:
             write_result(manifest.counted.result, self.result_file(cell.key))
 
     def new_work(self, cell: Cell) -> Path:
-        """Makes a directory, absolute, for the files of one try."""
-        place = self.cell(cell.key).absolute()
-        place.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=_WORK, dir=place))
+        """Makes a directory for the files of one attempt; returns its absolute path."""
+        directory = self.cell(cell.key).absolute()
+        directory.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=_WORK, dir=directory))
 
     def keep_run(self, cell: Cell, attempt: Attempt, work: Path) -> None:
-        """Moves the run directory of a try, if it is to stay, from the try's own directory to the cell's.
+        """Moves the run directory of an attempt, if it is kept, from the attempt's own directory to the cell's.
 
-        Raises `HostError` for one that was sent packed and is damaged.
+        Raises `HostError` for a packed run directory that is damaged.
         """
         if attempt.run is not None:
             if (work / PACKED).exists():
@@ -213,17 +213,15 @@ class CampaignDirectory:
             (work / RUNS / attempt.run).rename(kept / attempt.run)
 
     def tidy(self) -> None:
-        """Removes what tries that were ended have left. Not while any is under way."""
+        """Removes the files of attempts that were ended. Must not be called while an attempt is in progress."""
         for work in self.path.glob(f"cells/*/{_WORK}*"):
             shutil.rmtree(work, ignore_errors=True)
         shutil.rmtree(self.plays, ignore_errors=True)
 
-    def _refuse_what_is_of_others(self) -> None:
+    def _refuse_foreign_files(self) -> None:
         names = {entry.name for entry in self.path.iterdir()}
         if names - {_LOCK} and self.manifest_file.name not in names:
-            raise BadInputError(
-                f"{self.path}: holds {min(names)}, and no campaign; choose another directory with --out"
-            )
+            raise BadInputError(f"{self.path}: holds {min(names)} and no campaign; choose another one with --out")
 
     def _earlier(self) -> CampaignManifest | None:
         try:
@@ -255,7 +253,7 @@ def _manifest(campaign: Campaign, planned: tuple[Cell, ...]) -> CampaignManifest
 
 
 def _difference(earlier: CampaignManifest, now: CampaignManifest) -> str:
-    """What changed, in the campaign's own words as far as these tell."""
+    """The fields of the campaign that have changed, as far as the manifest holds them."""
     changed = [
         name
         for name in ("name", "runtime", "factors", "schedules", "seeds", "scenario")

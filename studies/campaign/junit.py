@@ -1,4 +1,4 @@
-"""A campaign's matrix as continuous integration shows it: a suite for each cell, with both verdicts on each variant."""
+"""A campaign's results as JUnit suites: one for each cell, with both verdicts on each variant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studies.verdict_cases import Verdicts, numbers_in_words, verdict_suite
 
 
 def suites_of(name: str, cells: Sequence[Cell], results: Sequence[CellResult]) -> list[JunitSuite]:
-    """In the order of the cells. One that was not run is skipped."""
+    """The suites in the order of the cells. A cell that was not run is a skipped case."""
     by_key = {result.key: result for result in results}
     return [_suite(f"{name}: {cell.key}", by_key.get(cell.key)) for cell in cells]
 

@@ -1,6 +1,6 @@
-"""`summary.json` of a campaign: one entry for each combination of factors, schedule and variant, over its seeds.
+"""`summary.json` of a campaign: one entry for each combination of factors, schedule and variant, over all seeds.
 
-It holds no time of day, no path and no host: the same results give the same bytes.
+It holds no time of day, no path and no host, so that the same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """Values over the cells of an entry; a cell without one is not among them."""
+    """A value over the cells of an entry that have one."""
 
     count: int
     mean: float
@@ -32,7 +32,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Spread | None:
-        """None of no values."""
+        """The spread of the known values; None if there are none."""
         known = [value for value in values if value is not None]
         if not known:
             return None
@@ -44,18 +44,18 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     factors: dict[str, Any]
     variant: str
-    """`base` where the scenario itself varies nothing."""
+    """The variant's name; `base` if the scenario itself varies nothing."""
     schedule: str
     cells: int
-    """Seeds that were run."""
+    """Number of seeds that were run."""
     correct: int
-    """Cells in which delivery was."""
+    """Number of cells with correct delivery."""
     defects: list[str]
-    """What was wrong in any of the others."""
+    """All defects of the other cells."""
     fidelity: dict[str, int]
-    """Cells by verdict."""
+    """Number of cells by verdict."""
     published: int
-    """This and the following: over all cells."""
+    """Publications of all cells together, as the following counts."""
     expected: int
     delivered: int
     excused: int
@@ -64,38 +64,39 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     spurious: int
     reordered: int
     mean_ms: Spread | None
-    """Mean delay of a cell's first notifications."""
+    """Mean delays of first notifications in milliseconds, by cell."""
     p95_ms: Spread | None
     faults: int
-    """That took effect, in all."""
+    """Number of faults that took effect in all cells."""
     not_recovered: int
-    """Of these, not healed, or begun when nothing had been delivered that recovery could be told by."""
+    """Number of these without a recovery time: they were not healed, or no notification before them served as a
+    reference."""
     recovered_s: Spread | None
-    """From the heal until delivery was as before; over faults, as the following."""
+    """Seconds from a fault's end until delivery was as before it, by fault; the following delays are by fault, too."""
     delay_before_ms: Spread | None
     delay_during_ms: Spread | None
     delay_after_ms: Spread | None
 
 
 class CellLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell: its result, and how many attempts it took."""
+    """One cell: its result and the number of attempts."""
 
     attempts: int
     result: CellResult
 
 
 class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole campaign, as far as it was run."""
+    """The campaign as far as it was run."""
 
     format: int = FORMAT
     name: str
     description: str
     fingerprint: str
     planned: int
-    """Cells."""
+    """Number of planned cells."""
     done: int
     delivery: list[str]
-    """The verdicts of all cells together: `correct` alone when every one is."""
+    """The verdicts of all cells together: only `correct` if every cell is."""
     fidelity: str
     """The worst of all cells."""
     matrix: list[Entry]
@@ -105,7 +106,7 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
 def summarise(
     name: str, description: str, fingerprint: str, planned: int, lines: Sequence[CellLine]
 ) -> CampaignSummary:
-    """Of the cells that are done, in the campaign's order."""
+    """Summarises the cells that are done, in the campaign's order."""
     results = [line.result for line in lines]
     return CampaignSummary(
         name=name,

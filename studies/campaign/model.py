@@ -21,7 +21,8 @@ AS_WRITTEN = "as-written"
 
 _SEED_RANGE = re.compile(r"(?P<first>\d{1,18})\s*\.\.\s*(?P<last>\d{1,18})", re.ASCII)
 _FROM_CAMPAIGN = ("vary", "name", "description", "seed", "faults")
-"""Fields of a scenario that a campaign does not set by path: it has fields of its own, or they mean nothing."""
+"""Fields of a scenario that a campaign does not set by path, because it has fields of its own for them, or because they
+have no meaning there."""
 
 
 def _seeds(value: object) -> object:
@@ -31,7 +32,7 @@ def _seeds(value: object) -> object:
         return value
     first, last = int(match["first"]), int(match["last"])
     if not first <= last < first + MOST_SEEDS:
-        raise ValueError(f"{value} is no range of seeds: write 1..20, with at most {MOST_SEEDS:,}")
+        raise ValueError(f"{value} is not a range of seeds: write 1..20, with at most {MOST_SEEDS:,}")
     return list(range(first, last + 1))
 
 
@@ -40,26 +41,26 @@ Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1,
 
 
 class Campaign(Section):
-    """What a campaign's file says."""
+    """The contents of a campaign's file."""
 
     name: Name
-    """What the campaign's directory and its report are called."""
+    """The name of the campaign's directory and of its report."""
     description: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
-    """What it shows, for the report."""
+    """The purpose of the campaign, for the report."""
     scenario: FilePath
     """The scenario's file, relative to the campaign's."""
     runtime: Literal["auto", "container", "process", "simulated"] = "auto"
-    """What hosts the brokers of every cell."""
+    """The runtime of the brokers of every cell."""
     set: dict[str, Any] = Field(default_factory=dict)
     """Fields of the scenario, by dotted path, that every cell changes."""
     factors: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
-    """Fields of the scenario, by dotted path, and the values each takes: every combination is run."""
+    """Fields of the scenario, by dotted path, with the values of each: every combination is run."""
     seeds: Seeds
     """`1..10`, or a list: each gives an overlay, links, a workload and random faults of its own."""
     faults: dict[Name, tuple[FaultItem, ...]] = Field(default_factory=dict)
     """Named fault schedules, each a list as a scenario's `faults`; every one is run. The scenario's own by default."""
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
-    """How often a cell is run again that is not VALID because its host was busy. Every attempt is recorded."""
+    """Further attempts at a cell that is not VALID because its host was busy. Every attempt is recorded."""
 
     @field_validator("set", "factors")
     @classmethod
@@ -78,9 +79,9 @@ class Campaign(Section):
 
 
 def load_campaign(file: Path) -> Campaign:
-    """Reads and checks a campaign's file; what it makes of its scenario is checked by `studies.campaign.cells`.
+    """Reads and checks a campaign's file. `studies.campaign.cells` checks the scenarios that result from it.
 
-    Raises `BadInputError`, one line a mistake: file, line, field, what is wrong.
+    Raises `BadInputError` with one line for each mistake: file, line, field, problem.
     """
     source = read(file)
     if not isinstance(source.data, dict):

@@ -1,7 +1,7 @@
-"""What came of a cell: the verdicts and the numbers that the campaign's report shows.
+"""The result of a cell: the verdicts and the numbers in the campaign's report.
 
-A result holds no time of day, no path and no host, so that a simulated cell has the same bytes wherever it ran. When,
-where and how often a cell was tried is in its manifest.
+A result holds no time of day, no path and no host, so that a simulated cell has the same bytes wherever it ran. The
+cell's manifest lists its attempts with their hosts and times.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's verdicts."""
     fidelity: str
     reasons: list[str]
-    """Why it is not VALID."""
+    """The reasons why the variant is not VALID."""
     published: int
     expected: int
     delivered: int
@@ -52,7 +52,7 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     spurious: int
     reordered: int
     mean_ms: float | None
-    """Delay of first notifications, as the other three."""
+    """Delay of first notifications in milliseconds, as the other three."""
     p50_ms: float | None
     p95_ms: float | None
     p99_ms: float | None
@@ -60,20 +60,20 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell, run."""
+    """The result of one cell."""
 
     key: str
     factors: dict[str, Any]
-    """By dotted path."""
+    """The factors' values by dotted path."""
     schedule: str
     seed: int
     fingerprint: str
-    """Of the scenario that was run."""
+    """Hash of the scenario that was run."""
     runtime: str
     delivery: list[str]
-    """`correct` alone, `unjudged` alone, or what was wrong in any variant."""
+    """Only `correct`, only `unjudged`, or the defects of all variants."""
     fidelity: str
-    """The worst of the variants'."""
+    """The worst verdict of the variants."""
     variants: list[VariantResult]
 
     @property

@@ -1,4 +1,4 @@
-"""A campaign as people read it in a terminal: one line a cell while it runs, and the matrix at its end."""
+"""The text output of a campaign: one line for each attempt while it runs, and the matrix at its end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REASONS_SHOWN = 2
 
 
 def attempt_line(attempt: Attempt) -> str:
-    """How a try went."""
+    """One attempt in one line."""
     result = attempt.result
     parts = [", ".join(result.delivery), result.fidelity]
     if (slowest := max((time for time in _recoveries(result)), default=None)) is not None:
@@ -32,7 +32,7 @@ def attempt_line(attempt: Attempt) -> str:
 
 
 def why_not_valid(result: CellResult) -> list[str]:
-    """The first reasons, each in a line."""
+    """The first reasons why a cell is not VALID."""
     reasons = [reason for variant in result.variants for reason in variant.reasons]
     return reasons[:_REASONS_SHOWN]
 
@@ -69,12 +69,12 @@ def matrix_table(summary: CampaignSummary) -> Table:
 
 
 def label(entry: Entry) -> str:
-    """The factors' values and the variant, as far as there are any."""
+    """The factors' values and the variant, if there are any."""
     return settings_label(entry.factors, entry.variant)
 
 
 def settings_label(factors: Mapping[str, Any], variant: str) -> str:
-    """`publications=dynamic, degree=4`; a path's last part is enough for people."""
+    """The settings as `publications=dynamic, degree=4`, with the last part of each path."""
     parts = [f"{path.rsplit('.', 1)[-1]}={_value(value)}" for path, value in factors.items()]
     if variant != "base":
         parts.append(variant)
@@ -82,7 +82,7 @@ def settings_label(factors: Mapping[str, Any], variant: str) -> str:
 
 
 def spread(values: Spread | None, decimals: int) -> str:
-    """`2.41 (1.90 to 3.02)`: the mean, and from the least to the most where they differ."""
+    """A spread as `2.41 (1.90 to 3.02)`: the mean, with the least and the greatest value if they differ."""
     if values is None:
         return "-"
     mean, least, most = (f"{value:,.{decimals}f}" for value in (values.mean, values.least, values.most))
@@ -90,17 +90,17 @@ def spread(values: Spread | None, decimals: int) -> str:
 
 
 def failing(lines: Iterable[CellLine]) -> list[CellLine]:
-    """The cells that the campaign's exit code is about."""
+    """The cells that make the campaign's exit code non-zero."""
     return [line for line in lines if not line.result.correct or line.result.fidelity == Verdict.INVALID]
 
 
 def repeat_command(scenario: Path, result: CellResult) -> str:
-    """What runs this cell alone again."""
+    """The command that runs this cell again."""
     return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", result.runtime])
 
 
 def closing_lines(summary: CampaignSummary) -> Iterator[str]:
-    """Totals."""
+    """The totals of a campaign."""
     results = [line.result for line in summary.cells]
     correct = sum(result.delivery == [CORRECT] for result in results)
     counted = Counter(result.fidelity for result in results)

@@ -1,12 +1,12 @@
-"""Makes a fault schedule under which a cell fails as small as it gets: which of the faults does it take?
+"""Finds a smallest fault schedule under which a cell fails.
 
 Delta debugging, the algorithm ddmin of Zeller and Hildebrandt (Simplifying and Isolating Failure-Inducing Input, IEEE
 Transactions on Software Engineering 28(2), 2002, section 3): the list is cut into parts; a part, or all but one, that
 still fails takes its place; parts become smaller until no single fault can be left out.
 
-What faults hit is resolved first and kept: `random` and roles would otherwise mean other brokers once another fault is
-gone. A fault that hits several brokers or links becomes one for each, so that they can be told apart; a partition is
-one fault.
+The targets of faults are resolved first and kept, because `random` and roles would otherwise mean other brokers once
+another fault is left out. A fault on several brokers or links becomes one fault for each, so that some of them can be
+left out; a partition is one fault.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt")
 def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> tuple[Item, ...]:
     """A part of the items, in their order, that fails and of which no single item can be left out.
 
-    `fails` must hold of all items together; it is never asked twice about the same ones.
+    `fails` must hold for all items together; it is never called twice with the same ones.
     """
-    told: dict[tuple[int, ...], bool] = {}
+    known: dict[tuple[int, ...], bool] = {}
 
     def failing(indices: Sequence[int]) -> bool:
         key = tuple(indices)
-        if key not in told:
-            told[key] = fails([items[index] for index in key])
-        return told[key]
+        if key not in known:
+            known[key] = fails([items[index] for index in key])
+        return known[key]
 
     if failing(()):
         return ()
@@ -65,7 +65,7 @@ def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> 
 
 
 def _cut(indices: Sequence[int], parts: int) -> list[list[int]]:
-    """Into so many parts whose lengths differ by one at most."""
+    """Cuts indices into parts whose lengths differ by one at most."""
     bounds = [len(indices) * part // parts for part in range(parts + 1)]
     return [list(indices[begin:end]) for begin, end in itertools.pairwise(bounds)]
 
@@ -87,7 +87,7 @@ class Shrunk:
 
 
 class NotReproducedError(BadInputError):
-    """The cell does not fail again, so there is nothing to make smaller."""
+    """The cell does not fail again, so there is nothing to shrink."""
 
 
 def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) -> Shrunk:
@@ -97,22 +97,22 @@ def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) ->
     `NotReproducedError` when all the faults together do not make it fail.
     """
     variant = _failing_variant(cell, failed)
-    defects = set(next(each for each in failed.variants if each.name == variant.name).delivery)
+    defects = set(next(found for found in failed.variants if found.name == variant.name).delivery)
     base = variant.scenario
     faults = tuple(resolved(variant))
     results: dict[tuple[FaultItem, ...], CellResult] = {}
 
     def fails(chosen: Sequence[FaultItem]) -> bool:
         candidate = with_faults(cell, base, tuple(chosen))
-        if candidate is None:  # nothing to heal, say, without the fault that is left out
+        if candidate is None:  # for example because nothing is left to heal without the fault that was left out
             return False
         results[tuple(chosen)] = result = run(candidate)
         return result.fidelity != "INVALID" and bool(defects & set(result.delivery))
 
     if not fails(faults):
-        told = ", ".join(results[faults].delivery) if faults in results else "cannot be run"
+        verdict = ", ".join(results[faults].delivery) if faults in results else "cannot be run"
         raise NotReproducedError(
-            f"{cell.key}: was {', '.join(sorted(defects))}, and is {told} when it is run again, so that its "
+            f"{cell.key}: was {', '.join(sorted(defects))}, and is {verdict} when it is run again, so that its "
             f"{len(faults)} faults cannot be told apart; a failure that comes and goes needs more runs than one"
         )
     found = smallest(faults, fails)
@@ -130,7 +130,7 @@ def _failing_variant(cell: Cell, failed: CellResult) -> VariantPlan:
 
 
 def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> Cell | None:
-    """The cell with this scenario and these faults; None where the faults cannot be without others."""
+    """The cell with this scenario and these faults; None if the faults need others."""
     content = as_yaml(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
     key = f"{len(faults)}-faults-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
     made = replace(cell, key=key, scenario=content)
@@ -142,7 +142,7 @@ def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -
 
 
 def resolved(variant: VariantPlan) -> Iterator[FaultItem]:
-    """The variant's faults with names instead of roles and `random`, each hitting one broker or one link."""
+    """The variant's faults with names instead of roles and `random`, each on one broker or one link."""
     targets = Targets(variant.overlay, variant.scenario.seed, variant.demand)
     for index, fault in enumerate(variant.scenario.faults):
         targets.begin(index)
@@ -164,7 +164,7 @@ def _resolved(fault: FaultItem, targets: Targets) -> Iterator[FaultItem]:
 
 
 def _parted(partition: Partition, targets: Targets) -> Partition:
-    """With the names of the brokers; a partition stays one fault."""
+    """A partition with the names of its brokers; it stays one fault."""
     if isinstance(partition, OneWay):
         named = {side: _named(getattr(partition, side), targets) for side in ("source", "target")}
         return partition.model_copy(update=named)
@@ -176,7 +176,7 @@ def _named(group: tuple[str, ...], targets: Targets) -> tuple[str, ...]:
 
 
 def _links(directions: Sequence[LinkDirection]) -> list[str]:
-    """Each link once, or its one direction."""
+    """Each link once, or its one direction if the other is not in the list."""
     found: dict[str, None] = {}
     every = set(directions)
     for direction in directions:

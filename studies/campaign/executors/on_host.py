@@ -22,7 +22,7 @@ from rich.console import Console
 
 from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import ProcessIdentity, this_process
-from emulation.host.scratch import use_scratch_directory
+from emulation.host.scratch import scratch_directory
 from emulation.host.signals import like_ctrl_c
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import SIMULATED
@@ -71,9 +71,8 @@ def main(arguments: list[str]) -> int:
     request = CellRequest.decode(sys.stdin.buffer.read())
     directory.mkdir(parents=True, exist_ok=True)
     watch(directory, owner)
-    use_scratch_directory()
     try:
-        with like_ctrl_c():
+        with scratch_directory(), like_ctrl_c():
             attempt = _run(request, directory)
     except (CellInterruptedError, KeyboardInterrupt, QuickStop):
         sys.stderr.write(f"{request.cell.key}: interrupted\n")

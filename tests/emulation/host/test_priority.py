@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may put a process before others")
 
-LONGEST_BURST = """
+BUSY_PROGRAM = """
 import os, threading, time
 from emulation.host.priority import LINKS
 print(LINKS.take(), flush=True)
@@ -25,7 +25,7 @@ print(os.sched_getscheduler(other.native_id) == os.SCHED_OTHER)
 
 def test_a_process_that_never_rests_gives_up_its_priority_in_all_threads() -> None:
     printed = subprocess.run(
-        [sys.executable, "-c", LONGEST_BURST], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", BUSY_PROGRAM], capture_output=True, text=True, timeout=60, check=True
     )
     assert printed.stdout.splitlines() == ["real-time, round-robin, 10", "True", "True"]
 

@@ -12,22 +12,23 @@ from pathlib import Path
 import pytest
 
 from emulation.host import scratch
-from emulation.host.scratch import LOCK, PREFIX, remove_stale_scratch, use_scratch_directory
+from emulation.host.scratch import LOCK, PREFIX, remove_stale_scratch, scratch_directory
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = """
 import sys, tempfile
-from emulation.host.scratch import use_scratch_directory
-use_scratch_directory()
-tempfile.mkdtemp()
-print(tempfile.gettempdir(), flush=True)
-exec(sys.stdin.read())
+from emulation.host.scratch import scratch_directory
+with scratch_directory():
+    tempfile.mkdtemp()
+    print(tempfile.gettempdir(), flush=True)
+    exec(sys.stdin.read())
 """
 
 
 @pytest.fixture
-def system(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory that stands for the system's temporary directory. Its path is short, because sockets are below it."""
+def system(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory that replaces the system's temporary directory. Its path is short, because sockets are below it."""
+    tmp_path_factory.getbasetemp()  # pytest makes its own directory before the system's is replaced
     with tempfile.TemporaryDirectory() as directory:
         monkeypatch.setenv("TMPDIR", directory)
         monkeypatch.setattr(tempfile, "tempdir", None)
@@ -172,5 +173,12 @@ def test_a_clean_up_at_the_wrong_instant_costs_no_more_than_another_directory(
 
 def test_without_room_a_command_goes_on_without_a_directory(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(system / "missing"))
-    use_scratch_directory()
-    assert tempfile.gettempdir() == str(system / "missing")
+    with scratch_directory():
+        assert tempfile.gettempdir() == str(system / "missing")
+
+
+def test_a_process_that_goes_on_has_its_temporary_directory_back(system: Path) -> None:
+    with scratch_directory():
+        assert Path(tempfile.gettempdir()).parent == system
+    assert Path(tempfile.gettempdir()) == system
+    assert os.environ["TMPDIR"] == str(system)
