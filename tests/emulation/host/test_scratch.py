@@ -82,10 +82,6 @@ def test_worker_processes_end_before_the_directory_of_their_command(system: Path
     assert list(system.iterdir()) == []
 
 
-def test_a_second_program_in_a_process_keeps_the_directory_of_the_first(command: Command) -> None:
-    assert command.run("use_scratch_directory(); print(tempfile.gettempdir())") == f"{command.directory}\n"
-
-
 def test_the_directory_of_a_killed_command_is_removed_and_that_of_a_running_one_is_not(
     system: Path, command: Command
 ) -> None:
