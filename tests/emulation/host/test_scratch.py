@@ -26,9 +26,8 @@ with scratch_directory():
 
 
 @pytest.fixture
-def system(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def system(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory that replaces the system's temporary directory. Its path is short, because sockets are below it."""
-    tmp_path_factory.getbasetemp()  # pytest makes its own directory before the system's is replaced
     with tempfile.TemporaryDirectory() as directory:
         monkeypatch.setenv("TMPDIR", directory)
         monkeypatch.setattr(tempfile, "tempdir", None)
