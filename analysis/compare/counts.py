@@ -14,18 +14,18 @@ _DELIVERY = ("published", "expected", "delivered", "optional", "lost", "duplicat
 
 
 def compare_messages(first: Sequence[BrokerMessages], second: Sequence[BrokerMessages]) -> MessageComparison:
-    """What brokers received, from clients and neighbours, of each kind and each of them."""
+    """Messages that brokers received from clients and neighbours, by kind and by broker."""
     kinds = [_sum_by_kind(rows) for rows in (first, second)]
     brokers = [_sum_by_broker(rows) for rows in (first, second)]
     cells = [_sum_by_cell(rows) for rows in (first, second)]
     total = count("all", kinds[0].total(), kinds[1].total())
     differing = [count(name, brokers[0][name], brokers[1][name]) for name in sorted(brokers[0] | brokers[1])]
-    differing.sort(key=lambda one: -abs(one.second - one.first))
+    differing.sort(key=lambda broker: -abs(broker.second - broker.first))
     misplaced = sum(abs(cells[0][cell] - cells[1][cell]) for cell in cells[0] | cells[1])
     return MessageComparison(
         total=total,
         kinds=[count(kind, kinds[0][kind], kinds[1][kind]) for kind in sorted(kinds[0] | kinds[1])],
-        worst_brokers=[one for one in differing[:WORST_BROKERS] if one.first != one.second],
+        worst_brokers=[broker for broker in differing[:WORST_BROKERS] if broker.first != broker.second],
         misplaced=misplaced / (total.first + total.second) if total.first + total.second else 0.0,
     )
 

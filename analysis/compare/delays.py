@@ -1,8 +1,8 @@
-"""Two samples of delays: their statistics, what separates them, and how sure that is.
+"""Two samples of delays: their statistics, their differences, and confidence intervals of both.
 
 Intervals come from a block bootstrap: blocks of `BLOCK_SECONDS` are drawn with replacement, each with all its
-notifications. Where both runs delivered the same workload, the same blocks are drawn from both, so that what is only
-the workload's own unevenness does not widen the interval of their difference.
+notifications. Where both runs delivered the same workload, the same blocks are drawn from both, so that variation
+within the workload does not widen the interval of their difference.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from analysis.compare.model import DelayComparison, Estimate, Order, QuantileDis
 from analysis.compare.runs import Delays
 
 FEWEST_BLOCKS = 5
-"""Below this many blocks no interval is given."""
+"""Smallest number of blocks for which an interval is computed."""
 CONFIDENCE = 0.95
 MOST_RESAMPLES, FEWEST_RESAMPLES = 1000, 200
 _DRAWS_AFFORDED = 100_000_000
-"""Notifications looked at in all resamples together."""
+"""Largest number of notifications drawn in all resamples together."""
 SAME_WORKLOAD = 0.9
-"""Share of notifications in common from which on two runs count as having had the same workload."""
+"""Smallest share of common notifications at which two runs count as having the same workload."""
 
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 STATISTICS = ("mean", *QUANTILES)
 
 
 def compare_delays(first: Delays, second: Delays, seed: int) -> DelayComparison | None:
-    """None when one of them is empty. `seed` fixes the resampling."""
+    """Compares two samples. None when one of them is empty. `seed` fixes the resampling."""
     if not len(first) or not len(second):
         return None
     samples = [_Sample(delays) for delays in (first, second)]
@@ -61,7 +61,7 @@ def quantile_distance(first: np.ndarray, second: np.ndarray) -> QuantileDistance
 
 
 def order(delays: dict[str, Delays], seed: int) -> Order:
-    """The variants of one run by mean delay. Needs two that delivered something."""
+    """Order of one run's variants by mean delay. At least two must have delivered notifications."""
     by_delay = sorted(delays, key=lambda name: float(delays[name].milliseconds.mean()))
     lead = _lead(delays[by_delay[0]], delays[by_delay[1]], seed)
     sure = lead.interval is not None and lead.interval[0] > 0
@@ -69,7 +69,7 @@ def order(delays: dict[str, Delays], seed: int) -> Order:
 
 
 def verdict(first: Order, second: Order) -> str:
-    """Whether two runs agree on the fastest variant, in words."""
+    """Agreement of two runs on the fastest variant, as one of the phrases of `OrderComparison.verdict`."""
     if first.winner is None and second.winner is None:
         return "no difference shown"
     if first.winner is None or second.winner is None:
@@ -107,11 +107,11 @@ class _Sample:
         self.names = np.unique(self._names)
 
     def statistics(self) -> list[float]:
-        """As `STATISTICS` names them, of the sample itself."""
+        """The statistics of the sample itself, in the order of `STATISTICS`."""
         return [float(self.values.mean()), *(float(np.quantile(self.values, share)) for share in QUANTILES.values())]
 
     def resampler(self, names: np.ndarray) -> Callable[[np.ndarray], list[float]]:
-        """The statistics when each of the blocks so named is taken as often as a resample says."""
+        """Function from the number of draws of each block in `names` to the statistics of that resample."""
         positions = np.searchsorted(names, self._names)
 
         def take(times: np.ndarray) -> list[float]:
@@ -127,7 +127,7 @@ class _Sample:
 
 
 def _resample_both(first: Delays, second: Delays, samples: list[_Sample], seed: int) -> list[np.ndarray] | None:
-    """For each run one row of statistics a resample; None when there are too few blocks."""
+    """Two arrays, one for each run, with a row of statistics for each resample; None with too few blocks."""
     if min(len(sample.names) for sample in samples) < FEWEST_BLOCKS:
         return None
     random = np.random.default_rng(seed)
@@ -142,8 +142,8 @@ def _resample_both(first: Delays, second: Delays, samples: list[_Sample], seed: 
         times = [random.multinomial(len(known), np.full(len(known), 1 / len(known))) for known in names]
         if paired:
             times[1] = times[0]
-        for row, take, each in zip(rows, takers, times, strict=True):
-            row.append(take(each))
+        for row, take, draws in zip(rows, takers, times, strict=True):
+            row.append(take(draws))
     return [np.array(row) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""How far apart two runs may be: `delay=15%,messages=2%`."""
+"""Limits on the differences between two runs: `delay=15%,messages=2%`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Limits:
 
 
 def _delay(statistic: str) -> Callable[[VariantComparison], float | None]:
-    def of(variant: VariantComparison) -> float | None:
+    def difference(variant: VariantComparison) -> float | None:
         return None if variant.delay is None else variant.delay.of(statistic).difference.value
 
-    return of
+    return difference
 
 
 QUANTITIES: Mapping[str, Callable[[VariantComparison], float | None]] = {
@@ -32,28 +32,28 @@ QUANTITIES: Mapping[str, Callable[[VariantComparison], float | None]] = {
     "messages": lambda variant: variant.messages.total.difference,
     "matching": lambda variant: variant.matching.difference,
 }
-"""What can be limited: `delay` is the mean, `messages` are all that brokers received."""
+"""Quantities that can be limited. `delay` is the mean delay, `messages` counts all messages that brokers received."""
 
 
 def parse_limits(text: str) -> Limits:
-    """Raises `ValueError` saying what can be limited and how."""
+    """Limits from the text of `--within`. Raises `ValueError` that names the quantities and the notation."""
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, equals, share = (word.strip() for word in part.partition("="))
         if name not in QUANTITIES or not equals:
-            raise ValueError(f"{part.strip()!r}: write NAME=SHARE with one of {', '.join(QUANTITIES)}; as delay=15%")
+            raise ValueError(f"{part.strip()!r}: write NAME=SHARE, as delay=15%, with one of {', '.join(QUANTITIES)}")
         try:
             shares[name] = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
         except ValueError:
-            raise ValueError(f"{part.strip()!r}: {share!r} is no share; write {name}=15% or {name}=0.15") from None
+            raise ValueError(f"{part.strip()!r}: {share!r} is not a share; write {name}=15% or {name}=0.15") from None
         if not 0 <= shares[name] < float("inf"):
             raise ValueError(f"{part.strip()!r}: a difference of at most {share} makes no sense")
     return Limits(shares)
 
 
 def violations(comparison: RunComparison, limits: Limits) -> list[str]:
-    """One line for each limit that is not kept, and for runs that show different winners."""
-    lines = [line for variant in comparison.variants for line in _of_variant(variant, limits)]
+    """One line for each limit that is exceeded, for different winners, and for each variant that only one run has."""
+    lines = [line for variant in comparison.variants for line in _violations_of(variant, limits)]
     if comparison.order is not None and comparison.order.verdict == DIFFERENT_WINNERS:
         first, second = comparison.order.first.winner, comparison.order.second.winner
         lines.append(f"winner: {first} in the first run, {second} in the second")
@@ -62,7 +62,7 @@ def violations(comparison: RunComparison, limits: Limits) -> list[str]:
     return lines
 
 
-def _of_variant(variant: VariantComparison, limits: Limits) -> Iterator[str]:
+def _violations_of(variant: VariantComparison, limits: Limits) -> Iterator[str]:
     for name, most in limits.shares.items():
         difference = QUANTITIES[name](variant)
         if difference is None:

@@ -1,8 +1,8 @@
-"""What a comparison says; written as JSON just as it is here.
+"""The result of a comparison, in the shape in which it is written as JSON.
 
 `first` and `second` are the two runs in the order they were given. A relative difference is second / first - 1: 0.1
-says that the second is a tenth more. It is null where the first is zero and the second is not. Intervals hold the true
-value with a confidence of 95%; they are null where a run is too short to give one.
+means that the second is a tenth more. It is null where the first is zero and the second is not. Intervals hold the true
+value with a confidence of 95%; they are null where a run is too short for one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Statistic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuantileDistance(msgspec.Struct, frozen=True, kw_only=True):
-    """How far apart two distributions of delay are, over the quantiles from 1% to 99%; milliseconds."""
+    """Distance between two distributions of delay, over the quantiles from 1% to 99%, in milliseconds."""
 
     mean: float
     """Mean absolute distance of equal quantiles."""
@@ -63,7 +63,7 @@ class DelayComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Count(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of something there were in each run."""
+    """A count in each run."""
 
     name: str
     first: int
@@ -78,9 +78,9 @@ class MessageComparison(msgspec.Struct, frozen=True, kw_only=True):
     total: Count
     kinds: list[Count]
     worst_brokers: list[Count]
-    """Those whose counts differ most, in messages."""
+    """The brokers with the largest differences, counted in messages."""
     misplaced: float
-    """Share of all messages that would have to be at other brokers, or not at all, for the runs to be equal."""
+    """Share of all messages that would have to move to another broker, or vanish, to make both runs equal."""
 
 
 class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the runs agree on which variant is fastest."""
+    """Agreement of the runs on the fastest variant."""
 
     first: Order
     second: Order

@@ -12,9 +12,9 @@ from record.errors import RunDirectoryError
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:
-    """Sets two analysed runs side by side, variant by variant. The same runs give the same numbers, intervals too.
+    """Compares two analysed runs, variant by variant. The result is deterministic, intervals included.
 
-    Raises `RunDirectoryError` when one was not analysed, or they have no variant in common.
+    Raises `RunDirectoryError` when one was not analysed, or when they have no variant in common.
     """
     one, other = read_run(first), read_run(second)
     common = [name for name in one.variants if name in other.variants]

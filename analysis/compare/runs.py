@@ -26,12 +26,12 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Delays:
-    """First notifications of one variant, of publications that somebody made."""
+    """Delays of one variant's first notifications of each publication and client."""
 
     pairs: list[Pair]
     milliseconds: np.ndarray
     blocks: np.ndarray
-    """The block of the run's time that each publication was intended in."""
+    """Number of the block of `BLOCK_SECONDS` in which each publication was due."""
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -39,7 +39,7 @@ class Delays:
 
 @dataclass(frozen=True)
 class AnalysedRun:
-    """See the module."""
+    """Settings, summary and delays of one run."""
 
     side: Side
     summary: Summary
@@ -53,7 +53,7 @@ class AnalysedRun:
 
 
 def read_run(directory: Path) -> AnalysedRun:
-    """Raises `RunDirectoryError` when there is no such run, or it was not analysed, with the command that does it."""
+    """Reads an analysed run. Raises `RunDirectoryError` where there is none, with the command that analyses the run."""
     manifest = read_manifest(directory)
     summary = _summary(directory)
     side = Side(

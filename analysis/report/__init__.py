@@ -1,4 +1,4 @@
-"""One self-contained HTML page that tells what a run showed."""
+"""The report of an analysed run: one HTML page that opens without a network."""
 
 from analysis.report.page import build_report
 

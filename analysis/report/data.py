@@ -1,4 +1,4 @@
-"""All a report shows, read from a run directory whose analysis is done."""
+"""Everything that a report shows, read from an analysed run directory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.report.stability import Stability, read_stability
+from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.run_files.run_directory import open_run
 from analysis.tables.definitions import (
     BrokerMessages,
@@ -26,7 +26,7 @@ from topology.model import Overlay
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything on the page. Tables are small: their size follows brokers, links and seconds, not messages."""
+    """The data of one page. Tables are small: they grow with brokers, links and seconds, not with messages."""
 
     directory: Path
     run: Manifest
@@ -41,12 +41,12 @@ class ReportData:
     links: list[LinkLoad]
     queues: list[QueueLength]
     phases: list[PhaseTimes]
-    stability: list[Stability]
-    """Of a scenario with a burst, by variant."""
+    burst_recoveries: list[BurstRecovery]
+    """One for each variant with notifications of a burst; empty for a scenario without bursts."""
 
     @property
     def faults(self) -> list[Fault]:
-        """Of all variants."""
+        """The faults of all variants, variant by variant."""
         return [fault for variant in self.summary.variants for fault in variant.faults]
 
     @property
@@ -73,5 +73,5 @@ def read_report_data(directory: Path) -> ReportData:
         links=read_table(results, LinkLoad),
         queues=sorted(read_table(results, QueueLength), key=lambda row: row.second),
         phases=phases,
-        stability=read_stability(results, run.manifest.scenario, names, phases),
+        burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
     )

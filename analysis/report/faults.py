@@ -1,4 +1,4 @@
-"""Faults in a report: spans on a figure over time, and a table of what each did."""
+"""Faults in a report: shaded intervals in a figure over time, and a table with the effects of each fault."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import plotly.graph_objects as go
 from analysis.tables.definitions import Fault
 
 SAME_SPAN_SECONDS = 2
-"""Variants suffer the same faults, if not in the very same moment: so far apart, they are shaded once."""
+"""Largest difference between the start of a fault in two variants at which the figure shades it only once."""
 NAMES_SHOWN = 2
 _SHADE = "rgba(128,128,128,0.22)"
 
 
 @dataclass(frozen=True)
 class FaultRow:
-    """One fault, as the template shows it. Seconds and milliseconds, in words."""
+    """One fault, formatted for the template. Times are in seconds, delays in milliseconds."""
 
     variant: str
     kind: str
@@ -37,7 +37,7 @@ class FaultRow:
 
 
 def shade_faults(figure: go.Figure, faults: Sequence[Fault], end: float) -> None:
-    """Marks from when to when something was broken; until `end`, in seconds, where it was never healed."""
+    """Shades each fault from its start until it was healed, or to `end` (seconds) where it never was."""
     shaded: list[Fault] = []
     for fault in faults:
         if fault.second is None or any(_same(fault, other) for other in shaded):
@@ -55,15 +55,15 @@ def shade_faults(figure: go.Figure, faults: Sequence[Fault], end: float) -> None
         )
 
 
-def _same(one: Fault, other: Fault) -> bool:
-    """The same fault in another variant."""
-    if one.variant == other.variant or one.kind != other.kind or one.second is None or other.second is None:
+def _same(fault: Fault, other: Fault) -> bool:
+    """True for the same fault in two variants."""
+    if fault.variant == other.variant or fault.kind != other.kind or fault.second is None or other.second is None:
         return False
-    return abs(one.second - other.second) <= SAME_SPAN_SECONDS
+    return abs(fault.second - other.second) <= SAME_SPAN_SECONDS
 
 
 def fault_rows(faults: Iterable[Fault]) -> list[FaultRow]:
-    """The table of faults."""
+    """Rows of the table of faults, in the order given."""
     return [
         FaultRow(
             variant=fault.variant,

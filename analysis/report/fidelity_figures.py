@@ -1,4 +1,4 @@
-"""The plots that tell whether the emulation was faithful: link by link, and over time."""
+"""Plots of the emulation's fidelity: the delay of each link, and the load of the host over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WAITS: tuple[tuple[str, str, Callable[[Sample], float | None]], ...] = (
 
 
 def link_delay_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
-    """Delay of every probed direction: asked, measured before the load, and by each probe during it."""
+    """Delay of every probed link direction: requested, measured before the load, and under load by each probe."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
         probes = _probes(fidelity, variant)
@@ -33,9 +33,9 @@ def link_delay_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequenc
             x=list(asked),
             y=[delay * 1e3 for delay in asked.values()],
             mode="markers",
-            name=f"{variant}, asked",
+            name=f"{variant}, requested",
             marker={"symbol": "line-ew", "size": 14, "line": {"width": 2, "color": colour(index)}},
-            hovertemplate="%{x}: %{y:.2f} ms asked",
+            hovertemplate="%{x}: %{y:.2f} ms requested",
         )
         for phase, symbol in ((BEFORE, "circle-open"), (DURING, "x-thin-open")):
             shown = [probe for probe in probes if probe.phase == phase and probe.delay_measured is not None]
@@ -54,7 +54,7 @@ def link_delay_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequenc
 
 
 def link_error_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
-    """By how much each probe during the load missed the delay that was asked."""
+    """Error of the delay that each probe measured under load: measured minus requested."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
         shown = [
@@ -76,19 +76,19 @@ def link_error_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequenc
             hovertemplate="%{customdata}: %{y:+.2f} ms",
         )
     figure.update_xaxes(title=_SECONDS)
-    figure.update_yaxes(title="measured less asked, ms")
+    figure.update_yaxes(title="measured minus requested, ms")
     return figure
 
 
 def host_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
-    """How busy the host was, how much waited for it, and for how long the relay was held up."""
+    """CPU use, CPU pressure, and the share of time for which the relay was held up."""
     figure = _over_time(fidelity, variants, _SHARES, factor=100, unit="%")
     figure.update_yaxes(title="share of the time, %", range=[0, 101])
     return figure
 
 
 def waits_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequence[str]) -> go.Figure:
-    """What came late, and by how much."""
+    """Lateness of event loops, publications and the relay."""
     figure = _over_time(fidelity, variants, _WAITS, factor=1e3, unit=" ms")
     figure.update_yaxes(title="late by, ms", rangemode="tozero")
     return figure
@@ -106,8 +106,8 @@ def _over_time(
     for index, variant in enumerate(variants):
         found = fidelity.get(variant)
         samples = [] if found is None else found.samples
-        for label, dash, of in lines:
-            values = [(sample.end, value) for sample in samples if (value := of(sample)) is not None]
+        for label, dash, value_of in lines:
+            values = [(sample.end, value) for sample in samples if (value := value_of(sample)) is not None]
             if not values:
                 continue
             figure.add_scatter(

@@ -26,17 +26,17 @@ from topology.layout import layout
 from topology.model import Link, Overlay
 
 VARIANT_COLOURS = ("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491")
-"""Told apart by colour-blind readers, and legible on light and on dark ground."""
+"""Colours that colour-blind readers can distinguish, legible on light and on dark ground."""
 VARIANT_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 VARIANT_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star")
-"""And told apart without any colour."""
+"""Marks and dashes distinguish variants in prints without colour."""
 LOAD_SCALE = ((0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e"))
-"""From an idle link to the busiest one."""
+"""Colours of links, by the share of the busiest link's load."""
 LINK_CLASSES = 6
-"""Links are drawn in so many widths."""
+"""Number of widths in which links are drawn."""
 LABELLED_BROKERS_AT_MOST = 80
 MARKED_POINTS_AT_MOST = 40
-"""Of a line; more would hide it."""
+"""Largest number of points that a line marks; more marks would hide the line."""
 
 
 def colour(index: int) -> str:
@@ -52,8 +52,10 @@ def symbol(index: int) -> str:
 
 
 def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
-    """Settings of a logarithmic axis that shows these values. Over more than a decade it is labelled at 1, 2 and 5: at
-    all digits, labels would run into each other."""
+    """Settings of a logarithmic axis for these values.
+
+    Over more than a decade it is labelled at 1, 2 and 5 only, because labels at all digits would overlap.
+    """
     shown = [value for value in values if value > 0]
     within_a_decade = bool(shown) and max(shown) < 10 * min(shown)
     return {"title": title, "type": "log", "tickformat": "~g", "dtick": "D1" if within_a_decade else "D2"}
@@ -62,7 +64,7 @@ def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
 def overlay_figure(
     overlay: Overlay, links: Sequence[LinkLoad], messages: Sequence[BrokerMessages], busiest: int
 ) -> go.Figure:
-    """The overlay of one variant: links by the publications they carried, brokers by the messages they handled.
+    """The overlay of one variant: links by the publications they carried, brokers by the messages they received.
 
     `busiest` is the load that takes the darkest colour, so that variants can be compared.
     """
@@ -100,7 +102,7 @@ def _draw_links(
     busiest: int,
     step: int,
 ) -> None:
-    """One trace for all links of about the same load: Plotly draws one width and colour a trace."""
+    """Draws all links of one class of load as one trace, because a Plotly trace has one width and one colour."""
     x: list[float | None] = []
     y: list[float | None] = []
     for link, publications in carried.items():
@@ -119,7 +121,7 @@ def _draw_link_labels(
     carried: Mapping[Link, int],
     load: Mapping[tuple[str, str], LinkLoad],
 ) -> None:
-    """An invisible point in the middle of each link tells about it."""
+    """Puts an invisible point in the middle of each link, with the link's figures as its hover text."""
     x, y, text = [], [], []
     for link in carried:
         (xa, ya), (xb, yb) = positions[link.a], positions[link.b]
@@ -163,7 +165,7 @@ def _draw_brokers(
             "color": "#4a6378",
             "line": {"width": 1, "color": "#ffffff"},
         },
-        hovertext=[f"<b>{name}</b><br>{handled.get(name, 0):,} messages handled" for name in names],
+        hovertext=[f"<b>{name}</b><br>{handled.get(name, 0):,} messages received" for name in names],
         hoverinfo="text",
     )
 
@@ -193,7 +195,7 @@ def _channels(code: str) -> tuple[int, int, int]:
 def delay_over_time_figure(
     delays: Sequence[DelayOverTime], phases: Sequence[PhaseTimes], variants: Sequence[str]
 ) -> go.Figure:
-    """Median (line) and 95th percentile (dotted) of the delay of publications by the second they were due."""
+    """Median (line) and 95th percentile (dotted) of the delay, by the second in which publications were due."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in delays if row.variant == variant]
@@ -222,7 +224,7 @@ def delay_over_time_figure(
 
 
 def distribution_figure(distribution: Sequence[DelayDistribution], variants: Sequence[str]) -> go.Figure:
-    """The share of notifications that took at most so long."""
+    """Cumulative distribution of the delay: the share of notifications within each delay."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in distribution if row.variant == variant]
@@ -251,7 +253,7 @@ def distribution_figure(distribution: Sequence[DelayDistribution], variants: Seq
 
 
 def broker_messages_figure(messages: Sequence[BrokerMessages], variants: Sequence[str]) -> go.Figure:
-    """Messages each broker handled, busiest first by the first variant."""
+    """Messages that each broker received; the busiest broker of the first variant comes first."""
     figure = blank_figure()
     by_variant = {variant: [row for row in messages if row.variant == variant] for variant in variants}
     handled = {variant: _handled(rows) for variant, rows in by_variant.items()}
@@ -267,7 +269,7 @@ def broker_messages_figure(messages: Sequence[BrokerMessages], variants: Sequenc
             hovertemplate="%{x}: %{y:,} messages<br>%{customdata}",
         )
     figure.update_xaxes(title="broker", type="category")
-    figure.update_yaxes(title="messages handled", rangemode="tozero")
+    figure.update_yaxes(title="messages received", rangemode="tozero")
     figure.update_layout(barmode="group", bargap=0.25)
     return figure
 
@@ -279,9 +281,9 @@ def _by_kind(rows: Sequence[BrokerMessages], broker: str) -> str:
 
 
 def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.Figure:
-    """The longest output queue of the overlay in each second (line), and all of them together (dotted).
+    """The longest output queue of the overlay in each second (line), and the sum of all queues (dotted).
 
-    From the begin of the run phase on: joining, ten thousand clients make queues that would dwarf the experiment's.
+    The figure begins with the run phase, because ten thousand joining clients fill queues that would dwarf the others.
     """
     figure = blank_figure()
     for index, variant in enumerate(variants):

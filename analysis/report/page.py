@@ -1,4 +1,4 @@
-"""The page: figures and words put into one HTML file that opens without a network."""
+"""The page: figures and sentences in one HTML file that opens without a network."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.report import fidelity_figures, figures
-from analysis.report import sentences as words
+from analysis.report import fidelity_figures, figures, sentences
+from analysis.report.burst_recovery import ranked, recovery_figure, recovery_sentence
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.router_work import HEADINGS, work_figure, work_of
-from analysis.report.stability import ranked, stability_figure, stability_sentence
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT
@@ -40,24 +39,24 @@ class VariantView:
 
     @property
     def defects(self) -> list[Example]:
-        return [one for one in self.summary.delivery.examples if one.defect != OVERTAKEN]
+        return [example for example in self.summary.delivery.examples if example.defect != OVERTAKEN]
 
     @property
     def overtaken(self) -> list[Example]:
-        """Which is no defect where routing promises no order."""
-        return [one for one in self.summary.delivery.examples if one.defect == OVERTAKEN]
+        """Examples of notifications that arrived out of order where routing does not promise order: not defects."""
+        return [example for example in self.summary.delivery.examples if example.defect == OVERTAKEN]
 
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One check on the emulation."""
+    """One check on the emulation, in all variants."""
 
-    of: list[Check | None]
-    """By variant; none where it was not made."""
+    variants: list[Check | None]
+    """The check in each variant, in their order; None where it was not made."""
 
     @property
     def first(self) -> Check:
-        return next(one for one in self.of if one is not None)
+        return next(check for check in self.variants if check is not None)
 
 
 @dataclass(frozen=True)
@@ -93,25 +92,25 @@ def render(data: ReportData) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["with_code"] = words.with_code
+    environment.filters["with_code"] = sentences.with_code
     variants = data.variants
     return environment.get_template("report.html.j2").render(
         data=data,
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
-        facts=words.what_was_run(data),
-        comparison=words.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
+        facts=sentences.what_was_run(data),
+        comparison=sentences.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
         delays=_plot(_delays(data), "delay-over-time"),
-        stability=ranked(data.stability),
-        stable_first=stability_sentence(data.stability),
-        stable=_plot(stability_figure(data.stability, variants), "stability") if data.stability else "",
+        recoveries=ranked(data.burst_recoveries),
+        recovery_sentence=recovery_sentence(data.burst_recoveries),
+        recovery_plot=_recovery_plot(data),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
         faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
-        ever_optional=any(one.delivery.optional or one.delivery.excused for one in data.summary.variants),
+        ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
         checks=_check_rows(data),
         faithful=_fidelity_plots(data, variants),
@@ -133,9 +132,9 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
     return VariantView(
         summary=variant,
         colour=figures.colour(index),
-        delivery=words.delivery_sentence(variant.delivery),
+        delivery=sentences.delivery_sentence(variant.delivery),
         fidelity=fidelity.verdict if fidelity else UNKNOWN_FIDELITY,
-        fidelity_sentences=words.fidelity_sentences(fidelity),
+        fidelity_sentences=sentences.fidelity_sentences(fidelity),
         checks=fidelity,
         overlay=_plot(overlay, f"overlay-{index}"),
     )
@@ -147,8 +146,15 @@ def _delays(data: ReportData) -> go.Figure:
     return figure
 
 
+def _recovery_plot(data: ReportData) -> Markup:
+    """Empty for a run without a burst."""
+    if not data.burst_recoveries:
+        return Markup("")
+    return _plot(recovery_figure(data.burst_recoveries, data.variants), "burst-recovery")
+
+
 def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
-    """Heading and plot of each kind of routers' work that took time in any variant."""
+    """Heading and plot of each kind of router work that was measured in any variant."""
     return [
         (heading, _plot(work_figure(summary.variants, work), f"work-{number}"))
         for number, (work, heading) in enumerate(HEADINGS.items())
@@ -157,14 +163,16 @@ def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
 
 
 def _check_rows(data: ReportData) -> list[CheckRow]:
-    """Every check that any variant was put to."""
+    """One row for each check that was made in any variant."""
     made = [found.checks if (found := data.fidelity.get(name)) else [] for name in data.variants]
     names = dict.fromkeys(check.name for checks in made for check in checks)
-    return [CheckRow([next((one for one in checks if one.name == name), None) for checks in made]) for name in names]
+    return [
+        CheckRow([next((check for check in checks if check.name == name), None) for checks in made]) for name in names
+    ]
 
 
 def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Markup]]:
-    """Heading and plot, of what was measured: nothing of a simulated run."""
+    """Heading and plot of everything that was measured; empty for a simulated run."""
     found = data.fidelity
     links = any(variant.links for variant in found.values())
     samples = any(variant.samples for variant in found.values())
@@ -181,7 +189,7 @@ def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Ma
 
 
 def _links(data: ReportData) -> list[LinkRow]:
-    """Every probed direction, the one furthest from what was asked first."""
+    """Every probed link direction: those that missed a limit first, then by the error of the delay, largest first."""
     rows = [
         LinkRow(
             variant=variant.name,
@@ -204,7 +212,7 @@ def _rate(measured: float | None) -> str:
 
 
 def _plot(figure: go.Figure, name: str) -> Markup:
-    """A figure as a part of the page; the library itself is in the page once."""
+    """A figure as part of the page, without Plotly's library, which the page includes once."""
     html = plotly.io.to_html(
         figure, full_html=False, include_plotlyjs=False, config=PLOT_CONFIG, div_id=name, default_width="100%"
     )

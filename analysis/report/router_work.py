@@ -1,4 +1,4 @@
-"""The section on what routers take for publications: matching delay and path-selection time."""
+"""The section on router work: matching delay and path-selection time of publications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROW_HEIGHT = 36
 
 
 def work_of(variant: VariantSummary, work: Work) -> WorkFigures | None:
-    """None where no time was measured."""
+    """The variant's figures for one kind of work; None where no time was measured."""
     return next((figures for figures in variant.router_work if figures.work == work), None)
 
 
@@ -47,7 +47,7 @@ def work_figure(variants: Sequence[VariantSummary], work: Work) -> go.Figure:
             ),
         )  # fmt: skip
     reached = (figures for variant in variants if (figures := work_of(variant, work)) is not None)
-    figure.update_xaxes(**log_axis("microseconds (log)", (end for one in reached for end in (one.p50_us, one.p99_us))))
+    figure.update_xaxes(**log_axis("microseconds (log)", (end for row in reached for end in (row.p50_us, row.p99_us))))
     names = [variant.name for variant in reversed(variants)]
     figure.update_yaxes(categoryorder="array", categoryarray=names, automargin=True)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"l": 12})

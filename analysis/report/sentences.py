@@ -1,4 +1,4 @@
-"""Verdicts and differences in sentences a person reads first."""
+"""Sentences for the top of a report: verdicts, reasons, and the difference between two variants."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from record.fidelity import VariantFidelity
 from topology.model import Overlay
 
 FIDELITY_SENTENCES = {
-    "VALID": "Links, processors and logs kept what was asked of them, so the numbers describe the overlay.",
-    "DEGRADED": "Some of what was asked was not quite kept; the reasons below say which numbers to take with care.",
-    "INVALID": "The emulation did not keep what was asked: the numbers describe this host, not the overlay.",
-    UNKNOWN_FIDELITY: "Nothing was measured about the emulation itself.",
+    "VALID": "Links, processors and logs were as requested, so the numbers describe the overlay.",
+    "DEGRADED": "Some requests were not quite met; the reasons below name the numbers that need care.",
+    "INVALID": "The emulation did not meet its requests: the numbers describe this host, not the overlay.",
+    UNKNOWN_FIDELITY: "The fidelity of the emulation was not measured.",
 }
 
 
 def delivery_sentence(delivery: Delivery) -> str:
-    """What the delivery oracle found, in one sentence."""
+    """Verdict of the delivery oracle, in one sentence."""
     if delivery.verdicts == [UNJUDGED]:
         return "No client published anything, so there was nothing to deliver."
     if delivery.verdicts == [BROKER_DEFECT]:
         return "A broker failed by a defect of its own code, which ended the run, so deliveries are not judged."
     if delivery.verdicts == [CORRECT]:
         return (
-            f"Every subscriber got exactly what it should: all {delivery.expected:,} expected notifications of "
-            f"{delivery.published:,} publications came, none twice, and none to anybody else.{_excused(delivery)}"
+            f"Every subscriber received exactly what it should: all {delivery.expected:,} expected notifications of "
+            f"{delivery.published:,} publications arrived, none twice, and none at another client.{_excused(delivery)}"
         )
     found = [
-        f"{delivery.lost:,} of {delivery.expected:,} expected notifications never came" if delivery.lost else "",
-        f"{delivery.duplicate:,} came more than once" if delivery.duplicate else "",
+        f"{delivery.lost:,} of {delivery.expected:,} expected notifications never arrived" if delivery.lost else "",
+        f"{delivery.duplicate:,} arrived more than once" if delivery.duplicate else "",
         f"{delivery.spurious:,} went to clients that must not get them" if delivery.spurious else "",
-        f"{delivery.reordered:,} came after a later one, though routing promises order" if delivery.reordered else "",
+        f"{delivery.reordered:,} arrived after a later one, although routing promises order"
+        if delivery.reordered
+        else "",
     ]
     sentence = "; ".join(part for part in found if part)
     return sentence[0].upper() + sentence[1:] + "." + _excused(delivery)
@@ -42,11 +44,11 @@ def delivery_sentence(delivery: Delivery) -> str:
 def _excused(delivery: Delivery) -> str:
     if not delivery.excused:
         return ""
-    return f" {delivery.excused:,} more might have come and did not, while something was in flight or broken."
+    return f" {delivery.excused:,} optional notifications did not arrive, because something was in flight or broken."
 
 
 def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
-    """The verdict on the emulation, and every reason why it is not VALID."""
+    """The verdict on the emulation, the reasons why it is not VALID, and the advice."""
     if fidelity is None:
         return [FIDELITY_SENTENCES[UNKNOWN_FIDELITY]]
     advice = [f"{fidelity.advice}."] if fidelity.advice else []
@@ -54,7 +56,7 @@ def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
 
 
 def with_code(text: str) -> Markup:
-    """A sentence for the page, with what stands between backticks as something to type."""
+    """A sentence as HTML, with the text between backticks as code."""
     parts = [escape(part) for part in text.split("`")]
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
@@ -62,12 +64,12 @@ def with_code(text: str) -> Markup:
 
 
 def comparison_sentence(comparison: Comparison) -> str:
-    """Which variant was faster, by how much, and how sure that is."""
+    """Difference between the mean delays of two variants, with its confidence interval."""
     difference = comparison.relative_difference
     if difference is None:
         return "The two variants delivered no notification in common, so their delays cannot be compared."
     if difference == 0 and comparison.interval in (None, (0.0, 0.0)):
-        return f"Over the same {comparison.pairs:,} notifications, both variants have the very same delays."
+        return f"Over the same {comparison.pairs:,} notifications, both variants have exactly the same delays."
     direction = "shorter" if difference < 0 else "longer"
     sentence = (
         f"Over the same {comparison.pairs:,} notifications, the mean delay with {comparison.variant} is "
@@ -81,7 +83,7 @@ def comparison_sentence(comparison: Comparison) -> str:
 
 
 def what_was_run(data: ReportData) -> list[tuple[str, str]]:
-    """The run in a few rows: label and value."""
+    """Rows of the run's settings: label and value."""
     run = data.run
     scenario = run.scenario
     return [
@@ -97,7 +99,7 @@ def what_was_run(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _overlays(data: ReportData) -> list[tuple[str, str]]:
-    """The overlay and its links; once, where all variants have the same."""
+    """Rows of overlays and their links; one pair of rows where all variants have the same overlay."""
     distinct = {name: overlay for name, overlay in data.overlays.items() if overlay != data.overlays[data.variants[0]]}
     shown = {data.variants[0]: data.overlays[data.variants[0]], **distinct}
     rows = []
@@ -110,7 +112,7 @@ def _overlays(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _pace(data: ReportData) -> list[tuple[str, str]]:
-    """Only where a variant ran slower than its scenario."""
+    """Row of the time dilation; empty where every variant ran at the speed of its scenario."""
     dilations = {variant.name: variant.time_dilation for variant in data.run.variants}
     if set(dilations.values()) <= {1.0}:
         return []

@@ -1,4 +1,4 @@
-"""Run directories as an analysis leaves them, with made-up numbers."""
+"""Run directories in the state after an analysis, with made-up numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 def neutral(struct: type[Struct], **given: Any) -> Struct:
-    """A struct of zeros and empty values, but for what is given."""
+    """A struct whose fields are the given ones, and zero or empty otherwise."""
     hints = typing.get_type_hints(struct)
     return struct(**{field.name: _neutral_value(hints[field.name]) for field in msgspec.structs.fields(struct)} | given)
 
@@ -37,7 +37,7 @@ def messages(broker: str, kind: str = "publish", *, received: int, from_clients:
 
 
 def notifications(variant: str, delays: Sequence[float], *, spacing: float = 0.5) -> list[Notification]:
-    """One publication each `spacing` seconds, delivered to S1 with these delays, in milliseconds."""
+    """One publication every `spacing` seconds, delivered to S1 with these delays in milliseconds."""
     return [
         neutral(
             Notification,

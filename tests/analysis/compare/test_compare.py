@@ -1,4 +1,4 @@
-"""Two made-up runs side by side."""
+"""Comparisons of two made-up runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_equal_samples_differ_by_nothing() -> None:
     assert (found.quantiles.mean, found.quantiles.greatest) == (0, 0)
 
 
-def test_a_tenth_more_is_found_in_every_statistic() -> None:
+def test_a_difference_of_a_tenth_is_found_in_every_statistic() -> None:
     values = noise(10)
     found = compare_delays(delays(values), delays([1.1 * value for value in values]), 1)
     assert found is not None
@@ -54,7 +54,7 @@ def test_a_tenth_more_is_found_in_every_statistic() -> None:
 
 
 def test_the_same_workload_narrows_the_interval_of_the_difference() -> None:
-    """Blocks differ much from each other, and in the same way in both runs."""
+    """Blocks differ widely from each other, in the same way in both runs."""
     values = [10.0 + 20 * (number // 100) for number in range(1000)]
     same = compare_delays(delays(values), delays([value + 1 for value in values]), 1)
     other = compare_delays(delays(values), delays([value + 1 for value in values], prefix="P2"), 1)
@@ -70,7 +70,7 @@ def test_the_same_workload_narrows_the_interval_of_the_difference() -> None:
 
 
 def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
-    """Twelve samples of which the mean is known; 95% intervals may miss few of them, and must miss the wrong mean."""
+    """Twelve samples with a known mean: 95% intervals may miss it in few of them, and must miss the wrong mean."""
     held = wrong = 0
     for seed in range(12):
         found = compare_delays(delays(noise(10, 300, seed)), delays(noise(10, 300, seed + 100), prefix="P2"), seed)
@@ -232,7 +232,7 @@ def test_variants_are_matched_by_name(comparison: RunComparison) -> None:
     }  # fmt: skip
 
 
-def test_sides_say_what_ran(comparison: RunComparison) -> None:
+def test_sides_name_scenario_seed_and_runtime(comparison: RunComparison) -> None:
     assert (comparison.first.runtime, comparison.second.runtime) == ("container, modelled", "simulated, modelled")
     assert (comparison.first.run_id, comparison.first.scenario, comparison.first.seed) == ("one", "trial", 3)
 
@@ -256,14 +256,14 @@ def test_limits_that_are_kept_and_limits_that_are_not(comparison: RunComparison)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("delay", "'delay': write NAME=SHARE with one of delay, p50, p95, p99, messages, matching; as delay=15%"),
+        ("delay", "'delay': write NAME=SHARE, as delay=15%, with one of delay, p50, p95, p99, messages, matching"),
         ("delay=15%,speed=2%", "'speed=2%': write NAME=SHARE"),
-        ("delay=much", "'delay=much': 'much' is no share; write delay=15% or delay=0.15"),
+        ("delay=much", "'delay=much': 'much' is not a share; write delay=15% or delay=0.15"),
         ("delay=-5%", "makes no sense"),
         ("", "write NAME=SHARE"),
     ],
 )
-def test_limits_that_are_none(text: str, message: str) -> None:
+def test_malformed_limits_are_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError) as raised:
         parse_limits(text)
     assert message in str(raised.value)

@@ -1,4 +1,4 @@
-"""Faults as a report shows them."""
+"""Rows and shaded intervals of faults in a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fault(**changes: Any) -> Fault:
     return msgspec.structs.replace(KILL, **changes)
 
 
-def test_a_fault_in_a_row() -> None:
+def test_a_fault_becomes_a_row() -> None:
     (row,) = fault_rows([KILL])
     assert (row.variant, row.kind, row.what, row.when, row.lasted) == ("fixed", "kill", "B7", "10", "8.0")
     assert (row.detected, row.reconnected, row.recovered) == ("0.00 to 0.25", "0.77", "0.00")
@@ -33,7 +33,7 @@ def test_a_fault_in_a_row() -> None:
     assert row.dropped == "11 neighbour restarted, 1 output queue full"
 
 
-def test_what_is_not_known_is_not_made_up() -> None:
+def test_unknown_values_are_dashes() -> None:
     (row,) = fault_rows(
         [fault(duration_s=None, detected_first_s=None, detected_last_s=None, late=None, recovered_s=None)]
     )
@@ -43,14 +43,14 @@ def test_what_is_not_known_is_not_made_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "told"),
+    ("what", "text"),
     [
         (["B1-B2", "B3-B4", "B5-B6"], "B1-B2, B3-B4, B5-B6"),
         (["B1-B2", "B3-B4", "B5-B6", "B7-B8"], "B1-B2, B3-B4 and 2 more"),
     ],
 )
-def test_many_links_are_counted(what: list[str], told: str) -> None:
-    assert fault_rows([fault(what=what)])[0].what == told
+def test_many_links_are_counted(what: list[str], text: str) -> None:
+    assert fault_rows([fault(what=what)])[0].what == text
 
 
 def test_a_fault_is_shaded_once_for_all_variants() -> None:

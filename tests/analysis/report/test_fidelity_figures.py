@@ -1,4 +1,4 @@
-"""Figures of the emulation itself show the numbers they were given."""
+"""Figures on the emulation's fidelity show the measurements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIDELITY = {
 }  # fmt: skip
 
 
-def test_each_direction_shows_what_was_asked_and_each_measurement() -> None:
+def test_each_direction_shows_the_requested_delay_and_each_measurement() -> None:
     asked, before, during = link_delay_figure(FIDELITY, ["fixed"]).data
     assert (list(asked.x), list(asked.y)) == (["B1 → B2", "B2 → B1"], [4.0, 4.0])
     assert list(before.y) == pytest.approx([4.1, 3.9])
@@ -40,14 +40,14 @@ def test_each_direction_shows_what_was_asked_and_each_measurement() -> None:
     assert list(during.customdata) == [", 9 ms"]
 
 
-def test_errors_are_measured_less_asked_and_marked_where_too_great() -> None:
+def test_errors_are_measured_minus_requested_and_marked_beyond_limits() -> None:
     (errors,) = link_error_figure(FIDELITY, ["fixed"]).data
     assert list(errors.x) == [2.5]
     assert list(errors.y) == pytest.approx([5.0])
     assert list(errors.marker.symbol) == ["x"]
 
 
-def test_what_was_not_measured_has_no_line() -> None:
+def test_quantities_without_measurements_have_no_line() -> None:
     lines = {line.name: line for line in host_figure(FIDELITY, ["fixed"]).data}
     assert set(lines) == {"fixed, CPU busy", "fixed, relay held up"}
     assert list(lines["fixed, CPU busy"].y) == [50.0, 75.0]

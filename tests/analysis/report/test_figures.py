@@ -1,4 +1,4 @@
-"""Figures show the numbers they were given."""
+"""Figures show the numbers of their tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_link_load_counts_both_directions_and_variants_share_the_scale() -> None
     assert figures.busiest_link([]) == 1
 
 
-def test_overlay_draws_every_link_once_and_tells_about_both_directions() -> None:
+def test_overlay_draws_every_link_once_and_labels_both_directions() -> None:
     links = [load("B1", "B2", 30), load("B2", "B1", 10)]
     figure = figures.overlay_figure(TRIANGLE, links, [handled("B1", "publish", 40, 10)], 40)
     lines = [trace for trace in figure.data if trace.mode == "lines"]
@@ -74,7 +74,7 @@ def test_overlay_draws_every_link_once_and_tells_about_both_directions() -> None
     )
     brokers = next(trace for trace in figure.data if trace.mode == "markers+text")
     assert list(brokers.text) == ["B1", "B2", "B3"]
-    assert brokers.hovertext[0] == "<b>B1</b><br>50 messages handled"
+    assert brokers.hovertext[0] == "<b>B1</b><br>50 messages received"
     assert brokers.marker.size[0] > brokers.marker.size[1]
 
 
@@ -106,7 +106,7 @@ def test_delay_over_time_is_on_a_log_axis_and_marks_the_end_of_the_run() -> None
     assert figure.layout.shapes[0].x0 == 30.0
 
 
-def test_brokers_stand_by_load_and_kinds_are_told() -> None:
+def test_brokers_are_sorted_by_load_and_hover_texts_name_kinds() -> None:
     rows = [handled("B1", "publish", 1, 0), handled("B2", "publish", 0, 5), handled("B2", "advertise", 0, 2)]
     (bars,) = figures.broker_messages_figure(rows, ["fixed"]).data
     assert (list(bars.x), list(bars.y)) == (["B2", "B1"], [7, 1])
@@ -125,5 +125,5 @@ def test_queues_show_the_longest_and_all_of_them_and_silence_is_zero() -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e")])
-def test_the_load_scale_meets_its_stops(share: float, expected: str) -> None:
+def test_the_load_scale_has_its_stops(share: float, expected: str) -> None:
     assert figures._on_scale(share) == expected

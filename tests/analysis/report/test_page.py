@@ -1,4 +1,4 @@
-"""What stands where on the page: defects apart from what is none, every check on the emulation once."""
+"""Sections of the page: defects apart from permitted overtaking, and one row for each check on the emulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.analysis.history import History, joined, write_run
 
 
 def swapped(history: History) -> History:
-    """Two publications that arrive in the other order."""
+    """Two publications that arrive in reverse order."""
     history.publish("P:1", 110).publish("P:2", 111)
     return history.notify("P:2", at=111.5).notify("P:1", at=112)
 
@@ -24,13 +24,13 @@ def page(run: Path) -> str:
     return render(read_report_data(run))
 
 
-def test_what_routing_does_not_rule_out_did_not_go_wrong(tmp_path: Path) -> None:
+def test_overtaking_that_routing_permits_is_not_a_defect(tmp_path: Path) -> None:
     text = page(write_run(tmp_path / "run", [swapped(joined("dynamic"))]))
     assert "Overtaken under dynamic" in text
     assert "What went wrong" not in text
 
 
-def test_what_is_lost_went_wrong(tmp_path: Path) -> None:
+def test_a_lost_notification_is_a_defect(tmp_path: Path) -> None:
     text = page(write_run(tmp_path / "run", [joined("dynamic").publish("P:1", 110)]))
     assert "What went wrong: dynamic" in text
     assert "Overtaken under" not in text

@@ -1,4 +1,4 @@
-"""The section on routers' work, of a run that measured it and of one that did not."""
+"""The section on router work, in a run that measured it and in one that did not."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def test_a_row_reaches_from_the_median_to_the_99th_percentile_with_a_mark_at_the
 
 
 @pytest.mark.parametrize("work", Work)
-def test_nothing_of_a_variant_that_measured_none(work: Work) -> None:
+def test_a_variant_without_measurements_has_no_row(work: Work) -> None:
     assert work_of(variant("simulated"), work) is None
     assert not work_figure([variant("simulated")], work).data

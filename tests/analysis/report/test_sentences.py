@@ -1,11 +1,11 @@
-"""Sentences say what the numbers say."""
+"""Sentences on verdicts and differences agree with their numbers."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
 
-from analysis.report import sentences as words
+from analysis.report import sentences
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import Delivery
 from record.fidelity import Check, VariantFidelity, Verdict
@@ -28,25 +28,25 @@ GOOD = Delivery(
 )
 
 
-def test_a_correct_run_says_so_with_its_numbers() -> None:
-    sentence = words.delivery_sentence(GOOD)
+def test_the_sentence_on_a_correct_run_has_its_numbers() -> None:
+    sentence = sentences.delivery_sentence(GOOD)
     assert "all 1,200 expected notifications of 10 publications" in sentence
 
 
-def test_what_was_excused_is_told() -> None:
-    sentence = words.delivery_sentence(msgspec.structs.replace(GOOD, excused=7))
-    assert sentence.endswith("7 more might have come and did not, while something was in flight or broken.")
+def test_excused_notifications_are_named() -> None:
+    sentence = sentences.delivery_sentence(msgspec.structs.replace(GOOD, excused=7))
+    assert sentence.endswith("7 optional notifications did not arrive, because something was in flight or broken.")
 
 
 def test_every_defect_is_named() -> None:
     bad = msgspec.structs.replace(GOOD, verdicts=["lost", "spurious"], lost=3, spurious=1)
-    assert words.delivery_sentence(bad) == (
-        "3 of 1,200 expected notifications never came; 1 went to clients that must not get them."
+    assert sentences.delivery_sentence(bad) == (
+        "3 of 1,200 expected notifications never arrived; 1 went to clients that must not get them."
     )
 
 
 def test_a_run_without_publications_is_not_called_correct() -> None:
-    assert "nothing to deliver" in words.delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
+    assert "nothing to deliver" in sentences.delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
 
 
 def comparison(difference: float | None, interval: tuple[float, float] | None) -> Comparison:
@@ -66,19 +66,19 @@ def comparison(difference: float | None, interval: tuple[float, float] | None) -
     [
         (-0.2, (-0.25, -0.15), "20.0% shorter than with fixed (95% interval -25.0% to -15.0%)."),
         (0.04, (-0.01, 0.09), "4.0% longer than with fixed (95% interval -1.0% to +9.0%), which may be chance."),
-        (0.0, (0.0, 0.0), "both variants have the very same delays."),
+        (0.0, (0.0, 0.0), "both variants have exactly the same delays."),
         (0.04, None, "too short for an interval"),
         (None, None, "cannot be compared"),
     ],
 )
-def test_a_difference_is_told_with_how_sure_it_is(
+def test_a_difference_is_stated_with_its_interval(
     difference: float | None, interval: tuple[float, float] | None, expected: str
 ) -> None:
-    assert expected in words.comparison_sentence(comparison(difference, interval))
+    assert expected in sentences.comparison_sentence(comparison(difference, interval))
 
 
-def test_what_is_to_be_typed_is_told_from_words_and_nothing_else_is_markup() -> None:
-    assert words.with_code("a < b: `--set x=<y>` helps") == "a &lt; b: <code>--set x=&lt;y&gt;</code> helps"
+def test_text_between_backticks_becomes_code_and_nothing_else_is_markup() -> None:
+    assert sentences.with_code("a < b: `--set x=<y>` helps") == "a &lt; b: <code>--set x=&lt;y&gt;</code> helps"
 
 
 def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
@@ -89,6 +89,6 @@ def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
     invalid = check("relay", 3.0, "ms", 1.0, Verdict.INVALID, "late")
     kept = check("CPU idle", 0.5, "share", 0.1, Verdict.VALID, "fine")
     judged = VariantFidelity(name="fixed", verdict=Verdict.INVALID, checks=[kept, degraded, invalid])
-    sentences = words.fidelity_sentences(judged)
-    assert sentences[1:] == ["relay: late", "event loop: worst at B7"]
-    assert words.fidelity_sentences(None) == [words.FIDELITY_SENTENCES["UNKNOWN"]]
+    found = sentences.fidelity_sentences(judged)
+    assert found[1:] == ["relay: late", "event loop: worst at B7"]
+    assert sentences.fidelity_sentences(None) == [sentences.FIDELITY_SENTENCES["UNKNOWN"]]

@@ -1,4 +1,4 @@
-"""The section on stability: of a run with a burst, and of none."""
+"""The section on recovery from a burst: in a run with a burst, in one without, and from notifications made by hand."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.report.data import read_report_data
-from analysis.report.page import render
-from analysis.report.stability import (
-    SMALLEST_STRETCH,
-    Stability,
+from analysis.report.burst_recovery import (
+    FEWEST_NOTIFICATIONS,
+    BurstRecovery,
+    burst_recovery,
     burst_sizes,
     ranked,
-    read_variant,
-    stability_figure,
-    stability_sentence,
+    recovery_figure,
+    recovery_sentence,
 )
+from analysis.report.data import read_report_data
+from analysis.report.page import render
 from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import Notification
 from analysis.tables.results import read_table
@@ -54,13 +54,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_variant_is_stable_when_the_burst_has_drained(run: Path) -> None:
-    """A hundred publications at 10 ms each are a second's work, of which the burst itself takes a tenth."""
+    """A hundred publications at 10 ms each keep a broker busy for a second; the burst lasts a tenth of it."""
     data = read_report_data(run)
-    assert [one.variant for one in data.stability] == ["fixed", "dynamic"]
+    assert [one.variant for one in data.burst_recoveries] == ["fixed", "dynamic"]
     rows = [row for row in read_table(run / "results", Notification) if row.variant == "fixed"]
     last = max(row.notified_ns for row in rows if row.publisher == "P2")
     first = min(row.intended_ns or 0 for row in rows if row.publisher == "P2")
-    fixed = data.stability[0]
+    fixed = data.burst_recoveries[0]
     assert fixed.begin == pytest.approx(2.0, abs=0.01)
     assert fixed.end == pytest.approx(2.1, abs=0.01)
     assert fixed.peak_ms == max(row.delay_ms or 0.0 for row in rows)
@@ -70,28 +70,28 @@ def test_each_variant_is_stable_when_the_burst_has_drained(run: Path) -> None:
     assert list(fixed.seconds) == sorted(fixed.seconds)
 
 
-def test_the_page_shows_it(run: Path) -> None:
+def test_the_page_shows_the_recovery(run: Path) -> None:
     data = read_report_data(run)
     page = render(data)
-    assert "<h2>Stability</h2>" in page
-    first, second = ranked(data.stability)
+    assert "<h2>Recovery from the burst</h2>" in page
+    first, second = ranked(data.burst_recoveries)
     assert first.stable_after is not None
     assert second.stable_after is not None
     assert first.stable_after <= second.stable_after
     assert f"<td>{first.stable_after:.2f}</td>" in page
     assert f"<td>+{second.stable_after - first.stable_after:.2f}</td>" in page
-    assert stability_sentence(data.stability) in page
-    figure = stability_figure(data.stability, data.variants)
+    assert recovery_sentence(data.burst_recoveries) in page
+    figure = recovery_figure(data.burst_recoveries, data.variants)
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     assert [trace.name for trace in lines] == ["fixed", "dynamic"]
     assert len({trace.line.dash for trace in lines}) == 2
     marks = [trace for trace in figure.data if trace.mode == "markers"]
     assert len({trace.marker.symbol for trace in marks}) == 2
     assert {(mark.x[0], mark.y[0]) for mark in marks} == {
-        (one.begin + (one.stable_after or 0.0), one.normal_ms) for one in data.stability
+        (one.begin + (one.stable_after or 0.0), one.normal_ms) for one in data.burst_recoveries
     }
     (shade,) = figure.layout.shapes
-    assert (shade.x0, shade.x1) == (data.stability[0].begin, data.stability[0].end)
+    assert (shade.x0, shade.x1) == (data.burst_recoveries[0].begin, data.burst_recoveries[0].end)
 
 
 def test_a_scenario_without_a_burst_has_no_such_section() -> None:
@@ -102,21 +102,21 @@ def test_a_scenario_without_a_burst_has_no_such_section() -> None:
     assert burst_sizes({}) == {}
 
 
-def stability(variant: str, largest: list[float], after: float | None) -> Stability:
-    return Stability(
+def recovery(variant: str, largest: list[float], after: float | None) -> BurstRecovery:
+    return BurstRecovery(
         variant=variant, notifications=20, seconds=list(range(len(largest))), largest_ms=largest, begin=1.0, end=1.5,
         normal_ms=8.0, stable_after=after,
     )  # fmt: skip
 
 
 def test_the_sentence_names_the_first_and_by_how_much() -> None:
-    slow, fast, never = stability("a", [4, 90, 5], 7.5), stability("b", [4, 50, 5], 3.0), stability("c", [4, 9], None)
-    assert stability_sentence([slow, fast, never]) == (
+    slow, fast, never = recovery("a", [4, 90, 5], 7.5), recovery("b", [4, 50, 5], 3.0), recovery("c", [4, 9], None)
+    assert recovery_sentence([slow, fast, never]) == (
         "b is stable again first, 3.00 s after the burst began; a 4.50 s later."
     )
     assert [one.variant for one in ranked([never, slow, fast])] == ["b", "a", "c"]
-    assert stability_sentence([fast]) == "b is stable again 3.00 s after the burst began."
-    assert stability_sentence([never]) == ""
+    assert recovery_sentence([fast]) == "b is stable again 3.00 s after the burst began."
+    assert recovery_sentence([never]) == ""
 
 
 BURST = {"P": 50}
@@ -135,15 +135,17 @@ def notified(publisher: str, seconds: list[float], delays: list[float]) -> pa.Re
     )
 
 
-def test_what_a_bursting_publisher_publishes_besides_is_no_burst() -> None:
-    """Ten a second, each 1 ms under way; from 10.005 s on fifty more, 10 ms apart and 30 ms under way."""
-    burst = notified("P", [10.005 + place / 100 for place in range(50)], [30.0] * 50)
-    whole = read_variant("base", [notified("P", [place / 10 for place in range(200)], [1.0] * 200), burst], BURST, 0)
+def test_other_publications_of_a_bursting_publisher_do_not_count() -> None:
+    """Ten publications a second with a delay of 1 ms; fifty more from 10.005 s on, 10 ms apart, with one of 30 ms."""
+    burst = notified("P", [10.005 + number / 100 for number in range(50)], [30.0] * 50)
+    whole = burst_recovery(
+        "base", [notified("P", [number / 10 for number in range(200)], [1.0] * 200), burst], BURST, 0
+    )
     assert whole is not None
     assert (whole.begin, whole.end) == (pytest.approx(10.0, abs=0.06), pytest.approx(10.495, abs=0.06))
     assert whole.normal_ms == 2.0
-    assert whole.stable_after == pytest.approx(0.5, abs=SMALLEST_STRETCH / 10)
-    cut = read_variant("base", [notified("P", [place / 10 for place in range(104)], [1.0] * 104), burst], BURST, 0)
+    assert whole.stable_after == pytest.approx(0.5, abs=FEWEST_NOTIFICATIONS / 10)
+    cut = burst_recovery("base", [notified("P", [number / 10 for number in range(104)], [1.0] * 104), burst], BURST, 0)
     assert cut is not None
     assert (cut.normal_ms, cut.stable_after) == (2.0, None)
-    assert read_variant("base", [notified("Q", [1.0], [1.0])], BURST, 0) is None
+    assert burst_recovery("base", [notified("Q", [1.0], [1.0])], BURST, 0) is None
