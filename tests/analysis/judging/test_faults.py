@@ -23,23 +23,23 @@ from tests.analysis.history import SECOND, History, joined, write_run
 BROKERS = frozenset({"B1", "B2", "B3"})
 
 
-def record(at: float, what: str, kind: str, broken: bool) -> OutageEvent:
-    return OutageEvent(LogPosition(round(at * SECOND), "emulator", 0, 0), 0, "", what, kind, broken)
+def record(at: float, target: str, kind: str, begins: bool) -> OutageEvent:
+    return OutageEvent(LogPosition(round(at * SECOND), "emulator", 0, 0), 0, "", target, kind, begins)
 
 
 def spans(
     *records: OutageEvent, recovery: float = 4
 ) -> list[tuple[str, tuple[str, ...], float, float | None, float | None]]:
-    """Kind, targets, beginning, heal and end of the watch, in seconds; null: never."""
+    """Kind, targets, begin, heal and end of the watch, in seconds; None stands for never."""
 
     def seconds(time: int) -> float | None:
         return None if time == FOREVER else time / SECOND
 
     found = fault_spans(records, round(recovery * SECOND), BROKERS)
-    return [(one.kind, one.what, one.begin / SECOND, seconds(one.healed), seconds(one.until)) for one in found]
+    return [(span.kind, span.what, span.begin / SECOND, seconds(span.healed), seconds(span.until)) for span in found]
 
 
-def test_what_strikes_at_once_is_one_fault_until_the_last_of_it_is_healed() -> None:
+def test_outages_that_begin_together_are_one_fault_until_the_last_is_healed() -> None:
     assert spans(
         record(10, "B1-B2", "link_down", True),
         record(10.2, "B3", "kill", True),
@@ -83,10 +83,10 @@ moments = st.integers(0, 40)
 
 
 @given(st.lists(st.tuples(moments, moments), max_size=8), moments, moments)
-def test_faults_are_found_by_time(given_: list[tuple[int, int]], one: int, other: int) -> None:
-    watched = sorted((min(pair), max(pair)) for pair in given_)
+def test_faults_are_found_by_time(pairs: list[tuple[int, int]], a: int, b: int) -> None:
+    watched = sorted((min(pair), max(pair)) for pair in pairs)
     times = FaultTimes([FaultSpan("kill", ("B1",), begin, begin, until) for begin, until in watched])
-    start, end = min(one, other), max(one, other)
+    start, end = min(a, b), max(a, b)
     naive = [number for number, (begin, until) in enumerate(watched) if begin <= end and start <= until]
     assert sorted(times.watched(start, end)) == naive
 
@@ -190,10 +190,10 @@ def test_what_was_published_before_the_neighbours_were_back_is_the_faults(tmp_pa
 
 
 @given(st.lists(st.tuples(moments, moments), max_size=8), st.lists(st.tuples(moments, moments), max_size=8))
-def test_recovery_is_the_same_in_any_parts(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
-    late = [(min(pair), max(pair)) for pair in (*one, *other)]
+def test_recovery_is_the_same_in_any_parts(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
+    late = [(min(pair), max(pair)) for pair in (*first, *second)]
     together = FaultCounts(held_up=list(late))
-    parts, compacted = FaultCounts(held_up=late[: len(one)]), Intervals.of(late[len(one) :])
+    parts, compacted = FaultCounts(held_up=late[: len(first)]), Intervals.of(late[len(first) :])
     parts.merge(FaultCounts(held_up=list(zip(compacted.starts, compacted.ends, strict=True))))
     assert parts.recovered(10, 12) == together.recovered(10, 12)
 

@@ -40,13 +40,13 @@ contents = st.builds(
 )
 
 
-def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) -> list[ClientOperation]:
+def confirmed(number: int, event: Event, client: str, predicates: tuple[Predicate, ...]) -> list[ClientOperation]:
     """A subscription or an advertisement, confirmed at once."""
     records = tuple(
-        PredicateRecord(attribute=one.attribute, operator=one.operator.value, string=one.value)
-        if isinstance(one.value, str)
-        else PredicateRecord(attribute=one.attribute, operator=one.operator.value, number=one.value)
-        for one in of
+        PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, string=predicate.value)
+        if isinstance(predicate.value, str)
+        else PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, number=predicate.value)
+        for predicate in predicates
     )
     made = ClientOperation(
         LogPosition(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records
@@ -56,19 +56,23 @@ def declared(number: int, event: Event, client: str, of: tuple[Predicate, ...]) 
 
 @given(
     st.lists(conjunctions, max_size=8),
-    st.lists(conjunctions.map(lambda one: (*one, Predicate("class", Operator.PRESENT, ""))), max_size=2),
+    st.lists(
+        conjunctions.map(lambda conjunction: (*conjunction, Predicate("class", Operator.PRESENT, ""))), max_size=2
+    ),
     st.lists(contents, min_size=1, max_size=4),
 )
-def test_whoever_matches_must_get_what_conforms(
+def test_a_client_must_get_what_matches_and_conforms(
     subscriptions: list[tuple[Predicate, ...]],
     advertisements: list[tuple[Predicate, ...]],
     published: list[dict[str, int | float | str]],
 ) -> None:
-    said = [declared(number, Event.SUBSCRIBE, f"S{number}", one) for number, one in enumerate(subscriptions)]
-    for number, one in enumerate(advertisements):
-        made = declared(number, Event.ADVERTISE, "P", one)
-        said.append([each._replace(id=f"a{number}") for each in made])
-    oracle = Oracle(History(lifetimes=lifetimes(each for one in said for each in one)))
+    operations: list[ClientOperation] = []
+    for number, predicates in enumerate(subscriptions):
+        operations += confirmed(number, Event.SUBSCRIBE, f"S{number}", predicates)
+    for number, predicates in enumerate(advertisements):
+        made = confirmed(number, Event.ADVERTISE, "P", predicates)
+        operations += [operation._replace(id=f"a{number}") for operation in made]
+    oracle = Oracle(History(lifetimes=lifetimes(operations)))
     for attributes in published:
         encoded = encode_content(
             {name: value for name, value in attributes.items() if not isinstance(value, str)},
@@ -78,15 +82,15 @@ def test_whoever_matches_must_get_what_conforms(
         journey = Journey.of([Published(0, "P:1", 60 * SECOND, "P", None, encoded, "driver", "B1", 0)])
         verdict = oracle.judge(journey)
         content = Publication(attributes)
-        conforming = [n for n, one in enumerate(advertisements) if conforms(content, Advertisement(one))]
-        matching = {f"S{n}" for n, one in enumerate(subscriptions) if matches(Subscription(one), content)}
-        must = {one.client for one in verdict.judgements if one.right is Right.MUST}
+        conforming = [n for n, made in enumerate(advertisements) if conforms(content, Advertisement(made))]
+        matching = {f"S{n}" for n, made in enumerate(subscriptions) if matches(Subscription(made), content)}
+        must = {judgement.client for judgement in verdict.judgements if judgement.right is Right.MUST}
         assert must == (matching if conforming else set())
         assert (verdict.tree is None) == (not conforming)
 
 
-def test_predicates_that_are_none_of_the_language_match_nothing() -> None:
-    odd = declared(0, Event.SUBSCRIBE, "S", (Predicate("a", Operator.EQUAL, 1),))
+def test_predicates_outside_the_language_match_nothing() -> None:
+    odd = confirmed(0, Event.SUBSCRIBE, "S", (Predicate("a", Operator.EQUAL, 1),))
     nonsense = odd[0]._replace(predicates=(PredicateRecord(attribute="a", operator="nonsense", number=1),))
     (life,) = lifetimes([nonsense, odd[1]])
     assert life.predicates is None

@@ -28,14 +28,14 @@ queues = st.builds(Queue, st.integers(0, 1), st.sampled_from(("B1", "B2")), st.s
 shown = st.lists(st.lists(st.tuples(queues, seconds, st.integers(0, 9), st.integers(0, 9)), max_size=20), max_size=4)
 
 
-def naive_order(one: JudgedPublication) -> tuple[int, str, int, int, str]:
+def naive_order(judged: JudgedPublication) -> tuple[int, str, int, int, str]:
     """By variant and publisher; the latest first."""
-    return one.variant, one.publisher or "", -(one.published or 0), -one.position, one.publication
+    return judged.variant, judged.publisher or "", -(judged.published or 0), -judged.position, judged.publication
 
 
 @given(st.lists(st.lists(publications, max_size=200), max_size=5))
 def test_parts_of_a_bucket_are_merged_in_order(parts: list[list[JudgedPublication]]) -> None:
-    everything = sorted((one for part in parts for one in part), key=naive_order)
+    everything = sorted((publication for part in parts for publication in part), key=naive_order)
     assert list(decode_judged(mapped_bytes(map(encode_judged, parts)))) == everything
 
 
@@ -67,7 +67,7 @@ def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int,
             known[queue, second].append((waiting, in_flight))
         merged.merge(gauges)
     expected = [
-        (queue, second, max(one[0] for one in values), max(one[1] for one in values))
+        (queue, second, max(waiting for waiting, _ in values), max(in_flight for _, in_flight in values))
         for (queue, second), values in sorted(known.items())
     ]
     assert list(merged.largest()) == expected

@@ -65,10 +65,10 @@ def spread(directory: Path, ahead: int, drift: int) -> Path:
     def seen(time: int) -> int:
         return time + ahead + (time - 80 * SECOND) * drift // 1_000_000
 
-    log.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records if one.client != "S"))
+    log.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records if record.client != "S"))
     for record in far:
         record.time, record.node = seen(record.time), "far"
-    (run / "logs" / "far.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in far))
+    (run / "logs" / "far.jsonl").write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in far))
     manifest = json.loads((run / "manifest.json").read_text())
     offsets = [{"at": seen(at), "offset": at - seen(at), "error": 20_000} for at in (80 * SECOND, 170 * SECOND)]
     manifest["hosts"] = [{"name": "h1"}, {"name": "h2", "logs": ["far.jsonl"], "offsets": offsets}]
@@ -78,10 +78,10 @@ def spread(directory: Path, ahead: int, drift: int) -> Path:
 
 @pytest.mark.parametrize(("ahead", "drift"), [(AHEAD, 0), (-AHEAD, 0), (AHEAD, 50), (3 * SECOND, -80)])
 def test_a_run_on_two_clocks_is_analysed_as_on_one(tmp_path: Path, ahead: int, drift: int) -> None:
-    one = analyze(spread(tmp_path / "one", 0, 0), PlainEngine())
-    two = analyze(spread(tmp_path / "two", ahead, drift), PlainEngine())
-    assert one.variants[0].delivery.delivered == 2
-    assert two == one
+    on_one = analyze(spread(tmp_path / "one", 0, 0), PlainEngine())
+    on_two = analyze(spread(tmp_path / "two", ahead, drift), PlainEngine())
+    assert on_one.variants[0].delivery.delivered == 2
+    assert on_two == on_one
 
 
 def test_without_the_offsets_it_would_be_another_run(tmp_path: Path) -> None:

@@ -14,19 +14,19 @@ from analysis.tables.histogram import DurationHistogram
 durations = st.lists(st.integers(1, 10**12), min_size=1, max_size=50)
 
 
-def added(each: list[int], per_decade: int) -> DurationHistogram:
+def added(values: list[int], per_decade: int) -> DurationHistogram:
     classes = DurationHistogram(per_decade=per_decade)
-    for one in each:
-        classes.add(one)
+    for value in values:
+        classes.add(value)
     return classes
 
 
 @given(durations, st.sampled_from((20, 100)), st.sampled_from((0.5, 0.95, 0.99, 1.0)))
-def test_a_quantile_is_at_most_a_class_too_large(each: list[int], per_decade: int, share: float) -> None:
-    classes = added(each, per_decade)
-    exact = sorted(each)[math.ceil(share * len(each)) - 1]
+def test_a_quantile_is_at_most_a_class_too_large(values: list[int], per_decade: int, share: float) -> None:
+    classes = added(values, per_decade)
+    exact = sorted(values)[math.ceil(share * len(values)) - 1]
     assert exact * (1 - 1e-9) <= classes.quantile(share) <= exact * 10 ** (1 / per_decade) * (1 + 1e-9)
-    assert classes.mean == sum(each) / len(each)
+    assert classes.mean == sum(values) / len(values)
 
 
 @given(durations, durations)

@@ -105,7 +105,7 @@ def run(out: Path) -> VariantFidelity:
 
 
 def check(judged: VariantFidelity, name: str) -> Check:
-    (found,) = [each for each in judged.checks if each.name.startswith(name)]
+    (found,) = [check for check in judged.checks if check.name.startswith(name)]
     return found
 
 
@@ -113,7 +113,7 @@ class QuotaGroup:
     """A cgroup with this process in it, and all that it starts from then on."""
 
     def __init__(self) -> None:
-        """Skips the test where the host has no such thing."""
+        """Skips the test on a host without one."""
         first = Path("/sys/fs/cgroup/cpu")
         self._root = first if first.is_dir() else Path("/sys/fs/cgroup")
         self._group = self._root / f"brokerlab-test-{os.getpid()}"
@@ -136,24 +136,24 @@ class QuotaGroup:
 
     @contextmanager
     def beside_a_busy_host(self) -> Iterator[None]:
-        """A program that never rests for every CPU; outside the group, for it is somebody else's."""
+        """A program that never rests for every CPU; outside the group, because it is another user's."""
         spin = f"import time\nend = time.monotonic() + {WITHIN}\nwhile time.monotonic() < end: pass"
         # Without the environment, by which processes of a run are known.
         spinning = [subprocess.Popen([sys.executable, "-c", spin], env={}) for _ in range(os.cpu_count() or 1)]
         try:
-            for each in spinning:
-                (self._root / "cgroup.procs").write_text(str(each.pid))
+            for process in spinning:
+                (self._root / "cgroup.procs").write_text(str(process.pid))
             yield
         finally:
-            for each in spinning:
-                each.kill()
-                each.wait()
+            for process in spinning:
+                process.kill()
+                process.wait()
 
     @contextmanager
     def limited(self, cpus: float) -> Iterator[None]:
-        """All together may use so much, of all CPUs."""
+        """Limits all processes of the group together to this number of CPUs."""
         unlimited = self._quota.read_text().split()[0]
-        self._quota.write_text(str(round(cpus * 100_000)))  # of the period, which is 0.1 s unless somebody changed it
+        self._quota.write_text(str(round(cpus * 100_000)))  # of the period, which is 0.1 s by default
         try:
             yield
         finally:
@@ -292,7 +292,7 @@ def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
         assert clocks.value == 1
         assert re.match(r"B2, 9\d\d s off", clocks.detail)
         unwritten = check(judged, "logs without an end"), check(judged, "log records lost")
-        assert Verdict.INVALID in {each.verdict for each in unwritten}
+        assert Verdict.INVALID in {failed.verdict for failed in unwritten}
         assert check(judged, "links before load").verdict is Verdict.VALID
 
     one_of_three(check_all)
