@@ -29,7 +29,7 @@ _VARIABLE_NAME = re.compile(r"[^\W\d][\w-]{0,63}")
 
 
 class VariableType(enum.Enum):
-    """What a variable stands for; a member's value is the letter in the notation."""
+    """The kinds of variables; a member's value is the letter in the notation."""
 
     STRING = "S"
     NUMBER = "I"

@@ -1,4 +1,4 @@
-"""Whether predicates hold for values."""
+"""Evaluation: the test whether predicates hold for values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The content model: publications are attribute-value pairs, everything else is a conjunction of predicates.
 
-Rules, which the constructors check, so that nobody checks again past them:
+Rules, which the constructors check, so that no other code has to:
 
 1. Numbers are one type: an `int` and a `float` of the same value are the same number, and comparisons are exact (Python
    compares the two without rounding). They are finite; an integer has at most `MAX_INTEGER_DIGITS` digits.
@@ -44,7 +44,7 @@ _INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
 class ContentError(ValueError):
     """Content that breaks a rule of the model: its author is at fault.
 
-    `trouble` says what is wrong, `remedy` how to mend it (where that does not go without saying); the message, both.
+    `trouble` describes what is wrong, `remedy` how to correct it (where that is not obvious); the message has both.
     """
 
     def __init__(self, trouble: str, remedy: str = "") -> None:
@@ -182,7 +182,7 @@ class Publication:
             raise _class_trouble(attributes)
         if len(attributes) > MAX_ATTRIBUTES:
             raise ContentError(f"{len(attributes)} attributes", f"a publication takes at most {MAX_ATTRIBUTES}")
-        # Every publication passes here, so the common good cases are told first and in place.
+        # Every publication passes here, so the common valid cases are tested first and inline.
         for name, value in attributes.items():
             kind = type(value)
             if not (

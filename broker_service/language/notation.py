@@ -4,7 +4,7 @@
     subscription, advertisement [class,eq,'STOCK'],[price,>,80],[price,<=,90]
     composite subscription      {{[class,eq,'A'],[x,eq,$S$X]}&{[class,eq,'B'],[y,eq,$S$X]}} || ([class,eq,'C'])
 
-What the notation leaves open is settled thus:
+Decisions where the notation leaves something open:
 
 - A string stands in single or double quotes and holds any character; the quote it stands in is written twice. A
   backslash is a character like any other. As in PADRES, a word that begins with a letter, `_`, `:` or `/` needs no
@@ -19,8 +19,9 @@ What the notation leaves open is settled thus:
 - A variable is `$S$name` for a string, `$I$name` or `$F$name` for a number, and only stands in a composite
   subscription; in quotes it is a string.
 
-Mistakes raise `NotationError`, which says where. Texts are at most `MAX_LENGTH` code points, and parsing takes no
-recursion, so that no text can exhaust the stack. Brokers do not import this module: it loads the parser generator.
+Mistakes raise `NotationError`, which names the position. Texts have at most `MAX_LENGTH` code points, and parsing does
+not recurse, so that no text can exhaust the stack. Brokers do not import this module, because it loads the parser
+generator.
 """
 
 from __future__ import annotations
@@ -107,10 +108,10 @@ _VARIABLE = re.compile(r"\$(?P<type>[SIF])\$(?P<name>[^$]+)")
 
 
 class NotationError(ContentError):
-    """Text that is not in the notation, or says what the content model forbids.
+    """Text that is not in the notation, or breaks a rule of the content model.
 
     `line` and `column` count from 1, columns in code points. `expected` is what could have stood there, where the
-    trouble is one of grammar. `remedy` says what to write.
+    trouble is one of grammar. `remedy` describes what to write.
     """
 
     def __init__(self, trouble: str, line: int, column: int, remedy: str, expected: tuple[str, ...] = ()) -> None:
@@ -199,7 +200,7 @@ class _Builder(Transformer[Token, Any]):
 
 
 def _chain(node: Callable[[tuple[Composite, ...]], Composite], children: list[Any]) -> Composite:
-    """What operands with the signs between them make: a single one stays itself."""
+    """The expression of operands with the signs between them; a single operand stays itself."""
     if len(children) == 1:
         only: Composite = children[0]
         return only
@@ -263,7 +264,7 @@ def _number(token: Token, text: str, integer: str | None) -> int | float:
 
 
 def _at(token: Token, make: Callable[..., T], *arguments: object) -> T:
-    """What `make` returns; what is wrong with its arguments is wrong at this token."""
+    """The result of `make`; mistakes in its arguments are reported at this token."""
     try:
         return make(*arguments)
     except ContentError as error:

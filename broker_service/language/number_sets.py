@@ -1,4 +1,4 @@
-"""Whether some real number satisfies a conjunction of conditions.
+"""Sets of numbers: the test whether some real number satisfies a conjunction of conditions.
 
 A conjunction of comparisons is an interval less finitely many points. The reals are dense: an interval of more than one
 point keeps infinitely many whatever is excluded, so only the order of the tightest bounds matters, and the excluded

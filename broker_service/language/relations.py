@@ -10,8 +10,8 @@ answered by `number_sets` or `string_sets`.
 
 *Two readings of "intersects".* A subscription bounds only the attributes it names; an advertisement also forbids those
 it does not name, and lets those it names be missing. So the same predicates give different answers: `[class,eq,'A']` as
-a subscription has publications in common with `[class,eq,'A'],[price,>,1]`; as an advertisement it has none, for no
-publication that conforms to it has a price. Hence two names: `intersects` for an advertisement and a subscription (what
+a subscription has publications in common with `[class,eq,'A'],[price,>,1]`; as an advertisement it has none, because
+no publication that conforms to it has a price. Hence two names: `intersects` for an advertisement and a subscription (what
 routing asks, and PADRES's meaning of the word), `overlaps` for two subscriptions.
 """
 
@@ -25,7 +25,7 @@ from broker_service.language.evaluation import all_hold, holds
 from broker_service.language.model import CLASS, Advertisement, Operator, Predicate, Publication, Subscription
 
 _ANY_CLASS = Predicate(CLASS, Operator.PRESENT, "")
-"""What is known of the class of every publication."""
+"""Knowledge about the class of every publication."""
 
 
 def matches(subscription: Subscription, publication: Publication) -> bool:
@@ -95,7 +95,7 @@ def _by_attribute(predicates: Iterable[Predicate]) -> dict[str, list[Predicate]]
 
 
 def _satisfiable(predicates: Sequence[Predicate]) -> bool:
-    """Whether one value meets these predicates, which are on one attribute."""
+    """True when some value satisfies these predicates, which are on one attribute."""
     types = {type(predicate.value) is str for predicate in predicates}
     if len(types) > 1:
         return False
@@ -106,7 +106,7 @@ def _satisfiable(predicates: Sequence[Predicate]) -> bool:
 
 
 def _escapable(predicates: Sequence[Predicate], predicate: Predicate) -> bool:
-    """Whether one value meets these predicates, which are on its attribute, but not this predicate."""
+    """True when some value satisfies these predicates, which are on its attribute, but not this predicate."""
     if predicate in predicates:
         return False
     types = {type(known.value) is str for known in predicates}

@@ -1,4 +1,4 @@
-"""Whether some string satisfies a conjunction of conditions, exactly, over all strings of Unicode scalar values.
+"""Sets of strings: an exact test whether some string of Unicode scalar values satisfies a conjunction of conditions.
 
 Strings are ordered by code point. Three facts make the question easy (s, u, w are strings, \\0 is U+0000):
 
@@ -133,7 +133,7 @@ def _ending(conditions: Sequence[Condition]) -> str | None:
 
 
 def _interval(conditions: Sequence[Condition]) -> _Interval:
-    """What the bounds and prefixes leave (fact 1)."""
+    """The strings that satisfy the bounds and prefixes (fact 1)."""
     low = ""
     high: str | None = None
     for operator, value in conditions:
@@ -169,7 +169,7 @@ class _Interval:
 
     @property
     def infinite(self) -> bool:
-        """Whether there is a cone; for an interval that is not empty."""
+        """True when there is a cone; for an interval that is not empty."""
         return self.high is None or not self.high.startswith(self.low) or self.high[len(self.low) :].strip("\0") != ""
 
     def cones(self) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Content as bytes: the bodies of messages, encoded as the messages of proto/content.proto.
 
-What comes in is not trusted: whatever does not decode to a value of the model raises `ContentError`, which says why. An
+Input is not trusted: bytes that do not decode to a value of the model raise `ContentError`, which gives the reason. An
 integer travels as such within 64 bits and as decimal digits beyond. Decoding a publication is on every publication's
 way, so its loop is written for speed; the model's constructors do the checking.
 """
@@ -69,7 +69,7 @@ def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
 def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
     """Return the predicates these bytes encode, at least one. Raises `ContentError`.
 
-    An empty list is refused: nobody means to subscribe to everything by an empty body.
+    An empty list is refused, because an empty body is hardly meant as a subscription to everything.
     """
     try:
         wires = Predicates.FromString(data).predicates

@@ -1,4 +1,4 @@
-"""From the content of a publication to the subscriptions that match it."""
+"""Matching: the index from the content of a publication to the subscriptions that match it."""
 
 from broker_service.matching.index import MatchIndex
 from broker_service.matching.naive import NaiveIndex

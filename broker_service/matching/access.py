@@ -1,4 +1,4 @@
-"""Access paths: the one thing about a publication by which a subscription is found.
+"""Access paths: the single property of a publication by which a subscription is found.
 
 A subscription can match only a publication that satisfies each of its predicates, so any one of them can serve to find
 it. Two kinds can be looked up in a hash table: an equality, by attribute and value, and the mere presence of an
@@ -16,7 +16,7 @@ from broker_service.language import Operator, Predicate, Subscription, Value
 
 
 class Access(NamedTuple):
-    """The publications that carry an attribute (all, where it is None): with this value, or any where that is None."""
+    """Publications that carry an attribute with a value; with any value when that is None. Without attribute: all."""
 
     attribute: str | None
     value: Value | None
@@ -27,7 +27,7 @@ ALWAYS = Access(None, None)
 
 
 def equality(predicate: Predicate) -> Access | None:
-    """Return the path that is satisfied exactly when the predicate is, or None where there is no such path."""
+    """Return the path that is satisfied exactly when the predicate is, or None when there is no such path."""
     value = predicate.value
     if isinstance(value, str):
         found = predicate.operator is Operator.STRING_EQUAL
@@ -37,12 +37,12 @@ def equality(predicate: Predicate) -> Access | None:
 
 
 def remaining_predicates(subscription: Subscription, access: Access) -> tuple[Predicate, ...]:
-    """Return what is left to check of a subscription found by this path."""
+    """Return the predicates that are left to check of a subscription found by this path."""
     return tuple(predicate for predicate in subscription.predicates if equality(predicate) != access)
 
 
 class AccessStatistics:
-    """How many subscriptions could be found by each path."""
+    """Numbers of subscriptions that could be found by each path."""
 
     __slots__ = ("_carriers",)
 
@@ -50,7 +50,7 @@ class AccessStatistics:
         self._carriers: Counter[Access] = Counter()
 
     def add(self, subscription: Subscription) -> Access:
-        """Count a subscription and return the path by which to find it: the rarest, the first of those about as rare.
+        """Count a subscription and return the path by which to find it: the first of those that are about the rarest.
 
         Only the magnitude counts: five buckets of equal size serve worse than one, which can be divided better.
         """
@@ -61,7 +61,7 @@ class AccessStatistics:
         return min(paths, key=lambda path: carriers[path].bit_length(), default=ALWAYS)
 
     def remove(self, subscription: Subscription) -> None:
-        """Take back what `add` counted."""
+        """Undo the counting of `add`."""
         carriers = self._carriers
         for path in _paths(subscription):
             carriers[path] -= 1

@@ -1,4 +1,4 @@
-"""Some thousand subscriptions as arrays: one row of bounds each, all compared with a publication at once.
+"""Blocks of some thousand subscriptions as arrays: one row of bounds each, all compared with a publication at once.
 
 Layout. `_bounds` has two rows per attribute with a column (the low end and the negative of the high end, see
 `bounds`) and one column per subscription, so that each comparison runs along contiguous memory. `_keys` and
@@ -25,11 +25,11 @@ K = TypeVar("K", bound=Hashable)
 _LEAST_CAPACITY = 16
 
 End = tuple[str, int]
-"""An attribute and which of its bounds: 0 the low end, 1 the negative of the high end."""
+"""An attribute and one of its bounds: 0 is the low end, 1 the negative of the high end."""
 
 
 class Division(NamedTuple):
-    """A line between bounds of one end: those up to `value`, and those beyond."""
+    """A division of the bounds of one end: those up to `value`, and those beyond."""
 
     attribute: str
     end: int
@@ -37,7 +37,7 @@ class Division(NamedTuple):
 
 
 class Block(Generic[K]):
-    """Subscriptions of which at most `most_columns` attributes are compared as arrays."""
+    """Subscriptions whose bounds are compared as arrays, for at most `most_columns` attributes."""
 
     __slots__ = ("_bounds", "_columns", "_condition_numbers", "_conditions", "_keys", "_most_columns", "_rows")
 
@@ -71,7 +71,7 @@ class Block(Generic[K]):
         self._rows[key] = row
 
     def remove(self, key: K) -> None:
-        """Take a subscription out. Raises `KeyError` where it is not here."""
+        """Remove a subscription. Raises `KeyError` when it is not in the block."""
         row = self._rows.pop(key)
         self._conditions.release(int(self._condition_numbers[row]))
         last = len(self._rows)
@@ -86,7 +86,7 @@ class Block(Generic[K]):
             self._resize(max(len(self._keys) // 2, _LEAST_CAPACITY))
 
     def match(self, attributes: Mapping[str, Value], limits: Limits) -> list[K]:
-        """Return the keys of the subscriptions that match, or might where `limits` turn out not to be exact."""
+        """Return the keys of the subscriptions that match; when `limits` are not exact, also of some that may not."""
         conditions = self._conditions
         shared = len(conditions) == 1
         if shared and not all_hold(conditions[int(self._condition_numbers[0])], attributes):
@@ -105,7 +105,7 @@ class Block(Generic[K]):
         return rows
 
     def _satisfied(self, rows: NDArray[np.intp], attributes: Mapping[str, Value]) -> NDArray[np.intp]:
-        """Return those of the rows whose condition holds, evaluating each distinct condition once."""
+        """Return the rows among these whose condition holds, evaluating each distinct condition once."""
         numbers = self._condition_numbers[rows]
         findings = self._conditions.findings(attributes)
         known: NDArray[np.uint8] = np.frombuffer(findings, dtype=np.uint8)

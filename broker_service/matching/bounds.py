@@ -26,7 +26,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from broker_service.language import Number, Operator, Predicate, Value
 
 Bounds = tuple[float, float]
-"""The least value that satisfies, and the negative of the greatest one."""
+"""The least value that satisfies a predicate, and the negative of the greatest one."""
 
 UNBOUNDED: Bounds = (-math.inf, -math.inf)
 
@@ -59,7 +59,7 @@ _INTERVALS: dict[Operator, Callable[[Number], Bounds]] = {
 
 
 def bounds_of(predicate: Predicate) -> Bounds | None:
-    """Return the interval of a predicate on numbers, or None where it is none."""
+    """Return the interval of a predicate on numbers, or None when it has none."""
     value = predicate.value
     interval = _INTERVALS.get(predicate.operator)
     if interval is None or isinstance(value, str):
@@ -68,7 +68,7 @@ def bounds_of(predicate: Predicate) -> Bounds | None:
 
 
 def intersection(left: Bounds, right: Bounds) -> Bounds:
-    """Return the interval of both; where they are disjoint, one that no double is in."""
+    """Return the intersection of two intervals; when they are disjoint, an interval without any double."""
     return max(left[0], right[0]), max(left[1], right[1])
 
 
@@ -81,7 +81,7 @@ class Conjunction:
         self._predicates = predicates
         self.intervals: dict[str, Bounds] = {}
         self.others: list[Predicate] = []
-        """What is no interval."""
+        """The predicates that are not intervals."""
         for predicate in predicates:
             bounds = bounds_of(predicate)
             if bounds is None:
@@ -91,19 +91,19 @@ class Conjunction:
                 self.intervals[predicate.attribute] = bounds if known is None else intersection(known, bounds)
 
     def besides(self, attributes: Container[str]) -> tuple[Predicate, ...]:
-        """Return what remains to be checked when the intervals of these attributes are."""
+        """Return the predicates that remain to be checked once the intervals of these attributes have been."""
         if all(attribute in attributes for attribute in self.intervals):
             return tuple(self.others)
         return tuple(p for p in self._predicates if p.attribute not in attributes or bounds_of(p) is None)
 
 
 class Limits:
-    """What a publication's attributes allow the bounds to be."""
+    """Limits that a publication's attributes set for the bounds of matching subscriptions."""
 
     __slots__ = ("_attributes", "exact")
 
     exact: bool
-    """Whether all limits handed out so far decide exactly; if not, what stays within them must be verified."""
+    """True while all limits returned so far decide exactly; otherwise subscriptions within them must be verified."""
 
     def __init__(self, attributes: Mapping[str, Value]) -> None:
         self._attributes = attributes

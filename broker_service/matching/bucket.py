@@ -1,4 +1,4 @@
-"""The subscriptions of one access path: few are tried one by one, many are compared at once."""
+"""Buckets: the subscriptions of one access path. Few are tried one by one, many are compared at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Bucket(Generic[K]):
-    """Subscriptions that share an access path. What they have besides it is checked here."""
+    """Subscriptions that share an access path. Their other predicates are checked here."""
 
     __slots__ = ("_singles", "_tree", "_tuning", "access")
 
@@ -27,15 +27,15 @@ class Bucket(Generic[K]):
         self.access = access
         self._tuning = tuning
         self._singles: dict[K, tuple[Predicate, ...]] = {}
-        """What is left to check of each member."""
+        """The predicates left to check of each member."""
         self._tree: BoundsTree[K] | None = None
 
     def __bool__(self) -> bool:
-        """Return whether there is any member."""
+        """True when the bucket has a member."""
         return bool(self._singles or self._tree)
 
     def add(self, key: K, subscription: Subscription) -> None:
-        """File a subscription whose key is not here yet."""
+        """Add a subscription whose key is not in the bucket yet."""
         remaining = remaining_predicates(subscription, self.access)
         if self._tree is not None:
             self._tree.add(key, remaining)
@@ -45,7 +45,7 @@ class Bucket(Generic[K]):
             self._plant()
 
     def remove(self, key: K, subscription: Subscription) -> None:
-        """Take a member out, given the subscription that it was added with."""
+        """Remove a member, given the subscription that it was added with."""
         if self._tree is not None:
             self._tree.remove(key, remaining_predicates(subscription, self.access))
         else:
@@ -61,7 +61,7 @@ class Bucket(Generic[K]):
         return self._tuning.vectorise_from if "numpy" in sys.modules else self._tuning.load_numpy_from
 
     def _plant(self) -> None:
-        """Go over to arrays, for good."""
+        """Switch to arrays, permanently."""
         from broker_service.matching.tree import BoundsTree  # noqa: PLC0415 - NumPy is loaded only when it pays
 
         self._tree = BoundsTree(self._tuning)

@@ -1,4 +1,4 @@
-"""What remains of many subscriptions when their access predicate and their intervals are taken away, each kept once.
+"""Conditions: the predicates of many subscriptions beyond access predicates and intervals, each conjunction kept once.
 
 On real content the remainders are few (`[class,eq,'STOCK']` in every subscription), so that one evaluation per
 distinct remainder and publication serves all subscriptions that share it. Nor are the values many that it depends on
@@ -16,42 +16,42 @@ Condition = tuple[Predicate, ...]
 """A conjunction; without predicates it always holds."""
 
 UNKNOWN, HOLDS, FAILS = 0, 1, 2
-"""What is known of a condition."""
+"""The possible results for a condition."""
 
 MOST_FINDINGS_BYTES = 1 << 18
-"""Memory, about, for what was found; a block of subscriptions takes about as much."""
+"""Memory for cached results, approximately in bytes; a block of subscriptions takes about as much."""
 MOST_ATTRIBUTES = 16
-"""Where conditions are about more attributes, combinations of values do not come again."""
+"""Attributes, at most, for which results are cached: combinations of more values hardly recur."""
 LONGEST_STRING = 64
-"""Characters of a string value that may be kept."""
+"""Characters of a string value that a cached combination may hold."""
 _COMBINATION_BYTES = 512
-"""What a combination of values takes."""
+"""Bytes of memory that a combination of values takes, approximately."""
 
 
 class Conditions:
-    """Counted conjunctions under small integers; a number that nobody uses any more is given out again."""
+    """Reference-counted conjunctions under small integers; a number that is no longer used is assigned again."""
 
     __slots__ = ("_attributes", "_conditions", "_findings", "_free", "_numbers", "_users")
 
     def __init__(self) -> None:
         self._attributes: Counter[str] = Counter()
-        """In how many predicates of conditions each occurs."""
+        """Number of predicates of conditions in which each attribute occurs."""
         self._findings: dict[tuple[Value | None, ...], bytearray] = {}
-        """By the values of these attributes."""
+        """Cached results, by the values of these attributes."""
         self._numbers: dict[Condition, int] = {}
         self._conditions: list[Condition] = []
         self._users: list[int] = []
         self._free: list[int] = []
 
     def __len__(self) -> int:
-        """Return how many distinct conditions are in use."""
+        """Return the number of distinct conditions in use."""
         return len(self._numbers)
 
     def __getitem__(self, number: int) -> Condition:
         return self._conditions[number]
 
     def findings(self, attributes: Mapping[str, Value]) -> bytearray:
-        """Return what is known of each condition, by number, where attributes have these values.
+        """Return the result for each condition, by number, when attributes have these values.
 
         The caller may put down what it finds out, until conditions are acquired or released.
         """
@@ -71,7 +71,7 @@ class Conditions:
         self._findings[values] = findings
 
     def acquire(self, condition: Condition) -> int:
-        """Return the number of a condition, with one user more."""
+        """Return the number of a condition, and count one user more."""
         number = self._numbers.get(condition)
         if number is None:
             number = self._number(condition)
@@ -79,7 +79,7 @@ class Conditions:
         return number
 
     def release(self, number: int) -> None:
-        """Take one user from a condition; without any it is forgotten."""
+        """Count one user less of a condition; without users it is removed."""
         self._users[number] -= 1
         if not self._users[number]:
             condition = self._conditions[number]

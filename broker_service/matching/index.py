@@ -4,7 +4,7 @@
    of an attribute. A publication visits the buckets of the paths it satisfies, a few hash lookups.
 2. In a bucket a handful of subscriptions is tried one by one. More are kept as arrays of intervals and compared with
    the publication at once (`block`); blocks beyond some thousand are divided, and most of them passed by (`tree`).
-   What is no interval is evaluated once per distinct condition (`conditions`).
+   Predicates that are not intervals are evaluated once per distinct condition (`conditions`).
 3. Comparisons of intervals are exact for every published double (`bounds`). A publication with a number that is none
    (an integer beyond 2**53) may have its result verified one by one.
 
@@ -39,7 +39,7 @@ class MatchIndex(Generic[K]):
         self._entries: dict[K, _Entry[K]] = {}
         self._statistics = AccessStatistics()
         self._buckets: dict[str | None, dict[Value | None, Bucket[K]]] = {}
-        """By the attribute and the value of the access path. None is empty."""
+        """Buckets by the attribute and the value of their access path. No bucket is empty."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -48,7 +48,7 @@ class MatchIndex(Generic[K]):
         return key in self._entries
 
     def add(self, key: K, subscription: Subscription) -> None:
-        """File a subscription under a key; an equal key's former subscription is replaced."""
+        """Add a subscription under a key; it replaces a former subscription under an equal key."""
         if key in self._entries:
             self.remove(key)
         access = self._statistics.add(subscription)
@@ -60,7 +60,7 @@ class MatchIndex(Generic[K]):
         self._entries[key] = _Entry(subscription, bucket)
 
     def remove(self, key: K) -> None:
-        """Forget a key. Raises `KeyError` where it is not in the index."""
+        """Remove a key. Raises `KeyError` when it is not in the index."""
         subscription, bucket = self._entries.pop(key)
         self._statistics.remove(subscription)
         bucket.remove(key, subscription)

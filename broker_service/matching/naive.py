@@ -1,4 +1,4 @@
-"""The definition of what an index returns: every subscription is tried."""
+"""The naive index, which defines the results of every other: it tries each subscription."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class NaiveIndex(Generic[K]):
-    """The oracle of `MatchIndex`: the same methods, and nothing to get wrong."""
+    """The oracle of `MatchIndex`: the same methods, too simple to be wrong."""
 
     def __init__(self) -> None:
         self._subscriptions: dict[K, Subscription] = {}
@@ -24,11 +24,11 @@ class NaiveIndex(Generic[K]):
         return key in self._subscriptions
 
     def add(self, key: K, subscription: Subscription) -> None:
-        """File a subscription under a key; an equal key's former subscription is replaced."""
+        """Add a subscription under a key; it replaces a former subscription under an equal key."""
         self._subscriptions[key] = subscription
 
     def remove(self, key: K) -> None:
-        """Forget a key. Raises `KeyError` where it is not in the index."""
+        """Remove a key. Raises `KeyError` when it is not in the index."""
         del self._subscriptions[key]
 
     def match(self, attributes: Mapping[str, Value]) -> list[K]:

@@ -1,4 +1,4 @@
-"""Many subscriptions without a selective equality: blocks under a tree of forks, most of which a publication passes by.
+"""Trees for many subscriptions without a selective equality: blocks under forks, most of which a publication skips.
 
 Each fork parts the subscriptions below it by one bound (see `bounds`): those whose bound is up to a value, and those
 whose bound is beyond it. A publication whose limit is not beyond the value matches none of the latter. The former must
@@ -21,7 +21,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Fork(Generic[K]):
-    """A division, and what lies on its two sides."""
+    """A division, and the subtrees on its two sides."""
 
     __slots__ = ("division", "sides")
 
@@ -31,7 +31,7 @@ class Fork(Generic[K]):
         """Within the division's value, and beyond it."""
 
     def side_of(self, conjunction: Conjunction) -> int:
-        """Return on which side a subscription is."""
+        """Return the side that a subscription is on."""
         attribute, end, value = self.division
         return int(conjunction.intervals.get(attribute, UNBOUNDED)[end] > value)
 
@@ -46,11 +46,11 @@ class BoundsTree(Generic[K]):
         self._root: Fork[K] | Block[K] = Block(tuning.block_columns)
 
     def __bool__(self) -> bool:
-        """Return whether there is any subscription."""
+        """True when the tree has a subscription."""
         return isinstance(self._root, Fork) or len(self._root) > 0
 
     def add(self, key: K, predicates: tuple[Predicate, ...]) -> None:
-        """File a subscription whose key is not here yet."""
+        """Add a subscription whose key is not in the tree yet."""
         conjunction = Conjunction(predicates)
         path, block = self._descend(conjunction)
         block.add(key, conjunction)
@@ -60,7 +60,7 @@ class BoundsTree(Generic[K]):
                 self._replace(path, Fork(division, block.divided(division)))
 
     def remove(self, key: K, predicates: tuple[Predicate, ...]) -> None:
-        """Take out a subscription, given the same predicates as when it was added."""
+        """Remove a subscription, given the same predicates as when it was added."""
         path, block = self._descend(Conjunction(predicates))
         block.remove(key)
         if path and not len(block):
@@ -86,7 +86,7 @@ class BoundsTree(Generic[K]):
         return keys
 
     def _descend(self, conjunction: Conjunction) -> tuple[list[tuple[Fork[K], int]], Block[K]]:
-        """Return the block where such a subscription is, and the forks on the way with the sides taken."""
+        """Return the block that holds such a subscription, and the forks on the path with the sides taken."""
         path: list[tuple[Fork[K], int]] = []
         place = self._root
         while isinstance(place, Fork):
@@ -96,7 +96,7 @@ class BoundsTree(Generic[K]):
         return path, place
 
     def _replace(self, path: list[tuple[Fork[K], int]], place: Fork[K] | Block[K]) -> None:
-        """Put something else where the path ends."""
+        """Replace the node at the end of a path."""
         if path:
             fork, side = path[-1]
             fork.sides[side] = place

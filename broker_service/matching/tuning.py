@@ -1,4 +1,4 @@
-"""The sizes at which the index changes its ways. They decide speed and memory, never what matches."""
+"""Sizes at which the index changes its data structures. They affect speed and memory, never the matches."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Tuning:
     """
 
     vectorise_from: int = 8
-    """A bucket of more members than this goes over to arrays where the process has NumPy loaded."""
+    """A bucket of more members than this switches to arrays when the process has NumPy loaded."""
     load_numpy_from: int = 64
-    """A bucket of more members than this goes over to arrays where NumPy must be loaded first."""
+    """A bucket of more members than this switches to arrays when NumPy must be loaded first."""
     block_rows: int = 4_096
     """A block of this many rows is divided in two."""
     block_columns: int = 16
