@@ -11,8 +11,8 @@ answered by `number_sets` or `string_sets`.
 *Two readings of "intersects".* A subscription bounds only the attributes it names; an advertisement also forbids those
 it does not name, and lets those it names be missing. So the same predicates give different answers: `[class,eq,'A']` as
 a subscription has publications in common with `[class,eq,'A'],[price,>,1]`; as an advertisement it has none, because
-no publication that conforms to it has a price. Hence two names: `intersects` for an advertisement and a subscription (what
-routing asks, and PADRES's meaning of the word), `overlaps` for two subscriptions.
+no publication that conforms to it has a price. Hence two names: `intersects` for an advertisement and a subscription
+(the question of routing, and PADRES's meaning of the word), `overlaps` for two subscriptions.
 """
 
 from __future__ import annotations
