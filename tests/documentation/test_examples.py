@@ -42,7 +42,7 @@ def test_the_campaign_on_its_page_can_be_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_protocols_are_described_with_their_options(name: str) -> None:
-    described = text_of("docs/routing-protocols.md").partition("## The protocols there are")[2]
+    described = text_of("docs/routing-protocols.md").partition("## Existing protocols")[2]
     (section,) = [part for part in described.split("\n### ") if part.partition("\n")[0].endswith(f"(`{name}`)")]
     rows = [row.split("|") for row in section.splitlines() if row.startswith("| `")]
     shown = {option: value.strip(" `") for row in rows for option, value in pairs(row[1], row[2])}
