@@ -74,7 +74,9 @@ def figures(root: Path, names: Iterable[str]) -> list[Figure]:
         *_arrows(arrows),
         *_small_modules(sources, arrows),
         *_duplicates(sources),
-        Figure.count("docstrings that begin with a question word", chain.from_iterable(map(_questions, sources))),
+        Figure.count(
+            "docstrings that begin with a question word", chain.from_iterable(map(question_docstrings, sources))
+        ),
     ]
 
 
@@ -177,7 +179,7 @@ def _bodies(source: Source) -> list[tuple[str, str]]:
     return found
 
 
-def _questions(source: Source) -> list[str]:
+def question_docstrings(source: Source) -> list[str]:
     """Docstrings of modules, classes, functions and attributes that begin with a question word instead of a noun."""
     texts = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     docstrings = ((node.value, node.lineno) for node in texts if isinstance(node, ast.Constant))
