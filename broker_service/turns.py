@@ -18,8 +18,11 @@ SLICE_MESSAGES = 128
 SLICE_TIME = 5_000_000
 """Nanoseconds after which no further messages of a sender are handled in the same turn."""
 
+_WHOLE_FRAME = 64
+"""Messages that are handled together whatever time they take: a frame of a neighbour that keeps to the defaults."""
+
 _STEP = 16
-"""Messages that are handled between two looks at the clock."""
+"""Messages of a larger frame that are handled between two looks at the clock."""
 
 
 class Turns:
@@ -63,7 +66,7 @@ class Turns:
 
     def _handle(self, handler: Handler, messages: Sequence[Any]) -> Sequence[Any]:
         """Handles a slice; returns the rest."""
-        if len(messages) <= _STEP:
+        if len(messages) <= _WHOLE_FRAME:
             handler(messages)
             return ()
         begin, handled = self._clock(), 0

@@ -36,6 +36,7 @@ from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.gauges import Gauges, QueueGauges
 from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
 from broker_service.grpc_shell.listening import CannotListenError, listen
+from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
@@ -86,6 +87,7 @@ class BrokerServer:
         self._tasks: list[asyncio.Task[None]] = []
         self._timers: dict[TimerKey, asyncio.TimerHandle] = {}
         self._stopping = False
+        self._refusals = RefusalLog()
 
     async def start(self) -> None:
         """Listens and begins to dial. Raises `CannotListenError`; nothing stays open then."""
@@ -222,7 +224,7 @@ class BrokerServer:
             await self._abort(context, grpc.StatusCode.INTERNAL, name, "internal error")
 
     async def _abort(self, context: Any, code: grpc.StatusCode, name: str, reason: str) -> NoReturn:
-        _log.warning("%s refused: %s", name, reason)
+        self._refusals.add(name, reason)
         await context.abort(code, reason)
         raise AssertionError("abort raises")
 
