@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic
+from typing import Any, Generic
 
 from broker_service.config import BrokerConfig
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
@@ -55,6 +55,10 @@ class _Declaring(Generic[Content]):
     declare: Callable[[ClientId, str, Content], Actions]
     withdraw: Callable[[ClientId, str], Actions]
     """Calls of the router."""
+
+
+MATCHING_INDEX = "matching_index"
+"""Name under which `Broker.tables` shows the number of subscriptions in its matching index."""
 
 
 class Broker:
@@ -101,7 +105,8 @@ class Broker:
         self._schedule = schedule
         self._on_defect = on_defect
         self._named = 0
-        self._comparisons = comparisons = Comparisons(self._stopwatch, decode, self._recorder)
+        self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
+        self._matchers: list[Matcher[Any]] = []
         self._router = router = protocol_named(config.protocol).router(
             RouterContext(
                 broker=config.id,
@@ -111,7 +116,7 @@ class Broker:
                 link_status=self.links,
                 options=read_options(config.protocol, config.options),
                 random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
-                matcher=lambda: Matcher(comparisons),
+                matcher=self._make_matcher,
                 report_dropped=self._report_dropped,
             )
         )
@@ -131,9 +136,10 @@ class Broker:
         return len(self._clients)
 
     def tables(self) -> Mapping[str, object]:
-        """The router's tables, JSON-ready."""
+        """The router's tables, and the size of its matching index unless that is empty, JSON-ready."""
         with self._handling("a request for its tables"):
-            return self._router.tables()
+            indexed = sum(map(len, self._matchers))
+            return {**self._router.tables(), **({MATCHING_INDEX: indexed} if indexed else {})}
 
     # Neighbours
 
@@ -296,6 +302,11 @@ class Broker:
         took = self._stopwatch() - began - self._comparisons.decoding
         self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
         self._perform(actions)
+
+    def _make_matcher(self) -> Matcher[Any]:
+        matcher: Matcher[Any] = Matcher(self._comparisons)
+        self._matchers.append(matcher)
+        return matcher
 
     def _new_id(self) -> str:
         """An identifier that no other broker and no other incarnation of this one makes."""

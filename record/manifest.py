@@ -60,6 +60,10 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""
 
+    remaining_state: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+    """Rows that brokers' routing tables held after all clients had left, by broker, and did not hold before the first
+    one joined; not set where the scenario did not ask for it (`timeline.withdraw`)."""
+
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of this name; None when the variant did not reach it."""
         return next((phase for phase in self.phases if phase.name == name), None)

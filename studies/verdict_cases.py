@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.tables.summary import BROKER_DEFECT, Example, Summary, VariantSummary, violated
+from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT, Example, Summary, VariantSummary, violated
 from record.fidelity import Fidelity, Verdict
 from studies.junit import JunitCase, JunitSuite, Kind
 
@@ -92,7 +92,7 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
 
 
 def _example(example: Example) -> str:
-    if example.defect == BROKER_DEFECT:
+    if example.defect in (BROKER_DEFECT, STATE_LEFT):
         return example.detail
     path = f"; by {' > '.join(example.paths[0])}" if example.paths else ""
     return f"{example.defect}: {example.publication} to {example.client}: {example.detail}{path}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from analysis.judging.delay_stage import DelayFigures
@@ -19,6 +19,7 @@ from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
+    STATE_LEFT,
     UNJUDGED,
     UNKNOWN_FIDELITY,
     Delay,
@@ -68,7 +69,10 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                     findings.publishers.counts.get(number, DeliveryCounts()),
                     unconfirmed(lifetimes),
                     findings.publishers.examples.of(number),
-                    [defect for defect in findings.logs.defects if defect.variant == number],
+                    _broker_problems(
+                        [defect for defect in findings.logs.defects if defect.variant == number],
+                        variant.remaining_state or {},
+                    ),
                 ),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
@@ -97,7 +101,7 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
     found = {verdict for of_variant in verdicts for verdict in of_variant}
     if BROKER_DEFECT in found:
         return [BROKER_DEFECT]
-    defects: list[str] = [defect.value for defect in Defect if defect.value in found]
+    defects = [name for name in (*(defect.value for defect in Defect), STATE_LEFT) if name in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
 
@@ -113,17 +117,22 @@ def _delivery(
     counts: DeliveryCounts,
     never_confirmed: int,
     examples: list[Example],
-    defects: list[BrokerDefect],
+    broker_problems: list[Example],
 ) -> Delivery:
     return struct_from(
         Delivery,
         publications,
         counts,
-        verdicts=[BROKER_DEFECT] if defects else _verdicts(counts, publications.published),
+        verdicts=_verdicts(counts, publications.published, broker_problems),
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
         unconfirmed=never_confirmed,
-        examples=[*map(_defect_example, sorted(defects)), *examples],
+        examples=[*broker_problems, *examples],
     )
+
+
+def _broker_problems(defects: Iterable[BrokerDefect], remaining: Mapping[str, list[str]]) -> list[Example]:
+    """Problems of brokers that concern no single publication."""
+    return [*map(_defect_example, sorted(defects)), *map(_state_example, remaining.items())]
 
 
 def _defect_example(defect: BrokerDefect) -> Example:
@@ -139,14 +148,33 @@ def _defect_example(defect: BrokerDefect) -> Example:
     )
 
 
-def _verdicts(counts: DeliveryCounts, published: int) -> list[str]:
+def _state_example(remaining: tuple[str, list[str]]) -> Example:
+    broker, rows = remaining
+    return Example(
+        defect=STATE_LEFT,
+        publication="",
+        client="",
+        publisher=None,
+        published_ns=None,
+        detail=f"{broker}, after all clients had left: {'; '.join(rows)}",
+        reached=[broker],
+        paths=[],
+    )
+
+
+def _verdicts(counts: DeliveryCounts, published: int, broker_problems: list[Example]) -> list[str]:
+    found = {problem.defect for problem in broker_problems}
+    if BROKER_DEFECT in found:
+        return [BROKER_DEFECT]
     counted = {
         Defect.LOST: counts.lost,
         Defect.DUPLICATED: counts.duplicate,
         Defect.SPURIOUS: counts.spurious,
         Defect.REORDERED: counts.reordered,
     }
-    defects: list[str] = [defect.value for defect, count in counted.items() if count]
+    defects = [defect.value for defect, count in counted.items() if count] + (
+        [STATE_LEFT] if STATE_LEFT in found else []
+    )
     return defects or ([CORRECT] if published else [UNJUDGED])
 
 

@@ -21,6 +21,8 @@ UNKNOWN_FIDELITY = "UNKNOWN"
 BROKER_DEFECT = "broker defect"
 """The verdict on a variant in which a broker's own code failed, nearly always its router. It ended the run, so nothing
 is known about deliveries."""
+STATE_LEFT = "state left"
+"""The verdict on a variant after which routing tables held rows although all clients had left."""
 OVERTAKEN = "overtaken"
 """The kind of an example that shows an overtaken notification, which is not a defect where routing promises no
 order."""
@@ -33,7 +35,8 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
     defect: str
     """lost, duplicated, spurious or reordered; or overtaken, which is not a defect where routing promises no order; or
-    broker defect, which concerns no publication and no client (both are empty): `detail` has the stack trace."""
+    broker defect or state left, which concern no publication and no client (both are empty): `detail` has the stack
+    trace, or the rows of a broker's tables."""
     publication: str
     client: str
     publisher: str | None
@@ -51,7 +54,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
-    reordered."""
+    reordered, state left."""
     published: int
     """Publications that clients made."""
     rejected: int

@@ -12,7 +12,16 @@ from rich.text import Text
 
 from analysis.run_files.run_directory import open_run
 from analysis.tables.definitions import Fault
-from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Summary, VariantSummary, violated
+from analysis.tables.summary import (
+    BROKER_DEFECT,
+    CORRECT,
+    STATE_LEFT,
+    UNJUDGED,
+    Delivery,
+    Summary,
+    VariantSummary,
+    violated,
+)
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, Verdict
 from studies.junit import write_junit
@@ -66,7 +75,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
         console.print(heading)
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
         for example in variant.delivery.examples:
-            if example.defect == BROKER_DEFECT:
+            if example.defect in (BROKER_DEFECT, STATE_LEFT):
                 console.print(example.detail, markup=False, soft_wrap=True, style="red")
         for line in _numbers(variant):
             _print_indented(console, line)

@@ -96,7 +96,14 @@ def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord
 
 def _variant(variant: VariantRecord, records: Mapping[str, Manifest]) -> VariantRecord:
     everywhere = [found for record in records.values() for found in record.variants if found.name == variant.name]
-    return msgspec.structs.replace(variant, interrupted=any(found.interrupted for found in everywhere))
+    remaining = [found.remaining_state for found in everywhere if found.remaining_state is not msgspec.UNSET]
+    return msgspec.structs.replace(
+        variant,
+        interrupted=any(found.interrupted for found in everywhere),
+        remaining_state={broker: rows for of_host in remaining for broker, rows in of_host.items()}
+        if remaining
+        else msgspec.UNSET,
+    )
 
 
 def join_verdicts(verdicts: Mapping[str, Fidelity], hosts: Sequence[HostRecord]) -> Fidelity:

@@ -72,8 +72,9 @@ def _scenario(scenario: Scenario, factor: float) -> Scenario:
 
 def _timeline(timeline: Timeline, factor: float) -> Timeline:
     update = {name: getattr(timeline, name) * factor for name in ("join", "run", "drain")}
-    if timeline.advertise is not None:
-        update["advertise"] = timeline.advertise * factor
+    for name in ("advertise", "withdraw"):
+        if (value := getattr(timeline, name)) is not None:
+            update[name] = value * factor
     return timeline.model_copy(update=update)
 
 

@@ -167,6 +167,15 @@ def drivers(workload: Workload) -> dict[str, str]:
     return {client: PUBLISHERS if client in publishing else SUBSCRIBERS for client in workload.clients}
 
 
+def publishers_subscribe(workload: Workload) -> bool:
+    """Whether a client of the publishers' node subscribes, too."""
+    node_of = drivers(workload)
+    return any(
+        operation.operation is OperationKind.SUBSCRIBE and node_of[operation.client] == PUBLISHERS
+        for operation in workload.explicit
+    )
+
+
 def write_driver_inputs(
     workload: Workload, directory: Path, brokers: Container[BrokerId] | None = None, suffix: str = ""
 ) -> list[DriverInput]:

@@ -72,8 +72,11 @@ class Deployment(Protocol):
     def drained(self) -> None:
         """All messages have arrived, as far as this host can tell; waits for the others, where several share it."""
 
+    def leave(self, *nodes: str) -> None:
+        """Ends the sessions of these nodes' clients, `PUBLISHERS` or `SUBSCRIBERS`; brokers withdraw what they had."""
+
     def stop(self) -> None:
-        """Clients leave and brokers stop, in order."""
+        """Stops brokers in order."""
 
     def abort(self) -> None:
         """Ends whatever runs where it is, however far `start` has come."""

@@ -137,6 +137,13 @@ class Drivers:
         for process in self._processes:
             process.begin(start)
 
+    def stop(self, name: str) -> None:
+        """Ends the driver of this name, where there is one."""
+        for process in self._processes:
+            if process.name == name:
+                process.end(_END_WITHIN)
+        self._processes = [process for process in self._processes if process.name != name]
+
     def end(self, within: float) -> None:
         """Ends all, side by side; each flushes its log first."""
         for process in self._processes:

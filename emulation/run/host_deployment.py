@@ -146,6 +146,11 @@ class HostDeployment:
         self._share.rendezvous.wait_for_all("drained")
         self._when_over()
 
+    def leave(self, *nodes: str) -> None:
+        for node in nodes:
+            self._drivers.stop(f"{node}{self._share.suffix}")
+        self._share.rendezvous.wait_for_all(f"{'-'.join(nodes)}-left")
+
     def stop(self) -> None:
         self._exits.close()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
-from emulation.planning.plan import VariantPlan
+from emulation.live_overlay import Tables, UnsettledError
+from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, VariantPlan, publishers_subscribe
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.faults import VariantFaults
+from emulation.run.remaining_state import remaining_state, remaining_subscriptions
 from record.manifest import PhaseName, VariantRecord
 
 NANOSECONDS = 1_000_000_000
@@ -30,26 +32,31 @@ class VariantRun:
         self._deployment = deployment
         self._record = record
         self._measured = measured
+        self._tables: Tables = {}
+        """Routing tables before the first client joined, where they are to be compared."""
 
     def execute(self) -> None:
         """Runs every phase. When the user interrupts, all that runs is ended and `Interrupted` is raised."""
         deployment = self._deployment
         try:
             self._run_until_drained()
+            with self._context.phase(self._record, PhaseName.STOP, activity="clients leave, brokers stop"):
+                self._leave()
+                deployment.stop()
         except BrokerDefectError:
             deployment.abandon()
             raise
         except BaseException:
             deployment.abort()
             raise
-        with self._context.phase(self._record, PhaseName.STOP, activity="clients leave, brokers stop"):
-            deployment.stop()
 
     def _run_until_drained(self) -> None:
         context, record, deployment = self._context, self._record, self._deployment
         timeline, clock = self._plan.scenario.timeline, self._deployment.clock
         with context.phase(record, PhaseName.START, activity="starting brokers and clients"):
             deployment.start()
+            if self._plan.scenario.timeline.withdraw is not None:
+                self._tables = deployment.overlay.tables()
             faults = VariantFaults(context, self._plan.name, deployment)
             begin = deployment.begin()
             faults.begin(begin)
@@ -109,6 +116,32 @@ class VariantRun:
             self._pass_until(faults, self._next_look(now, end))
         if not (deployment.done and quiet.quiet_for):
             self._context.announce(f"{self._plan.name}: messages were still in flight when the drain phase ended")
+
+    def _leave(self) -> None:
+        """Lets all clients leave, and notes the state that is left, where the scenario asks for it.
+
+        Subscribers leave first, because a protocol may drop subscriptions with the advertisement that they came for.
+        """
+        deployment, within = self._deployment, self._plan.scenario.timeline.withdraw
+        if within is None:
+            deployment.leave(PUBLISHERS, SUBSCRIBERS)
+            return
+        self._context.doing("comparing routing tables with those before the first client joined")
+        deployment.leave(SUBSCRIBERS)
+        tables = self._settled_tables(within)
+        left = {} if publishers_subscribe(self._plan.workload) else remaining_subscriptions(tables)
+        deployment.leave(PUBLISHERS)
+        self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within))
+        if found := len(self._record.remaining_state):
+            self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")
+
+    def _settled_tables(self, within: float) -> Tables:
+        overlay = self._deployment.overlay
+        try:
+            overlay.settle(within)
+        except UnsettledError as error:
+            self._context.announce(f"{self._plan.name}: {error}, after clients had left; see `timeline.withdraw`")
+        return overlay.tables()
 
     def _next_look(self, now: int, end: int) -> int:
         interval = self._deployment.look_interval((end - now) / NANOSECONDS)

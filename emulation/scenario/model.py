@@ -73,6 +73,9 @@ class Timeline(Section):
     """Nothing new is published; messages in flight arrive."""
     join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
     """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
+    withdraw: Duration | None = None
+    """Compares routing tables once all clients have left with what they were before the first one joined, after this
+    time at most. Rows that are left are a verdict of the run. Without it, tables are not looked at."""
     advertise: Duration | None = None
     """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
     subscribers need less, which leaves subscriptions more time to spread."""

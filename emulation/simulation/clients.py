@@ -27,7 +27,7 @@ class ClientNodes:
         self._node_of = drivers(workload)
         self._recorders: dict[str, Recorder] = {}
         self._clients: dict[str, Clients] = {}
-        self._sessions: list[SimulatedSession] = []
+        self._sessions: dict[str, list[SimulatedSession]] = {}
 
     def open(self) -> None:
         """The nodes start and open their sessions, once the overlay has started."""
@@ -41,9 +41,9 @@ class ClientNodes:
         """Has a client do what it should do at this time."""
         self._clients[self._node_of[operation.client]].issue(operation, intended)
 
-    def close(self) -> None:
-        """Ends all sessions."""
-        for session in self._sessions:
+    def close(self, node: str) -> None:
+        """Ends the sessions of a node, where there is one."""
+        for session in self._sessions.pop(node, ()):
             session.close()
 
     def stop(self) -> None:
@@ -61,4 +61,4 @@ class ClientNodes:
             recorder.note(Event.LINK_UP, peer=broker)
             session.on_up = partial(recorder.note, Event.LINK_UP, peer=broker)
             session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=broker)
-            self._sessions.append(session)
+            self._sessions.setdefault(node, []).append(session)

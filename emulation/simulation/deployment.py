@@ -131,12 +131,15 @@ class SimulatedDeployment:
     def drained(self) -> None:
         """No other host shares the variant."""
 
-    def stop(self) -> None:
-        self._clients.close()
+    def leave(self, *nodes: str) -> None:
+        for node in nodes:
+            self._clients.close(node)
         try:
             self.overlay.settle(_STOP_WITHIN * self._time_dilation)
         except UnsettledError:
-            self._context.log.info("brokers stopped with messages in flight", variant=self._plan.name)
+            self._context.log.info("clients left with messages in flight", variant=self._plan.name)
+
+    def stop(self) -> None:
         self.abort()
 
     def abort(self) -> None:
