@@ -1,4 +1,4 @@
-"""How the program ends: every error is put into the user's words, and every end has its exit code."""
+"""The end of the program: each error becomes one line for the user, and each kind of end has its exit code."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _REFUSALS = {
     errno.ENOMEM: "this host has no memory left; end what holds it, or make the scenario smaller",
     errno.ENAMETOOLONG: "the name is too long",
     errno.EEXIST: "something else of this name is in the way; move it, or choose another place",
-    errno.ENOTDIR: "a part of this path is no directory",
-    errno.EISDIR: "this is a directory, where a file is wanted",
+    errno.ENOTDIR: "a part of this path is not a directory",
+    errno.EISDIR: "this is a directory, but a file is needed",
 }
-"""What any operation on files may meet, and the remedy. Whoever knows more about what was tried says so itself."""
+"""Remedies for errors of any operation on files. Code that knows more about one raises its own `UserError`."""
 
 
 def ending(error: BaseException) -> int:
-    """Tells the user why the program ends, where that is not said yet; returns the exit code."""
+    """Prints the reason for the end, unless it is printed already; returns the exit code."""
     if _nobody_reads(error):
         return ExitCode.BROKEN_PIPE
     if isinstance(error, SystemExit) and not _interrupted(error):
@@ -45,7 +45,7 @@ def ending(error: BaseException) -> int:
 
 
 def write_out(code: int) -> int:
-    """The exit code once all output has gone where it goes: an interpreter that ends would tell no remedy."""
+    """Flushes the output and returns the exit code, because the interpreter's own error at its end names no remedy."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -60,13 +60,13 @@ def _clipped(line: str) -> str:
 
 
 def _nobody_reads(error: BaseException) -> bool:
-    """Rich and Typer end the program with 1 when its output is closed, which means something else here."""
+    """True when the output was closed: Rich and Typer then exit with 1, which is another code's meaning here."""
     closed = error.__context__ if isinstance(error, SystemExit) and error.code == 1 else error
     return isinstance(closed, BrokenPipeError)
 
 
 def _interrupted(error: BaseException) -> bool:
-    """Whether no command has heeded Ctrl-C: Typer puts it into an exit code of its own."""
+    """True for a Ctrl-C that no command has handled: Typer turns it into an exit code."""
     cause = error.__context__.__cause__ if isinstance(error, SystemExit) and error.__context__ else error
     return isinstance(cause, KeyboardInterrupt)
 
@@ -85,4 +85,4 @@ def _in_words(error: BaseException) -> tuple[str, int]:
         names = [str(name) for name in (error.filename, error.filename2) if name is not None]
         return ": ".join([*names, _REFUSALS[error.errno]]), ExitCode.HOST
     traceback.print_exception(error)
-    return "a fault of the program, and not of yours; please report it with the lines above", ExitCode.DEFECT
+    return "a fault of the program, not of its input; please report it with the lines above", ExitCode.DEFECT

@@ -1,4 +1,4 @@
-"""What stands below a command's help: examples, and the exit codes that it has."""
+"""The end of a command's help: examples and exit codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from record.exit_codes import ExitCode
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
-"""Of every command and group."""
+"""Context settings of every command and group."""
 
 BAD_INPUT = {ExitCode.BAD_INPUT: ExitCode.BAD_INPUT.meaning}
 HOST = {ExitCode.HOST: ExitCode.HOST.meaning}
@@ -16,13 +16,13 @@ VERDICTS = {code: code.meaning for code in (ExitCode.CORRECT, ExitCode.VIOLATED,
 
 
 def epilog(*examples: str, codes: Mapping[ExitCode, str], note: str = "") -> str:
-    """In rich's markup. `codes` are those of the command; `note` is what else is to be said."""
+    """The epilog in rich's markup, with the command's exit codes and an optional note."""
     parts = [_block("Example" if len(examples) == 1 else "Examples", examples), note, exit_codes(codes)]
     return "\n\n".join(filter(None, parts))
 
 
 def exit_codes(codes: Mapping[ExitCode, str]) -> str:
-    """A line for each."""
+    """One line for each exit code."""
     return _block("Exit codes", (f"{code.value:<3} {meaning}" for code, meaning in sorted(codes.items())))
 
 

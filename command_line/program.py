@@ -1,6 +1,6 @@
-"""The program: its commands, and how it ends whatever happens.
+"""The program: its commands and its exit code.
 
-Each command loads what it needs when it runs, so that `brokerlab --help` answers at once.
+Each command loads its modules when it runs, so that `brokerlab --help` answers at once.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def _options(
 
 
 def _have_standard_streams() -> None:
-    """Names that no encoding knows are shown in escapes; what was closed by the caller takes what is written, silently.
+    """Makes standard streams usable: characters outside the encoding are escaped, closed streams discard output.
 
-    A closed descriptor would otherwise be the next file's that is opened, and be written to.
+    A closed descriptor would otherwise be reused by the next file that is opened, which would receive the output.
     """
     for number, mode in ((0, "r"), (1, "w"), (2, "w")):
         name = ("stdin", "stdout", "stderr")[number]

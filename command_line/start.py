@@ -1,4 +1,4 @@
-"""Where the program starts: Ctrl-C ends it without a word too many while its modules are still being loaded."""
+"""The start of the program: Ctrl-C ends it without a stack trace while its modules are still being loaded."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from analysis.engines import Engine
 from analysis.pipeline import analyze
-from command_line.commands.verdicts import exit_code, print_verdicts, telling, write_verdicts
+from command_line.commands.verdicts import exit_code, print_verdicts, shown_progress, write_verdicts
 from record import fidelity
 from record.exit_codes import ExitCode
 from record.files import FIDELITY
@@ -19,8 +19,8 @@ def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
     require_writable(junit)
     console = Console(highlight=False)
-    with telling(console) as tell:
-        summary = analyze(run, engine, tell)
+    with shown_progress(console) as show_stage:
+        summary = analyze(run, engine, show_stage)
     judged = fidelity.read(run) if (run / FIDELITY).exists() else None
     print_verdicts(console, summary, judged)
     write_verdicts(run, summary, judged, junit)

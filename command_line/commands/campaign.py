@@ -1,4 +1,4 @@
-"""`brokerlab campaign`: from a campaign's file to its matrix."""
+"""`brokerlab campaign`: runs a campaign's file and shows its matrix."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from studies.junit import require_writable, write_junit
 
 _WIDTH_IN_FILES = 150
 _AROUND = 15.0
-"""Seconds that starting and stopping a variant and its analysis are expected to take, until it is known better."""
+"""Expected seconds for starting, stopping and analysing a variant, until some are measured."""
 _FAILURES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the user asked for; None where the campaign's file says it, or there is a default."""
+    """The user's request; None where the campaign's file or a default decides."""
 
     file: Path
     out: Path | None
@@ -48,7 +48,7 @@ class Request:
     jobs: int | None
     """Simulations side by side on this host; as many as CPUs by default."""
     master: str | None
-    """Of Spark."""
+    """The Spark master."""
     keep: Keep
     chosen: tuple[str, ...]
     """Only these cells; all of them where it is empty."""
@@ -57,7 +57,7 @@ class Request:
     shrink_on: str | None
     """A runtime; the campaign's own by default."""
     junit: Path | None = None
-    """Where the verdicts go as JUnit XML."""
+    """File for the verdicts as JUnit XML."""
 
 
 def run_campaign(request: Request) -> ExitCode:
@@ -79,7 +79,9 @@ def run_campaign(request: Request) -> ExitCode:
         if request.junit is not None:
             write_junit(suites_of(campaign.name, chosen, [line.result for line in summary.cells]), request.junit)
         if not whole:
-            console.print("interrupted; what is done is kept: the same command goes on with the rest", soft_wrap=True)
+            console.print(
+                "interrupted; finished cells are kept: the same command continues with the rest", soft_wrap=True
+            )
         elif request.shrink:
             runtime = request.shrink_on or options.runtime
             alone = replace(options, runtime=runtime, keep=Keep.NONE, master=None, jobs=None)
@@ -97,7 +99,7 @@ def list_cells(request: Request) -> ExitCode:
 
 
 def plan_campaign(request: Request) -> tuple[Campaign, tuple[Cell, ...]]:
-    """The campaign as the user wants it, and its cells."""
+    """The campaign with the options of the command line, and its cells."""
     if request.shrink_on is not None and not request.shrink:
         raise BadInputError(f"--shrink-on {request.shrink_on}: is for --shrink; add it, or leave this out")
     campaign = load_campaign(request.file)
@@ -110,7 +112,7 @@ def plan_campaign(request: Request) -> tuple[Campaign, tuple[Cell, ...]]:
 
 
 def keep_named(name: str) -> Keep:
-    """Raises `BadInputError` for a name that says nothing."""
+    """The value of `--keep-runs`. Raises `BadInputError` for an unknown one."""
     try:
         return Keep(name)
     except ValueError:
@@ -118,7 +120,7 @@ def keep_named(name: str) -> Keep:
 
 
 def exit_code(summary: CampaignSummary) -> ExitCode:
-    """What a script is told: a violated delivery in any cell comes first."""
+    """The exit code: a violated delivery in any cell comes first."""
     if not all(line.result.correct for line in summary.cells):
         return ExitCode.VIOLATED
     return ExitCode.INVALID if summary.fidelity == Verdict.INVALID else ExitCode.CORRECT
@@ -129,8 +131,8 @@ def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Ce
     for key in keys:
         if key not in known:
             nearest = suggestion(key, known)
-            told = nearest if "mean" in nearest else "; --list shows them all"
-            raise BadInputError(f"{file}: has no cell {key!r}{told}")
+            remedy = nearest if "mean" in nearest else "; --list shows them all"
+            raise BadInputError(f"{file}: has no cell {key!r}{remedy}")
     return [cell for cell in planned if not keys or cell.key in keys]
 
 
@@ -153,7 +155,7 @@ def _inventory(file: Path) -> Inventory:
 def _run_unfinished(
     console: Console, options: ExecutorOptions, directory: CampaignDirectory, name: str, chosen: Sequence[Cell]
 ) -> bool:
-    """Runs the cells that are not done. Whether it went on to the end."""
+    """Runs the cells that are not finished; False if the user ended it."""
     needed = unfinished_cells(directory, chosen)
     done = len(chosen) - len(needed)
     before = f", {done} of them done before" if done else ""
@@ -170,8 +172,8 @@ def _run_unfinished(
 
 
 def _expectation(options: ExecutorOptions, directory: CampaignDirectory, chosen: Sequence[Cell]) -> Expectation:
-    """By the cells that are done; by how long the first one's phases are, where none is and they take real time."""
-    first = 0.0 if options.runtime == SIMULATED else sum(each.lasts + _AROUND for each in chosen[0].plan().variants)
+    """Expected durations, from finished cells; without any, from the first cell's phases if they take real time."""
+    first = 0.0 if options.runtime == SIMULATED else sum(symbol.lasts + _AROUND for symbol in chosen[0].plan().variants)
     expectation = Expectation(first, options.in_parallel)
     for cell in chosen:
         for attempt in directory.attempts(cell):
@@ -192,7 +194,7 @@ def summarise_campaign(campaign: Campaign, planned: tuple[Cell, ...], directory:
 
 
 def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) -> None:
-    """In a file as wide as it takes, on a terminal as wide as that is."""
+    """Prints the matrix, in the width of the terminal, or in full width into a file."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     if summary.matrix:
         console.print(matrix_table(summary))
@@ -200,8 +202,8 @@ def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) ->
     for line in closing_lines(summary):
         console.print(line, markup=False, soft_wrap=True)
     failed = failing(summary.cells)
-    for each in failed[:_FAILURES_SHOWN]:
-        result = each.result
+    for cell in failed[:_FAILURES_SHOWN]:
+        result = cell.result
         heading = Text(f"\n{result.key}: ", style="bold")
         heading.append(", ".join(result.delivery), style="green" if result.correct else "red").append("; ")
         console.print(heading.append(result.fidelity, style=FIDELITY_STYLES[Verdict(result.fidelity)]))

@@ -1,4 +1,4 @@
-"""`brokerlab campaign --shrink`: which of a failing cell's faults does it take?"""
+"""`brokerlab campaign --shrink`: the smallest fault schedule with which a failing cell still fails."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from studies.campaign.shrink import NotReproducedError, shrink
 def shrink_failures(
     console: Console, options: ExecutorOptions, directory: CampaignDirectory, cells: Sequence[Cell]
 ) -> bool:
-    """Shrinks the schedule of every cell in which delivery was violated. Whether it went on to the end.
+    """Shrinks the schedule of every cell with violated deliveries; False if the user ended it.
 
-    What was tried is in `cells/<key>/shrink/`, so that it is not tried again; the smallest in `cells/<key>/shrunk/`.
+    Attempts are kept in `cells/<key>/shrink/`, so that none is repeated; the smallest in `cells/<key>/shrunk/`.
     """
     failed = [(cell, result) for cell in cells if (result := directory.result(cell)) and _violated(result)]
     if not failed:
@@ -39,7 +39,7 @@ def shrink_failures(
 
 
 def fault_line(fault: FaultItem) -> str:
-    """A fault as a scenario has it, in one line."""
+    """A fault in one line, in the form of a scenario."""
     plain = fault.model_dump(mode="json", exclude_none=True)
     return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=1000).strip()
 

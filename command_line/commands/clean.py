@@ -1,4 +1,4 @@
-"""`brokerlab clean`: removes what dead runs have left on this host."""
+"""`brokerlab clean`: removes remains of ended runs from this host."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
 _WIDTH = 120
-"""Columns where nobody says how many there are."""
+"""Columns of output that is not a terminal."""
 
 
 def compare(first: Path, second: Path, within: str | None, show: Callable[[RunComparison], None]) -> ExitCode:
@@ -34,12 +34,12 @@ def compare(first: Path, second: Path, within: str | None, show: Callable[[RunCo
 
 
 def as_json(comparison: RunComparison) -> None:
-    """One JSON document, as `analysis.compare.model` describes it."""
+    """Prints one JSON document, as `analysis.compare.model` describes it."""
     typer.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2))
 
 
 def as_tables(comparison: RunComparison) -> None:
-    """For people; as wide as the terminal, and wide enough elsewhere."""
+    """Prints tables for people, in the width of the terminal or of `_WIDTH`."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _WIDTH
@@ -81,9 +81,9 @@ def _print_variant(console: Console, variant: VariantComparison) -> None:
         table.add_row("delay", "no notifications in one of the runs", "", "")
     _add_messages(table, variant.messages)
     _add_count(table, variant.matching.name, variant.matching)
-    for one in variant.delivery:
-        if one.first or one.second:
-            _add_count(table, one.name, one)
+    for count in variant.delivery:
+        if count.first or count.second:
+            _add_count(table, count.name, count)
     console.print(table)
     if variant.delay is not None:
         distance = variant.delay.quantiles
@@ -106,15 +106,15 @@ def _add_delay(table: Table, delay: DelayComparison) -> None:
 
 def _add_messages(table: Table, messages: MessageComparison) -> None:
     _add_count(table, "messages received", messages.total)
-    for one in messages.kinds:
-        _add_count(table, f"  {one.name}", one)
-    for one in messages.worst_brokers:
-        _add_count(table, f"  at {one.name}", one)
+    for count in messages.kinds:
+        _add_count(table, f"  {count.name}", count)
+    for count in messages.worst_brokers:
+        _add_count(table, f"  at {count.name}", count)
 
 
-def _add_count(table: Table, name: str, one: Count) -> None:
-    difference = "" if one.difference is None else f"{one.difference:+.1%}"
-    table.add_row(escape(name), f"{one.first:,}", f"{one.second:,}", difference)
+def _add_count(table: Table, name: str, count: Count) -> None:
+    difference = "" if count.difference is None else f"{count.difference:+.1%}"
+    table.add_row(escape(name), f"{count.first:,}", f"{count.second:,}", difference)
 
 
 def _estimate(estimate: Estimate, number: str) -> str:

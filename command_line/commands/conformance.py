@@ -28,7 +28,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for."""
+    """The user's request."""
 
     files: Sequence[Path]
     runtimes: Sequence[str]
@@ -38,10 +38,10 @@ class Request:
 
 
 def run_conformance(request: Request) -> ExitCode:
-    """Runs what was asked for, and prints as it goes. Raises `UserError`s."""
+    """Runs the requested cases and prints each result. Raises `UserError`s."""
     require_writable(request.junit)
     console = Console(highlight=False)
-    # Sessions break because cases kill brokers, which is no news.
+    # Cases kill brokers, so that broken sessions are expected.
     logging.getLogger("broker_service.client_library.client_session").setLevel(logging.ERROR)
     runtimes = _runtimes(request.runtimes)
     selection = select(read_all(request.files), request.cases, request.protocols)

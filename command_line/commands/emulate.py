@@ -1,4 +1,4 @@
-"""`brokerlab emulate`: from a scenario's file to its verdicts."""
+"""`brokerlab emulate`: runs a scenario's file and prints its verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from analysis.pipeline import analyze
 from analysis.report import build_report
 from command_line.commands.run_engines import RunEngine
-from command_line.commands.verdicts import exit_code, print_verdicts, telling, write_verdicts
+from command_line.commands.verdicts import exit_code, print_verdicts, shown_progress, write_verdicts
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
@@ -35,7 +35,7 @@ _REASON_SHOWN = 110
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for."""
+    """The user's request."""
 
     scenario: Path
     overrides: Mapping[str, str]
@@ -44,12 +44,12 @@ class Request:
     out: Path
     report: bool
     calibration: Path | None
-    """What simulated brokers cost; the shipped file by default."""
+    """Costs of simulated brokers; the shipped file by default."""
     engine: RunEngine
     hosts: Path | None = None
-    """The inventory of the hosts that are to share the run; this host alone by default."""
+    """The inventory of the hosts that share the run; this host alone by default."""
     junit: Path | None = None
-    """Where the verdicts go as JUnit XML."""
+    """File for the verdicts as JUnit XML."""
 
 
 def run_scenario(request: Request) -> ExitCode:
@@ -57,14 +57,14 @@ def run_scenario(request: Request) -> ExitCode:
     console = Console(highlight=False)
     require_writable(request.junit)
     scenario = load(request.scenario, request.overrides)
-    run = _way(request, console)
+    run = _runner(request, console)
     with request.engine as engine:
         engine.check()
         plan = make_plan(scenario)
         try:
             outcome = run(plan)
         except QuickStop:
-            console.print("stopped at once; nothing is left running, and nothing was analysed")
+            console.print("stopped at once; nothing keeps running, and nothing was analysed")
             return ExitCode.INTERRUPTED
         if not outcome.began and not outcome.defect:
             console.print("interrupted before anything was published, so there is nothing to analyse")
@@ -79,25 +79,27 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _way(request: Request, console: Console) -> Callable[[Plan], Outcome]:
-    """How the plan is to be run. Raises `UserError`s where it cannot be."""
+def _runner(request: Request, console: Console) -> Callable[[Plan], Outcome]:
+    """The function that runs a plan on the requested runtime. Raises `UserError`s for an impossible one."""
     if request.hosts is not None:
-        return _way_on_hosts(request.hosts, request, console)
+        return _runner_on_hosts(request.hosts, request, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if isinstance(rungs, Simulated):
         return partial(_simulate, rungs, request, console)
     if request.calibration is not None:
-        raise BadInputError("--calibration: real brokers cost what they cost; it is for --runtime simulated")
+        raise BadInputError(
+            "--calibration: only simulated brokers have a calibration; add --runtime simulated, or leave it out"
+        )
     return partial(_emulate, rungs, request, console)
 
 
-def _way_on_hosts(inventory: Path, request: Request, console: Console) -> Callable[[Plan], Outcome]:
+def _runner_on_hosts(inventory: Path, request: Request, console: Console) -> Callable[[Plan], Outcome]:
     """Loads Ansible only where it is used."""
     from emulation.multi_host.inventory import read_hosts  # noqa: PLC0415
     from emulation.multi_host.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
 
     if request.runtime == SIMULATED or request.calibration is not None:
-        raise BadInputError("--hosts: simulated brokers are of no host; leave --hosts out")
+        raise BadInputError("--hosts: simulated brokers run on no host; leave --hosts out")
     with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
         hosts = read_hosts(inventory, Path(private))
 
@@ -142,16 +144,16 @@ def _announce(console: Console, plan: Plan, runtime: Choice, links: Choice) -> N
 
 
 def _short(reason: str) -> str:
-    """The manifest has all of it."""
+    """A reason cut to one line; the manifest has the whole text."""
     return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` tells more)")
 
 
 def _analyse(outcome: Outcome, console: Console, request: Request) -> ExitCode:
     page: Path | None = None
-    with telling(console) as tell:
-        summary = analyze(outcome.directory, request.engine, tell)
+    with shown_progress(console) as show_stage:
+        summary = analyze(outcome.directory, request.engine, show_stage)
         if request.report:
-            tell("drawing the report")
+            show_stage("drawing the report")
             page = build_report(outcome.directory)
     print_verdicts(console, summary, outcome.fidelity)
     write_verdicts(outcome.directory, summary, outcome.fidelity, request.junit)

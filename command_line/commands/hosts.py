@@ -1,4 +1,4 @@
-"""What the commands about several hosts do."""
+"""`brokerlab hosts`: prepares, checks and cleans the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from record.exit_codes import ExitCode
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What plays on all hosts of an inventory need."""
+    """The inputs of plays on all hosts of an inventory."""
 
     hosts: Hosts
     product: str
@@ -38,12 +38,12 @@ class _Stage:
     interrupt: Interrupt
 
     def play(self, playbook: str, variables: Mapping[str, Any]) -> Played:
-        """Tells each new task on a line. Raises `PlayError`."""
-        told: set[str] = set()
+        """Runs a playbook and prints each new task on a line. Raises `PlayError`."""
+        printed: set[str] = set()
 
-        def hear(result: TaskResult) -> None:
-            if result.task not in told:
-                told.add(result.task)
+        def print_new(result: TaskResult) -> None:
+            if result.task not in printed:
+                printed.add(result.task)
                 self.console.print(f"  {result.task}", markup=False, style="dim")
 
         return play(
@@ -51,14 +51,14 @@ class _Stage:
             self.hosts.inventory,
             self.private / "ansible",
             {"product": self.product, "archive": str(self.archive), **self.connection, **variables},
-            on_result=hear,
+            on_result=print_new,
             cancelled=lambda: self.interrupt.asked,
         )
 
 
 @contextmanager
 def _stage(inventory: Path) -> Iterator[_Stage]:
-    """Raises `BadInputError` for an inventory that is none."""
+    """Prepares plays on the hosts. Raises `BadInputError` for a file that is not an inventory."""
     with tempfile.TemporaryDirectory(prefix="brokerlab-hosts-") as directory, Interrupt() as interrupt:
         private = Path(directory)
         hosts = read_hosts(inventory, private / "ansible")
@@ -107,22 +107,22 @@ def _check(stage: _Stage) -> ExitCode:
     except PlayCancelledError:
         return _interrupted(stage.console)
     stage.console.print(_table(stage.hosts, facts))
-    for host, each in facts.items():
-        for obstacle in each.obstacles:
+    for host, fact in facts.items():
+        for obstacle in fact.obstacles:
             stage.console.print(f"{host} cannot take part: {obstacle}", markup=False, soft_wrap=True)
-        for rung, obstacle in (("container", each.container), *each.links.items()):
+        for rung, obstacle in (("container", fact.container), *fact.links.items()):
             if obstacle:
                 stage.console.print(f"{host}: {rung} does not work: {obstacle}", markup=False, soft_wrap=True)
-    return ExitCode.HOST if any(each.obstacles for each in facts.values()) else ExitCode.CORRECT
+    return ExitCode.HOST if any(fact.obstacles for fact in facts.values()) else ExitCode.CORRECT
 
 
 def _table(hosts: Hosts, facts: Mapping[str, Facts]) -> Table:
     table = Table("host", "address", "runtime", "links", "takes part", box=None, pad_edge=False)
     for member in hosts.members:
-        each = facts[member.name]
-        links = next((name for name, obstacle in each.links.items() if not obstacle), "none")
-        ready = Text("no", style="red") if each.obstacles else Text("yes", style="green")
-        table.add_row(member.name, member.address, "process" if each.container else "container", links, ready)
+        found = facts[member.name]
+        links = next((name for name, obstacle in found.links.items() if not obstacle), "none")
+        ready = Text("no", style="red") if found.obstacles else Text("yes", style="green")
+        table.add_row(member.name, member.address, "process" if found.container else "container", links, ready)
     return table
 
 

@@ -1,4 +1,4 @@
-"""`brokerlab reproduce`: from the names of claims to a table of what was published and what was measured here."""
+"""`brokerlab reproduce`: measures claims and compares them with the published values in a table."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from studies.reproduction.sentences import closing_lines, explanation, reported,
 _WIDTH_IN_FILES = 140
 
 Show = Callable[[Sequence[Judgement], Sequence[CellResult]], None]
-"""Prints judgements and what there is to say of the runs behind them."""
+"""Prints judgements and remarks on the runs behind them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for."""
+    """The user's request."""
 
     names: tuple[str, ...]
     seeds: int | None
@@ -65,7 +65,7 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
         raise BadInputError(f"--runtime {request.runtime}: choose {', '.join(RUNTIMES)}")
     if request.jobs is not None and request.runtime != SIMULATED:
         raise BadInputError(
-            f"--jobs {request.jobs}: is for simulated runs; real ones are made one at a time: leave it out"
+            f"--jobs {request.jobs}: is for simulated runs, because real ones run one at a time: leave it out"
         )
     jobs = request.jobs or len(os.sched_getaffinity(0))
     console = Console(stderr=True, highlight=False)
@@ -77,8 +77,8 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
     where = f"simulated, {jobs} at a time" if request.runtime == SIMULATED else f"runtime {request.runtime}"
     changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
-    told = _announcement(len(claims), planned, needed, where)
-    console.print(f"{told}{changed}", markup=False, soft_wrap=True)
+    announcement = _announcement(len(claims), planned, needed, where)
+    console.print(f"{announcement}{changed}", markup=False, soft_wrap=True)
     for cell in needed:
         store.forget(cell)
     run = simulated_cells(jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)
@@ -87,17 +87,17 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
         with closing(run(work)) as done:
             _follow(needed, done, console)
     except KeyboardInterrupt:
-        told = "interrupted; what was measured is kept: the same command with --resume goes on from there"
-        console.print(told, soft_wrap=True)
+        message = "interrupted; measurements are kept: the same command with --resume continues"
+        console.print(message, soft_wrap=True)
         return ExitCode.INTERRUPTED
     finally:
-        for one in work:
-            one.tidy()
+        for cell_work in work:
+            cell_work.tidy()
         store.tidy()
     judged, found = judgements(experiments, store), results(experiments, store)
     show(judged, found)
     took = duration(time.monotonic() - began)
-    cpu = duration(sum(one.cpu_seconds for one in found))
+    cpu = duration(sum(result.cpu_seconds for result in found))
     console.print(
         f"{len(needed)} runs in {took} (processor time of all {len(found)}: {cpu}); what each measured: {store.cells}",
         markup=False,
@@ -111,11 +111,11 @@ def show_table(judged: Sequence[Judgement], found: Sequence[CellResult]) -> None
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(table(judged))
     for judgement in judged:
-        if told := explanation(judgement):
+        if text := explanation(judgement):
             console.print(
                 Text(f"\n{judgement.claim.id}: ", style="bold").append(f"{judgement.verdict}", style="default")
             )
-            console.print(Padding(Text(told), (0, 0, 0, 2)))
+            console.print(Padding(Text(text), (0, 0, 0, 2)))
     console.print()
     for line in closing_lines(judged, found):
         console.print(line, markup=False, soft_wrap=True)

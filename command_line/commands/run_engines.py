@@ -1,4 +1,4 @@
-"""Who analyses a run that is about to begin: Spark, which starts in the background meanwhile, or plain Python."""
+"""Engines that analyse a run about to start: Spark, which starts in the background, or plain Python."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RunEngine(Engine, Protocol):
     """An engine of analysis that a run prepares. Used as a context manager around both."""
 
     def check(self) -> None:
-        """Raises `HostError` where it could not work: better before a run than after it."""
+        """Raises `HostError` before the run where the engine could not work after it."""
 
     def begin(self) -> None:
-        """Starts what takes long, in the background."""
+        """Starts slow preparations in the background."""
 
     def __enter__(self) -> Self: ...
 
@@ -51,9 +51,9 @@ class NoPreparation(PlainEngine):
 
 
 class BackgroundSpark:
-    """A Spark session that starts while the run is under way or ends: its five seconds cost the user less.
+    """A Spark session that starts during or at the end of the run, which hides its five seconds from the user.
 
-    `begin` returns at once, `open` waits for the session (and begins if nobody has), leaving closes it.
+    `begin` returns at once, `open` waits for the session (and starts one if necessary), leaving closes it.
     """
 
     name = "Spark"

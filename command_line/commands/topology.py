@@ -1,4 +1,4 @@
-"""What the commands of `brokerlab topology` do. Each takes what the user named and gives back the exit code."""
+"""`brokerlab topology`: makes, shows, draws and checks overlays; each function returns the exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from command_line.commands.topology_source import Wanted, resolve
+from command_line.commands.topology_source import TopologyRequest, resolve
 from emulation.scenario.reference import fields_table
 from emulation.scenario.section import suggestion
 from emulation.scenario.topology import KINDS, PAPERS
@@ -27,12 +27,12 @@ from topology.mesh_files import to_csv
 from topology.structures import descriptions, listed
 
 LARGEST_DRAWING = 2000
-"""Brokers; beyond it a drawing shows nothing, and forces take minutes to lay it out."""
+"""Brokers; a larger drawing shows nothing, and forces take minutes to lay it out."""
 
 
-def make(wanted: Wanted, out: Path | None) -> ExitCode:
+def make(request: TopologyRequest, out: Path | None) -> ExitCode:
     """An overlay as JSON or GraphML, or its delays as a CSV matrix. Raises `BadInputError`."""
-    source = resolve(wanted)
+    source = resolve(request)
     if out is None:
         sys.stdout.write(to_json(source.overlay()).decode())
         return ExitCode.CORRECT
@@ -49,12 +49,12 @@ def make(wanted: Wanted, out: Path | None) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def draw(wanted: Wanted, out: Path | None) -> ExitCode:
+def draw(request: TopologyRequest, out: Path | None) -> ExitCode:
     """A picture of an overlay. Raises `BadInputError`."""
     suffix = ".svg" if out is None else out.suffix.lower()
     if suffix not in (".svg", ".html"):
         raise BadInputError(f"--out {out}: the name must end in .svg or .html, not {suffix!r}")
-    source = resolve(wanted)
+    source = resolve(request)
     overlay = source.overlay()
     if len(overlay.brokers) > LARGEST_DRAWING:
         raise BadInputError(f"{source.title}: {len(overlay.brokers)} brokers; a drawing has at most {LARGEST_DRAWING}")
@@ -63,9 +63,9 @@ def draw(wanted: Wanted, out: Path | None) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def show(wanted: Wanted) -> ExitCode:
+def show(request: TopologyRequest) -> ExitCode:
     """The measures of an overlay, for reading. Raises `BadInputError`."""
-    overlay = resolve(wanted).overlay()
+    overlay = resolve(request).overlay()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -78,9 +78,9 @@ def show(wanted: Wanted) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def show_json(wanted: Wanted) -> ExitCode:
+def show_json(request: TopologyRequest) -> ExitCode:
     """The measures of an overlay, for scripts. Raises `BadInputError`."""
-    overlay = resolve(wanted).overlay()
+    overlay = resolve(request).overlay()
     described = {"name": overlay.name, **msgspec.to_builtins(metrics(overlay), str_keys=True)}
     described |= {name: structure.data for name, structure in descriptions(overlay).items()}
     content = msgspec.json.encode(described)
@@ -88,9 +88,9 @@ def show_json(wanted: Wanted) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def check(wanted: Wanted, refused: frozenset[Severity], limit: int) -> ExitCode:
-    """Prints what is odd; bad input when something of that severity is. Raises `BadInputError`."""
-    source = resolve(wanted)
+def check(request: TopologyRequest, refused: frozenset[Severity], limit: int) -> ExitCode:
+    """Prints findings; the exit code is bad input if one has a refused severity. Raises `BadInputError`."""
+    source = resolve(request)
     matrix = isinstance(source.topology, LatencyMatrixTopology)
     findings = list(inspect_mesh(source.mesh()) if matrix else inspect_overlay(source.overlay()))
     console = Console(highlight=False, soft_wrap=True)
@@ -123,7 +123,7 @@ def list_kinds(kind: str | None) -> ExitCode:
         }
         _print_table(console, kind, fields)
     else:
-        raise BadInputError(f"{kind}: no kind of topology{suggestion(kind, [*KINDS, *PAPERS])}")
+        raise BadInputError(f"{kind}: not a kind of topology{suggestion(kind, [*KINDS, *PAPERS])}")
     return ExitCode.CORRECT
 
 

@@ -1,4 +1,4 @@
-"""What `brokerlab topology` works on: a kind or a paper's topology, a scenario, an overlay's file, a latency matrix."""
+"""The sources of `brokerlab topology`: a kind, a paper's topology, a scenario, an overlay's file, a latency matrix."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _FILE_KINDS = {".json": "file", ".graphml": "file", ".csv": "latencies"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the user named, as it stands on the command line."""
+class TopologyRequest:
+    """A topology as named on the command line."""
 
     source: str
     settings: tuple[str, ...] = ()
-    """`FIELD=VALUE` each, of the topology's section."""
+    """Texts of the form `FIELD=VALUE`, for fields of the topology's section."""
     seed: int | None = None
     name: str | None = None
     variant: str | None = None
-    """Of a scenario whose variants differ in topology."""
+    """The variant of a scenario whose variants differ in topology."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A topology that can be made, again and again the same."""
+    """A topology with its seed, which makes the same overlay every time."""
 
     title: str
-    """What errors call it."""
+    """The topology's name in errors."""
     topology: TopologyKind
     name: str
     seed: int
@@ -65,29 +65,31 @@ class Source:
         return BadInputError(text if self.title in text else f"{self.title}: {text}")
 
 
-def resolve(wanted: Wanted) -> Source:
-    """Raises `BadInputError`s that name the file or kind, and the field."""
-    settings = _settings(wanted.settings)
-    suffix = Path(wanted.source).suffix.lower()
+def resolve(request: TopologyRequest) -> Source:
+    """The topology with its settings. Raises `BadInputError`s that name the file or kind, and the field."""
+    settings = _settings(request.settings)
+    suffix = Path(request.source).suffix.lower()
     if suffix in _SCENARIOS:
-        return _from_scenario(wanted, settings)
-    if wanted.variant is not None:
-        raise BadInputError(f"--variant {wanted.variant}: only a scenario has variants; {wanted.source} is none")
+        return _from_scenario(request, settings)
+    if request.variant is not None:
+        raise BadInputError(
+            f"--variant {request.variant}: only a scenario has variants, and {request.source} is not one"
+        )
     if suffix in _FILE_KINDS:
-        title, name = wanted.source, Path(wanted.source).stem
-        data: dict[str, Any] = {"kind": _FILE_KINDS[suffix], "path": wanted.source}
-    elif wanted.source in PAPERS:
-        title = name = wanted.source
-        data = {"kind": "paper", "name": wanted.source}
-    elif wanted.source in KINDS:
-        title = name = wanted.source
-        data = {"kind": wanted.source}
+        title, name = request.source, Path(request.source).stem
+        data: dict[str, Any] = {"kind": _FILE_KINDS[suffix], "path": request.source}
+    elif request.source in PAPERS:
+        title = name = request.source
+        data = {"kind": "paper", "name": request.source}
+    elif request.source in KINDS:
+        title = name = request.source
+        data = {"kind": request.source}
     else:
         raise BadInputError(
-            f"{wanted.source}: neither a kind of topology nor a file (.yaml, .json, .graphml, .csv)"
-            f"{suggestion(wanted.source, [*KINDS, *PAPERS])}"
+            f"{request.source}: neither a kind of topology nor a file (.yaml, .json, .graphml, .csv)"
+            f"{suggestion(request.source, [*KINDS, *PAPERS])}"
         )
-    return Source(title, _section(title, data, settings), wanted.name or name, wanted.seed or 0)
+    return Source(title, _section(title, data, settings), request.name or name, request.seed or 0)
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str]:
@@ -98,27 +100,27 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
     return {field.strip(): value for field, _, value in pairs}
 
 
-def _from_scenario(wanted: Wanted, settings: Mapping[str, str]) -> Source:
+def _from_scenario(request: TopologyRequest, settings: Mapping[str, str]) -> Source:
     overrides = {f"topology.{field}": value for field, value in settings.items()}
-    if wanted.seed is not None:
-        overrides["seed"] = str(wanted.seed)
-    variants = {variant.name: variant.scenario for variant in load(Path(wanted.source), overrides).variants()}
-    if wanted.variant is not None and wanted.variant not in variants:
+    if request.seed is not None:
+        overrides["seed"] = str(request.seed)
+    variants = {variant.name: variant.scenario for variant in load(Path(request.source), overrides).variants()}
+    if request.variant is not None and request.variant not in variants:
         raise BadInputError(
-            f"{wanted.source}: there is no variant {wanted.variant!r}{suggestion(wanted.variant, variants)}"
+            f"{request.source}: there is no variant {request.variant!r}{suggestion(request.variant, variants)}"
         )
-    chosen = variants[wanted.variant or next(iter(variants))]
-    if wanted.variant is None and any(
-        (one.topology, one.seed) != (chosen.topology, chosen.seed) for one in variants.values()
+    chosen = variants[request.variant or next(iter(variants))]
+    if request.variant is None and any(
+        (variant.topology, variant.seed) != (chosen.topology, chosen.seed) for variant in variants.values()
     ):
         raise BadInputError(
-            f"{wanted.source}: its variants differ in topology; choose one with --variant: {', '.join(variants)}"
+            f"{request.source}: its variants differ in topology; choose one with --variant: {', '.join(variants)}"
         )
-    return Source(wanted.source, chosen.topology, wanted.name or chosen.name, chosen.seed)
+    return Source(request.source, chosen.topology, request.name or chosen.name, chosen.seed)
 
 
 def _section(title: str, data: dict[str, Any], settings: Mapping[str, str]) -> TopologyKind:
-    """The section that a scenario would have. A setting is YAML, as in a scenario."""
+    """The topology section of a scenario with these settings, whose values are YAML."""
     for field, text in settings.items():
         try:
             set_field(data, field, parse_setting(field, text))

@@ -33,15 +33,15 @@ _REASONS_SHOWN = 4
 
 
 def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
-    """The verdicts as JUnit XML, under the scenario's name, where a file is wanted."""
+    """Writes the verdicts as JUnit XML, under the scenario's name, if a file is requested."""
     if junit is not None:
         scenario = str(open_run(run).manifest.scenario.get("name", summary.run_id))
         write_junit([verdict_suite(scenario, verdicts_of(summary, judged))], junit)
 
 
 @contextmanager
-def telling(console: Console, task: str = "analysing the logs") -> Iterator[Callable[[str], None]]:
-    """Shows how a task goes: a line that changes on a terminal, one that stays elsewhere."""
+def shown_progress(console: Console, task: str = "analysing the logs") -> Iterator[Callable[[str], None]]:
+    """Shows the progress of a task: a changing line on a terminal, a fixed line elsewhere."""
     if not console.is_terminal:
         console.print(task)
         yield lambda _: None
@@ -66,7 +66,7 @@ def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
 
 
 def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) -> None:
-    """Both verdicts on each variant, with the numbers they rest on."""
+    """Prints both verdicts on each variant, with the numbers behind them."""
     verdicts = {variant.name: variant for variant in judged.variants} if judged is not None else {}
     for variant in summary.variants:
         heading = Text(f"\n{variant.name}", style="bold")
@@ -90,7 +90,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
 
 
 def _print_indented(console: Console, line: str) -> None:
-    """Wrapped to a terminal's width; in one piece where scripts read it."""
+    """Prints a line, wrapped on a terminal and in one piece elsewhere."""
     if console.is_terminal:
         console.print(Padding(Text(line), (0, 0, 0, 4)))
     else:
@@ -119,7 +119,7 @@ def _numbers(variant: VariantSummary) -> list[str]:
 
 
 def fault_lines(faults: Iterable[Fault]) -> list[str]:
-    """By kind, in the order in which the kinds came; nothing where nothing was injected."""
+    """One line for each kind of fault, in the order of first injection."""
     by_kind: dict[str, list[Fault]] = {}
     for fault in faults:
         by_kind.setdefault(fault.kind, []).append(fault)

@@ -1,1 +1,1 @@
-"""The commands as Typer declares them: names, arguments, options and help."""
+"""Declarations of the commands for Typer: names, arguments, options and help."""

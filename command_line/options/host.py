@@ -30,27 +30,23 @@ app = typer.Typer()
 )
 def calibrate(
     *,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibration is saved.")] = Path(
-        "calibration.json"
-    ),
-    runtime: Annotated[
-        str, typer.Option(help="What hosts the brokers meanwhile: auto, container or process.")
-    ] = "auto",
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File for the calibration.")] = Path("calibration.json"),
+    runtime: Annotated[str, typer.Option(help="Runtime of the measured brokers: auto, container or process.")] = "auto",
     brokers: Annotated[
-        int, typer.Option(min=2, max=100, help="How many brokers share this host while latencies are measured.")
+        int, typer.Option(min=2, max=100, help="Number of brokers that share this host while latencies are measured.")
     ] = 30,
 ) -> None:
-    """Measure on this host what a real broker's own work costs, for simulated runs."""
+    """Measure the processing costs of a real broker on this host, for simulated runs."""
     from command_line.commands.calibrate import calibrate_host
 
     raise typer.Exit(calibrate_host(out, brokers, runtime))
 
 
 @app.command(
-    epilog=epilog("brokerlab doctor", codes={ExitCode.CORRECT: "always: simulated runs, at least, work anywhere"})
+    epilog=epilog("brokerlab doctor", codes={ExitCode.CORRECT: "always, because simulated runs work anywhere"})
 )
 def doctor() -> None:
-    """Show what this host can run, what is missing, and how to get it."""
+    """Show the capabilities of this host, the missing ones, and their remedies."""
     from rich.console import Console
 
     from emulation.upkeep.doctor import report
@@ -62,13 +58,13 @@ def doctor() -> None:
     epilog=epilog(
         "brokerlab clean",
         codes={
-            ExitCode.CORRECT: "nothing of dead runs is left",
+            ExitCode.CORRECT: "no remains of ended runs are left",
             ExitCode.HOST: "something is left; the message names it and says why",
         },
     )
 )
 def clean() -> None:
-    """Remove what runs that died have left on this host, and nothing else."""
+    """Remove remains of ended runs from this host, and nothing else."""
     from command_line.commands.clean import clean_host
 
     raise typer.Exit(clean_host())

@@ -23,7 +23,7 @@ InventoryArgument = Annotated[
     Path, typer.Argument(metavar="INVENTORY", help="In any form that Ansible reads; docs/hosts.md has examples.")
 ]
 
-_REFUSED = BAD_INPUT | {ExitCode.HOST: "some host cannot, or cannot be reached; each is named"} | INTERRUPTED
+_REFUSED = BAD_INPUT | {ExitCode.HOST: "some host lacks something or is unreachable; each is named"} | INTERRUPTED
 
 
 @app.command(
@@ -33,7 +33,7 @@ _REFUSED = BAD_INPUT | {ExitCode.HOST: "some host cannot, or cannot be reached; 
     )
 )
 def prepare(inventory: InventoryArgument) -> None:
-    """Give hosts all that a run needs: brokerlab's files, its packages, Docker and the broker image, kernel modules."""
+    """Install everything that a run needs: brokerlab, its packages, Docker and the broker image, kernel modules."""
     from command_line.commands.hosts import prepare_hosts
 
     raise typer.Exit(prepare_hosts(inventory))
@@ -46,7 +46,7 @@ def prepare(inventory: InventoryArgument) -> None:
     )
 )
 def check(inventory: InventoryArgument) -> None:
-    """Show what each host can run, and what stands in the way of it."""
+    """Show the capabilities of each host, and the obstacles to the others."""
     from command_line.commands.hosts import check_hosts
 
     raise typer.Exit(check_hosts(inventory))
@@ -55,11 +55,11 @@ def check(inventory: InventoryArgument) -> None:
 @app.command(
     epilog=epilog(
         "brokerlab hosts clean inventory.yaml",
-        codes={ExitCode.CORRECT: "nothing of dead runs is left"} | _REFUSED,
+        codes={ExitCode.CORRECT: "no remains of ended runs are left"} | _REFUSED,
     )
 )
 def clean(inventory: InventoryArgument) -> None:
-    """Remove what dead runs have left on hosts, and end what waits for a controller that was killed."""
+    """Remove remains of ended runs from hosts, and end processes that wait for a killed controller."""
     from command_line.commands.hosts import clean_hosts
 
     raise typer.Exit(clean_hosts(inventory))

@@ -1,4 +1,4 @@
-"""Commands about single runs: made, analysed, shown again, compared."""
+"""Commands for single runs: emulate, analyze, report, compare."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def emulate(
     scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
     *,
     runtime: Annotated[
-        str, typer.Option(help="What hosts the brokers: auto, container, process or simulated.")
+        str, typer.Option(help="Runtime of the brokers: auto, container, process or simulated.")
     ] = "auto",
-    links: Annotated[str, typer.Option(help="What gives links their properties: auto, netem or userspace.")] = "auto",
-    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's own.", show_default=False)] = None,
+    links: Annotated[str, typer.Option(help="Link driver: auto, netem or userspace.")] = "auto",
+    seed: Annotated[int | None, typer.Option(help="Seed that replaces the scenario's own.", show_default=False)] = None,
     set_: SetOption = None,
-    out: Annotated[Path, typer.Option(help="Where run directories are made.")] = Path("runs"),
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make the HTML report as well.")] = True,
+    out: Annotated[Path, typer.Option(help="Parent of the new run directory.")] = Path("runs"),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Also make the HTML report.")] = True,
     calibration: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="What simulated brokers' own work costs (`brokerlab calibrate`); shipped by default."
+            metavar="FILE", help="Costs of simulated brokers (`brokerlab calibrate`); the shipped ones by default."
         ),
     ] = None,
     hosts: Annotated[

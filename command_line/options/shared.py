@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options of several commands."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from record.errors import BadInputError
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 
 SparkOption = Annotated[
-    bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python: it needs no Java.")
+    bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python, which needs no Java.")
 ]
 
 JunitOption = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML too.", show_default=False),
+    typer.Option("--junit", metavar="FILE", help="Also write the verdicts as JUnit XML.", show_default=False),
 ]
 
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Changes one field of every scenario; may be repeated.", show_default=False
+        "--set", metavar="KEY=VALUE", help="Set a field of every scenario; may be repeated.", show_default=False
     ),
 ]
 
 JobsOption = Annotated[
     int | None,
-    typer.Option(min=1, max=256, help="Simulations side by side; as many as CPUs by default.", show_default=False),
+    typer.Option(
+        min=1, max=256, help="Number of simulations in parallel; that of CPUs by default.", show_default=False
+    ),
 ]
 
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s)://.+|yarn")
 
 
 def spark_master(name: str | None) -> str | None:
-    """A name that Spark knows. Raises `BadInputError`: Spark itself takes long to say so, and says it in Java."""
+    """A valid name of a Spark master. Raises `BadInputError`, because Spark reports an invalid one late and in Java."""
     if name is not None and _MASTER.fullmatch(name) is None:
         raise BadInputError(f"--master {name}: write spark://HOST:PORT, or local[N] for N cores of this host")
     return name
 
 
 def overrides(settings: list[str] | None) -> dict[str, str]:
-    """`KEY=VALUE` pairs, of one key the last. Raises `BadInputError`."""
+    """Values by key from `KEY=VALUE` texts, the last one for a repeated key. Raises `BadInputError`."""
     pairs = [setting.partition("=") for setting in settings or ()]
     for key, equals, value in pairs:
         if not (key.strip() and equals):

@@ -1,4 +1,4 @@
-"""Commands that run many scenarios: campaigns, the papers' claims, behaviour cases."""
+"""Commands that run many scenarios: campaign, reproduce, conformance."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ app = typer.Typer()
         codes={
             ExitCode.CORRECT: "every cell that was run delivered correctly",
             ExitCode.VIOLATED: "some did not",
-            ExitCode.INVALID: "some run was INVALID, also when it was tried again",
+            ExitCode.INVALID: "some run was INVALID, even when it was repeated",
         }
         | BAD_INPUT
         | HOST
         | INTERRUPTED,
-        note="The same command goes on where an earlier one was ended.",
+        note="The same command continues a campaign that was interrupted.",
     )
 )
 def campaign(
@@ -44,13 +44,15 @@ def campaign(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Ansible's inventory of hosts that share the cells; this host by default.",
+            help="Ansible inventory of the hosts that share the cells; this host by default.",
             show_default=False,
         ),
     ] = None,
     runtime: Annotated[
         str | None,
-        typer.Option(help="Instead of the campaign's own: auto, container, process or simulated.", show_default=False),
+        typer.Option(
+            help="Runtime that replaces the campaign's own: auto, container, process or simulated.", show_default=False
+        ),
     ] = None,
     jobs: JobsOption = None,
     master: Annotated[
@@ -59,25 +61,21 @@ def campaign(
     ] = None,
     retries: Annotated[
         int | None,
-        typer.Option(min=0, max=10, help="Further tries at a cell whose host was too busy.", show_default=False),
+        typer.Option(min=0, max=10, help="Further attempts at a cell whose host was too busy.", show_default=False),
     ] = None,
     keep_runs: Annotated[
-        str, typer.Option(metavar="WHICH", help="Whose run directories stay, logs and all: none, failed or all.")
+        str, typer.Option(metavar="WHICH", help="Cells whose run directories are kept, with logs: none, failed or all.")
     ] = "failed",
     cell: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="Only this cell; may be repeated.", show_default=False)
+        list[str] | None, typer.Option(metavar="KEY", help="Run only this cell; may be repeated.", show_default=False)
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Remove what an earlier run of it found, and begin again.")] = (
-        False
-    ),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Remove earlier results and start again.")] = (False),
     shrink: Annotated[
-        bool, typer.Option("--shrink", help="Reduce the faults of failing cells to a smallest list that still fails.")
+        bool, typer.Option("--shrink", help="Reduce the faults of failing cells to the smallest list that still fails.")
     ] = False,
     shrink_on: Annotated[
         str | None,
-        typer.Option(
-            metavar="RUNTIME", help="The runtime for --shrink; the campaign's by default.", show_default=False
-        ),
+        typer.Option(metavar="RUNTIME", help="Runtime for --shrink; the campaign's by default.", show_default=False),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
     junit: JunitOption = None,
@@ -111,7 +109,7 @@ def campaign(
         "brokerlab reproduce tid-fail --runtime container --set time_dilation=5",
         "brokerlab reproduce --list",
         codes={
-            ExitCode.CORRECT: "all was measured, whatever the verdicts on claims",
+            ExitCode.CORRECT: "everything was measured, whatever the verdicts on claims",
             ExitCode.VIOLATED: "a property was refuted, or a delivery violated",
         }
         | BAD_INPUT
@@ -122,29 +120,30 @@ def campaign(
 def reproduce(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="CLAIM", help="Claims, or what their names begin with, such as tid; all of them by default."
-        ),
+        typer.Argument(metavar="CLAIM", help="Claims, or prefixes of their names such as tid; all by default."),
     ] = None,
     *,
     list_: Annotated[bool, typer.Option("--list", help="Show the claims instead of running them.")] = False,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, help="Runs of each scenario; by default each claim's own.", show_default=False),
+        typer.Option(
+            min=1, max=1000, help="Number of runs of each scenario; each claim's own by default.", show_default=False
+        ),
     ] = None,
     set_: SetOption = None,
     runtime: Annotated[
-        str, typer.Option(help="What hosts the brokers: simulated, container or process; the last two in real time.")
+        str,
+        typer.Option(help="Runtime of the brokers: simulated, container or process; the last two run in real time."),
     ] = "simulated",
     jobs: JobsOption = None,
-    out: Annotated[Path, typer.Option(help="Where what was measured is kept.")] = Path("runs/reproduce"),
-    resume: Annotated[bool, typer.Option("--resume", help="Use again what an earlier run of this measured.")] = False,
+    out: Annotated[Path, typer.Option(help="Directory for the measurements.")] = Path("runs/reproduce"),
+    resume: Annotated[bool, typer.Option("--resume", help="Reuse the measurements of an earlier run.")] = False,
     keep_runs: Annotated[
-        bool, typer.Option("--keep-runs", help="Keep all run directories: logs of some 100 MB each.")
+        bool, typer.Option("--keep-runs", help="Keep all run directories, with some 100 MB of logs each.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure what the papers claim: published, measured over several seeds, verdict."""
+    """Measure the papers' claims over several seeds, and compare them with the published values."""
     from command_line.commands.reproduce import Request, list_claims, reproduce_claims, show_json, show_table
 
     if list_:
@@ -174,25 +173,26 @@ def reproduce(
     )
 )
 def conformance(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="JSON or YAML; one case or a list of them.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="JSON or YAML with one case or a list of cases.")],
     *,
     runtime: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="What hosts the brokers: simulated (which is the default), process, container, or all; "
-            "may be repeated.",
+            help="Runtime of the brokers: simulated (the default), process, container, or all; may be repeated.",
             show_default=False,
         ),
     ] = None,
     protocol: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Only this one of the protocols that cases allow; may be repeated.", show_default=False
+            metavar="NAME",
+            help="Run only this protocol of those that cases allow; may be repeated.",
+            show_default=False,
         ),
     ] = None,
     case: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Only this case; may be repeated.", show_default=False)
+        list[str] | None, typer.Option(metavar="ID", help="Run only this case; may be repeated.", show_default=False)
     ] = None,
     junit: JunitOption = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`brokerlab topology`: overlays and meshes made, measured, drawn and checked, without running anything."""
+"""`brokerlab topology`: makes, measures, draws and checks overlays and meshes, without running anything."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from command_line.help import BAD_INPUT, HELP_OPTIONS, epilog
 from record.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from command_line.commands.topology_source import Wanted
+    from command_line.commands.topology_source import TopologyRequest
 
 app = typer.Typer(
     name="topology",
@@ -34,16 +34,16 @@ SourceArgument = Annotated[
 SettingsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[FIELD=VALUE]...", help="Fields of the topology, as a scenario has them.", show_default=False
+        metavar="[FIELD=VALUE]...", help="Fields of the topology section, as in a scenario.", show_default=False
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(min=0, help="What everything random comes from; a scenario's own, else 0.", show_default=False),
+    typer.Option(min=0, help="Seed of all random choices; the scenario's own or 0 by default.", show_default=False),
 ]
-NameOption = Annotated[str | None, typer.Option(help="What the overlay is called.", show_default=False)]
+NameOption = Annotated[str | None, typer.Option(help="Name of the overlay.", show_default=False)]
 VariantOption = Annotated[
-    str | None, typer.Option(help="Of a scenario whose variants differ in topology.", show_default=False)
+    str | None, typer.Option(help="Variant of a scenario whose variants differ in topology.", show_default=False)
 ]
 
 _MAKE_EXAMPLES = (
@@ -97,7 +97,7 @@ def make(
     """Make an overlay, or a matrix of the delays between its brokers."""
     from command_line.commands import topology as commands
 
-    raise typer.Exit(commands.make(_wanted(source, settings, seed, name, variant), out))
+    raise typer.Exit(commands.make(_request(source, settings, seed, name, variant), out))
 
 
 @app.command(epilog=epilog(*_SHOW_EXAMPLES, codes={ExitCode.CORRECT: "printed"} | BAD_INPUT))
@@ -108,14 +108,14 @@ def show(
     seed: SeedOption = None,
     variant: VariantOption = None,
     json: Annotated[
-        bool, typer.Option("--json", help="For scripts: all brokers and links by name, delays in s.")
+        bool, typer.Option("--json", help="Print JSON: all brokers and links by name, delays in s.")
     ] = False,
 ) -> None:
     """Print sizes, degrees, diameter, mean path length, articulation points, bridges and delays."""
     from command_line.commands import topology as commands
 
-    wanted = _wanted(source, settings, seed, None, variant)
-    raise typer.Exit(commands.show_json(wanted) if json else commands.show(wanted))
+    request = _request(source, settings, seed, None, variant)
+    raise typer.Exit(commands.show_json(request) if json else commands.show(request))
 
 
 @app.command(epilog=epilog(*_DRAW_EXAMPLES, codes={ExitCode.CORRECT: "drawn"} | BAD_INPUT))
@@ -130,15 +130,15 @@ def draw(
         typer.Option(
             "--out",
             "-o",
-            help="A name that ends in .svg or .html; the overlay's own name and .svg without it.",
+            help="A file that ends in .svg or .html; the overlay's name and .svg by default.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Draw an overlay as SVG, or as an HTML page that needs nothing else."""
+    """Draw an overlay as SVG, or as a self-contained HTML page."""
     from command_line.commands import topology as commands
 
-    raise typer.Exit(commands.draw(_wanted(source, settings, seed, None, variant), out))
+    raise typer.Exit(commands.draw(_request(source, settings, seed, None, variant), out))
 
 
 @app.command(epilog=epilog(*_CHECK_EXAMPLES, codes={ExitCode.CORRECT: "nothing is wrong"} | BAD_INPUT))
@@ -148,15 +148,15 @@ def check(
     *,
     seed: SeedOption = None,
     variant: VariantOption = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many findings of one sort are printed.")] = 10,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings are bad input as well.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Number of findings of each sort to print.")] = 10,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as bad input.")] = False,
 ) -> None:
-    """Check an overlay or a latency matrix: connected, within bounds, no missing delays; warn of what looks odd."""
+    """Check an overlay or a latency matrix: connected, within bounds, no missing delays; warn of oddities."""
     from command_line.commands import topology as commands
     from topology.inspection import Severity
 
     refused = frozenset(Severity if strict else (Severity.ERROR,))
-    raise typer.Exit(commands.check(_wanted(source, settings, seed, None, variant), refused, limit))
+    raise typer.Exit(commands.check(_request(source, settings, seed, None, variant), refused, limit))
 
 
 @app.command(epilog=epilog(*_KINDS_EXAMPLES, codes={ExitCode.CORRECT: "printed"} | BAD_INPUT))
@@ -171,7 +171,9 @@ def kinds(
     raise typer.Exit(commands.list_kinds(kind))
 
 
-def _wanted(source: str, settings: list[str] | None, seed: int | None, name: str | None, variant: str | None) -> Wanted:
-    from command_line.commands.topology_source import Wanted
+def _request(
+    source: str, settings: list[str] | None, seed: int | None, name: str | None, variant: str | None
+) -> TopologyRequest:
+    from command_line.commands.topology_source import TopologyRequest
 
-    return Wanted(source, tuple(settings or ()), seed, name, variant)
+    return TopologyRequest(source, tuple(settings or ()), seed, name, variant)

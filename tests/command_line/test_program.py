@@ -92,7 +92,7 @@ def asked_to_end() -> None:
 @pytest.mark.parametrize(
     ("ends", "code", "told"),
     [
-        (no_legs, 70, r"(?s)Traceback.*no legs\nbrokerlab: a fault of the program, and not of yours"),
+        (no_legs, 70, r"(?s)Traceback.*no legs\nbrokerlab: a fault of the program, not of its input"),
         (read_only, 4, r"brokerlab: /somewhere/x: the file system is read-only; choose another place\n$"),
         (in_the_way, 4, r"brokerlab: .*/test_program.py: something else of this name is in the way"),
         (asked_to_end, 130, r"brokerlab: interrupted\n$"),

@@ -225,7 +225,7 @@ def test_check_names_the_file_and_the_element(topology: Command, tmp_path: Path,
         (("show", "none.yaml"), "none.yaml: cannot be read"),
         (("show", "none.json"), "none.json: cannot be read"),
         (("show", "none.csv"), "none.csv: cannot be read"),
-        (("kinds", "rings"), "no kind of topology; did you mean 'ring'?"),
+        (("kinds", "rings"), "not a kind of topology; did you mean 'ring'?"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(topology: Command, arguments: tuple[str, ...], message: str) -> None:

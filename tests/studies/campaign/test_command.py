@@ -112,7 +112,7 @@ def test_what_is_done_survives_the_end_of_the_command(
     assert 0 < len(done) < 12
     if end is signal.SIGTERM:
         assert process.returncode == 130
-        assert "the same command goes on with the rest" in said
+        assert "the same command continues with the rest" in said
     code, _, said = brokerlab(capfd, monkeypatch, file, "--out", out, "--jobs", str(os.cpu_count()))
     assert code == 0
     assert f"12 cells, {len(done)} of them done before" in said
