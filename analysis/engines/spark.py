@@ -1,9 +1,10 @@
-"""The engine that is Spark: stages are tasks in Python workers, buckets are partitions of Spark's own shuffle.
+"""The Spark engine: stages are tasks in Python workers, buckets are partitions of Spark's own shuffle.
 
-Spark schedules, repeats what failed, and moves and spills the bytes; it never looks into them. So no plan is generated
-and compiled, and the driver holds tallies only. A worker opens log files itself, so a cluster must share the run
-directory (as it must to write results). The tallies of a stage travel in one partition of its shuffle, beside the
-buckets: asking for them runs the stage, and what the shuffle wrote is still there for the next.
+Spark schedules the tasks, repeats those that failed, and moves and spills the bytes; it never looks into them (the
+decision, with its numbers, is in docs/analysis.md). So no plan is generated and compiled, and the driver holds tallies
+only. A worker opens log files itself, so a cluster must share the run directory (as it must to write results). The
+tallies of a stage travel in one partition of its shuffle, beside the buckets: requesting them runs the stage, and the
+output of the shuffle is still there for the next.
 """
 
 from __future__ import annotations
