@@ -4,6 +4,6 @@
   simulated`.
 - `hosts`: one cell at a time on each host of an Ansible inventory, or on this host alone. The only way for cells that
   run in real time, because brokers of two cells would slow each other down.
-- `spark`: simulated cells on the executors of a Spark cluster. For campaigns of more cells than one host simulates in
-  the time that there is: it needs no brokerlab on the cluster's hosts and replaces executors that are lost.
+- `spark`: simulated cells on the executors of a Spark cluster. For campaigns that are too large for one host: a cluster
+  gets brokerlab's code with the cells, runs as many of them as it has cores, and repeats those of a lost executor.
 """
