@@ -9,7 +9,7 @@ if docker compose version >/dev/null 2>&1; then compose=(docker compose); else c
 command -v "${compose[0]}" >/dev/null || fail "docker-compose is missing: run \`make setup\`."
 compose+=(--profile smoke --project-name "brokerlab-smoke-$$")  # side by side with other smokes of this host
 
-# Whoever edits the tree meanwhile has another image soon; the name is that of the one that is there.
+# The image is named explicitly, because an edit of the tree meanwhile would give another name.
 BROKERLAB_IMAGE=$(.venv/bin/python -c '
 from emulation.host.docker_host import ensure_image
 print(ensure_image(say=lambda _: None).name)')

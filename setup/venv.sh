@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$ROOT"
 
-# The stamp lives in the environment, so that removing one removes the other. Settings of ruff and what comes after them
+# The stamp is in the environment, so that removing one removes the other. Settings of ruff and what comes after them
 # install nothing.
 stamp=.venv/made-from-$(content_hash <(sed '/^\[tool\.ruff/,$d' pyproject.toml) constraints.txt)
 [ -e "$stamp" ] && .venv/bin/python -c '' 2>/dev/null && exit 0

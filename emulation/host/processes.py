@@ -27,7 +27,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
 
     @property
     def alive(self) -> bool:
-        """Whether this very process still runs; a zombie does not."""
+        """True while this very process runs; a zombie does not."""
         return start_time(self.pid) == self.started
 
     def kill(self, sign: signal.Signals = signal.SIGKILL) -> None:

@@ -95,7 +95,7 @@ def end_agent(directory: Path, within: float) -> None:
 
 
 def agent_runs(directory: Path) -> bool:
-    """Whether an agent has begun and not ended."""
+    """True if an agent has begun and not ended."""
     agent = _agent(directory)
     return agent is not None and agent.alive
 

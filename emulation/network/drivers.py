@@ -16,7 +16,7 @@ from topology.model import JitterDistribution, LinkProperties
 
 @dataclass(frozen=True, slots=True)
 class DriverTrial:
-    """Whether a link driver works here."""
+    """The result of trying a link driver on this host."""
 
     driver: LinkDriver
     usable: bool

@@ -57,7 +57,7 @@ class LinkEnd:
     remote_address: str
     interface: str
     first: bool
-    """Whether this is end `a` of the link: the one that dials."""
+    """True at end `a` of the link, which dials."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class LinkProbe:
     loss_asked: float
     loss_measured: float | None
     ok: bool
-    """Whether all measurements are within tolerance (`tolerance.py`)."""
+    """True if all measurements are within tolerance (`tolerance.py`)."""
     detail: str = ""
     """The values out of tolerance."""
 

@@ -84,7 +84,7 @@ class DirectionCounters(msgspec.Struct, frozen=True):
     greatest_lateness: int
     """Nanoseconds."""
     broken: bool
-    """Whether an interface has vanished while the relay used it."""
+    """True if an interface has vanished while the relay used it."""
 
 
 class LinkCounters(msgspec.Struct, tag=True, frozen=True):

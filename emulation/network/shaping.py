@@ -111,7 +111,7 @@ class Shaper:
 
 
 def needs_single_frames(properties: LinkProperties) -> bool:
-    """Whether segments of a TCP stream, up to 64 KiB, must pass as single frames, because rate or loss counts
+    """True if segments of a TCP stream, up to 64 KiB, must pass as single frames, because rate or loss counts
     frames."""
     return properties.rate is not None or properties.loss > 0
 

@@ -31,7 +31,7 @@ def delay_tolerance(asked: float, jitter: float, samples: int) -> float:
 
 
 def rate_is_kept(asked: float, measured: float) -> bool:
-    """Whether a rate is within tolerance."""
+    """True if a rate is within tolerance."""
     return abs(measured - asked) <= RATE_SHARE * asked
 
 

@@ -49,7 +49,7 @@ class Cleaned:
 
     @property
     def anything(self) -> bool:
-        """Whether there was something to remove."""
+        """True if there was something to remove."""
         return bool(
             self.runs or self.containers or self.processes or self.interfaces or self.scratch or self.stale_holder
         )
@@ -143,7 +143,7 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
 
 
 def _gone(api: Any, container: str) -> bool:
-    """Whether a container that another process removes is gone before long."""
+    """True if a container that another process removes is gone before long."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if not api.containers(all=True, filters={"id": container}):

@@ -1,7 +1,7 @@
-"""`brokerlab doctor`: what this host can run, what each missing piece costs, and how to get it.
+"""`brokerlab doctor`: the capabilities of this host, and for each missing piece its cost and its remedy.
 
-Nothing is concluded from version numbers where it can be tried: kernel features are tried in a network namespace that
-ends with the trial, so that nothing is left behind.
+Capabilities are tried instead of concluded from version numbers where that is possible: kernel features are tried in a
+network namespace that ends with the trial, so that nothing is left.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ SETUP = "make setup"
 _TRIAL_PATIENCE = 10.0
 """Seconds that a trial may take."""
 _ENOUGH_CPUS, _ENOUGH_MEMORY, _ENOUGH_DISK = 2, 4 << 30, 2 << 30
-"""What the quickstart asks of a host: CPUs, bytes of memory, bytes of disk."""
+"""The requirements of the quickstart: CPUs, bytes of memory, bytes of disk."""
 _OLDEST_JAVA = 17
 
 
-class Standing(enum.Enum):
-    """How a piece of the host stands; the value is how the report marks it."""
+class Status(enum.Enum):
+    """The status of a piece of the host; the value is its mark in the report."""
 
     GOOD = ("ok", "green")
     LIMITED = ("limited", "yellow")
-    """Runs do without it, at a cost."""
+    """Runs go without it, at a cost."""
     MISSING = ("missing", "red")
-    """The rung that needs it cannot be taken."""
+    """The runtime or link driver that needs it does not work."""
     UNKNOWN = ("unknown", "yellow")
-    """It cannot be told for lack of another piece, which has the remedy."""
+    """It is unknown because another piece is missing, which has the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class Finding:
     """One piece of the host."""
 
     subject: str
-    standing: Standing
+    status: Status
     found: str
     cost: str = ""
-    """What its absence costs; empty when it is there."""
+    """The cost of its absence; empty if it is present."""
     remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All findings, and the rungs that `auto` would take."""
+    """All findings, and the runtime and link driver that `auto` would take."""
 
     findings: tuple[Finding, ...]
     runtime: Choice
@@ -66,11 +66,11 @@ class Examination:
 
 
 def report(console: Console) -> int:
-    """Examines the host and prints the result. Returns 0: simulated runs, at least, can be made anywhere."""
+    """Examines the host and prints the result. Returns 0, because simulated runs at least work on any host."""
     examination = examine()
     console.print(_table(examination.findings))
     for finding in examination.findings:
-        if finding.standing not in (Standing.GOOD, Standing.UNKNOWN):
+        if finding.status not in (Status.GOOD, Status.UNKNOWN):
             _advise(console, finding)
     console.print()
     for rung, choice in (("runtime", examination.runtime), ("links", examination.links)):
@@ -79,7 +79,7 @@ def report(console: Console) -> int:
 
 
 def examine() -> Examination:
-    """Looks at every piece of the host that a run stands on."""
+    """Examines every piece of the host that runs need."""
     privileges = _privileges()
     docker, image = _docker()
     findings = (
@@ -98,28 +98,28 @@ def examine() -> Examination:
     return Examination(findings, _runtime(findings, links), links)
 
 
-# --- what runs stand on
+# --- pieces that runs need
 
 
 def _privileges() -> Finding:
     if os.geteuid() != 0:
         cost = "no network namespaces, so simulated runs only"
-        return Finding("privileges", Standing.MISSING, f"user {os.geteuid()}", cost, "run it as root, or with sudo")
+        return Finding("privileges", Status.MISSING, f"user {os.geteuid()}", cost, "run it as root, or with sudo")
     if obstacle := _obstacle(["unshare", "-n", "ip", "link", "set", "lo", "up"]):
         cost = "no network namespaces, so simulated runs only"
         remedy = "give this container CAP_SYS_ADMIN and CAP_NET_ADMIN, or leave it"
-        return Finding("privileges", Standing.MISSING, obstacle, cost, remedy)
-    return Finding("privileges", Standing.GOOD, "root, with network namespaces")
+        return Finding("privileges", Status.MISSING, obstacle, cost, remedy)
+    return Finding("privileges", Status.GOOD, "root, with network namespaces")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFeature:
-    """Something of the kernel's that a command shows to work."""
+    """A feature of the kernel, and a command that succeeds if it works."""
 
     name: str
     trial: tuple[str, ...]
-    standing: Standing
-    """How the host stands without it."""
+    status: Status
+    """The status of a host without it."""
     cost: str
     module: str
 
@@ -128,28 +128,28 @@ KERNEL_FEATURES = (
     KernelFeature(
         "kernel: TAP",
         ("ip", "tuntap", "add", "dev", "trial", "mode", "tap"),
-        Standing.LIMITED,
+        Status.LIMITED,
         "no userspace links",
         "tun",
     ),
     KernelFeature(
         "kernel: veth",
         ("ip", "link", "add", "trial-a", "type", "veth", "peer", "name", "trial-b"),
-        Standing.LIMITED,
+        Status.LIMITED,
         "no netem links; the relay's userspace links do without it",
         "veth",
     ),
     KernelFeature(
         "kernel: HTB",
         ("tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"),
-        Standing.LIMITED,
+        Status.LIMITED,
         "no netem links; the relay's userspace links do without it",
         "sch_htb",
     ),
     KernelFeature(
         "kernel: netem",
         ("tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
-        Standing.LIMITED,
+        Status.LIMITED,
         "no netem links; the relay's userspace links take some microseconds of CPU a frame instead",
         "sch_netem",
     ),
@@ -157,13 +157,13 @@ KERNEL_FEATURES = (
 
 
 def _kernel_feature(feature: KernelFeature, privileges: Finding) -> Finding:
-    if privileges.standing is Standing.MISSING:
-        return Finding(feature.name, Standing.UNKNOWN, "cannot be tried without privileges")
+    if privileges.status is Status.MISSING:
+        return Finding(feature.name, Status.UNKNOWN, "cannot be tried without privileges")
     obstacle = _obstacle(["unshare", "-n", *feature.trial])
     if obstacle is None:
-        return Finding(feature.name, Standing.GOOD, "works")
+        return Finding(feature.name, Status.GOOD, "works")
     remedy = f"modprobe {feature.module}, on a kernel that has the module; a distribution's standard kernel does"
-    return Finding(feature.name, feature.standing, obstacle, feature.cost, remedy)
+    return Finding(feature.name, feature.status, obstacle, feature.cost, remedy)
 
 
 def _control_groups() -> Finding:
@@ -176,12 +176,12 @@ def _control_groups() -> Finding:
     if not there:
         cost = "no containers, and no limits on brokers"
         remedy = "make setup mounts them where the kernel has them"
-        return Finding("control groups", Standing.LIMITED, "none mounted", cost, remedy)
+        return Finding("control groups", Status.LIMITED, "none mounted", cost, remedy)
     if lacking:
         cost = f"brokers run without limits on {', '.join(lacking)}"
         remedy = "a kernel with these controllers, enabled at the root"
-        return Finding("control groups", Standing.LIMITED, f"{version}, without {', '.join(lacking)}", cost, remedy)
-    return Finding("control groups", Standing.GOOD, version)
+        return Finding("control groups", Status.LIMITED, f"{version}, without {', '.join(lacking)}", cost, remedy)
+    return Finding("control groups", Status.GOOD, version)
 
 
 def _docker() -> tuple[Finding, Finding]:
@@ -192,29 +192,29 @@ def _docker() -> tuple[Finding, Finding]:
     except HostError as error:
         remedy = f"{SETUP}, as root, installs and starts it"
         return (
-            Finding("Docker", Standing.LIMITED, str(error).partition(";")[0], cost, remedy),
-            Finding("broker image", Standing.UNKNOWN, "cannot be told without Docker"),
+            Finding("Docker", Status.LIMITED, str(error).partition(";")[0], cost, remedy),
+            Finding("broker image", Status.UNKNOWN, "unknown without Docker"),
         )
-    daemon = Finding("Docker", Standing.GOOD, str(client.version().get("Version", "")))
+    daemon = Finding("Docker", Status.GOOD, str(client.version().get("Version", "")))
     try:
         image = find_image(client)
     except HostError as error:
-        return daemon, Finding("broker image", Standing.LIMITED, str(error), cost, SETUP)
+        return daemon, Finding("broker image", Status.LIMITED, str(error), cost, SETUP)
     if image is None:
         cost = "the next run builds it first: seconds, or a minute where the base is not there either"
-        return daemon, Finding("broker image", Standing.LIMITED, "not built for this tree", cost, "make image")
-    return daemon, Finding("broker image", Standing.GOOD, image.name)
+        return daemon, Finding("broker image", Status.LIMITED, "not built for this tree", cost, "make image")
+    return daemon, Finding("broker image", Status.GOOD, image.name)
 
 
 def _mininet() -> Finding:
     cost = "no emulated nodes, so simulated runs only"
     if shutil.which("mnexec") is None:
-        return Finding("Mininet", Standing.MISSING, "no mnexec", cost, f"apt-get install mininet, or {SETUP}")
+        return Finding("Mininet", Status.MISSING, "no mnexec", cost, f"apt-get install mininet, or {SETUP}")
     try:
         from mininet.net import VERSION  # noqa: PLC0415 - that it can be imported is what is examined
     except ImportError as error:
-        return Finding("Mininet", Standing.MISSING, str(error), cost, SETUP)
-    return Finding("Mininet", Standing.GOOD, f"{VERSION}, mnexec at {shutil.which('mnexec')}")
+        return Finding("Mininet", Status.MISSING, str(error), cost, SETUP)
+    return Finding("Mininet", Status.GOOD, f"{VERSION}, mnexec at {shutil.which('mnexec')}")
 
 
 def _java() -> Finding:
@@ -223,22 +223,22 @@ def _java() -> Finding:
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else "java"
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
-        return Finding("Java", Standing.LIMITED, f"{java}: {error.strerror}", cost, remedy)
-    version = re.search(r'version "((\d+)[^"]*)"', said)
+        return Finding("Java", Status.LIMITED, f"{java}: {error.strerror}", cost, remedy)
+    version = re.search(r'version "((\d+)[^"]*)"', output)
     if version is None or int(version[2]) < _OLDEST_JAVA:
-        found = version[1] if version else said.strip().partition("\n")[0]
-        return Finding("Java", Standing.LIMITED, f"{found}, older than {_OLDEST_JAVA}", cost, remedy)
-    return Finding("Java", Standing.GOOD, version[1])
+        found = version[1] if version else output.strip().partition("\n")[0]
+        return Finding("Java", Status.LIMITED, f"{found}, older than {_OLDEST_JAVA}", cost, remedy)
+    return Finding("Java", Status.GOOD, version[1])
 
 
-# --- what runs can do without
+# --- pieces that runs can go without
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program, by any of its names, that only part of the testbed needs."""
+    """A program, by any of its names, that only some commands need."""
 
     name: str
     programs: tuple[str, ...]
@@ -257,24 +257,24 @@ TOOLS = (
 def _tool(tool: Tool) -> Finding:
     for program in tool.programs:
         if (path := shutil.which(program)) is not None:
-            return Finding(tool.name, Standing.GOOD, path)
+            return Finding(tool.name, Status.GOOD, path)
     remedy = f"apt-get install {tool.package}, or {SETUP}"
-    return Finding(tool.name, Standing.LIMITED, "not found", tool.cost, remedy)
+    return Finding(tool.name, Status.LIMITED, "not found", tool.cost, remedy)
 
 
 def _pressure() -> Finding:
     try:
         Path("/proc/pressure/cpu").read_bytes()
     except OSError:
-        cost = "fidelity is judged without how long tasks waited for a CPU"
+        cost = "fidelity is judged without the time that tasks waited for a CPU"
         return Finding(
-            "CPU pressure", Standing.LIMITED, "not told", cost, "a kernel with CONFIG_PSI, booted with psi=1"
+            "CPU pressure", Status.LIMITED, "not reported", cost, "a kernel with CONFIG_PSI, booted with psi=1"
         )
-    return Finding("CPU pressure", Standing.GOOD, "told by the kernel")
+    return Finding("CPU pressure", Status.GOOD, "reported by the kernel")
 
 
 def _size() -> tuple[Finding, ...]:
-    """CPUs, memory and disk against what the quickstart asks."""
+    """CPUs, memory and disk compared with the requirements of the quickstart."""
     memory = _available_memory()
     disk = shutil.disk_usage(Path.cwd()).free
     cpus = len(os.sched_getaffinity(0))
@@ -287,27 +287,27 @@ def _size() -> tuple[Finding, ...]:
 
 
 def _available_memory() -> int:
-    """Bytes that new processes can have (proc(5), MemAvailable)."""
+    """Bytes that are available to new processes (proc(5), MemAvailable)."""
     facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     return int(facts["MemAvailable"].split()[0]) << 10
 
 
 def _enough(subject: str, there: int, wanted: int, found: str, cost: str) -> Finding:
     if there >= wanted:
-        return Finding(subject, Standing.GOOD, found)
-    return Finding(subject, Standing.LIMITED, found, cost, "fewer brokers, a lower rate, or a larger host")
+        return Finding(subject, Status.GOOD, found)
+    return Finding(subject, Status.LIMITED, found, cost, "fewer brokers, a lower rate, or a larger host")
 
 
-# --- the rungs
+# --- the choices of `auto`
 
 
 def _runtime(findings: tuple[Finding, ...], links: Choice) -> Choice:
     if links == MODELLED:
-        lacking = ", ".join(finding.subject for finding in findings if finding.standing is Standing.MISSING)
+        lacking = ", ".join(finding.subject for finding in findings if finding.status is Status.MISSING)
         obstacle = f"this host lacks {lacking}" if lacking else "no link driver works here"
         return Choice("simulated", f"neither the container nor the process runtime works here: {obstacle}")
     docker = next(finding for finding in findings if finding.subject == "Docker")
-    if docker.standing is Standing.GOOD:
+    if docker.status is Status.GOOD:
         return Choice("container", "the highest rung, and it works here")
     return Choice("process", f"the container runtime does not work here: {docker.found}")
 
@@ -324,11 +324,11 @@ def _links(findings: tuple[Finding, ...]) -> Choice:
 
 
 def _lacks(findings: tuple[Finding, ...], subject: str) -> bool:
-    return any(finding.subject == subject and finding.standing is Standing.MISSING for finding in findings)
+    return any(finding.subject == subject and finding.status is Status.MISSING for finding in findings)
 
 
 def _obstacle(command: list[str]) -> str | None:
-    """Why a command does not work here, in its own first line; None when it works."""
+    """The first line of a command's error; None if it succeeds."""
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=_TRIAL_PATIENCE, check=False)
     except OSError as error:
@@ -337,23 +337,23 @@ def _obstacle(command: list[str]) -> str | None:
         return f"{command[0]} does not return"
     if result.returncode == 0:
         return None
-    said = (result.stderr or result.stdout).strip().partition("\n")[0].removeprefix("Error: ")
-    return said or f"exit code {result.returncode}"
+    output = (result.stderr or result.stdout).strip().partition("\n")[0].removeprefix("Error: ")
+    return output or f"exit code {result.returncode}"
 
 
-# --- what people read
+# --- output
 
 
 def _table(findings: tuple[Finding, ...]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
-        mark, style = finding.standing.value
+        mark, style = finding.status.value
         table.add_row(Text(mark, style=style), Text(finding.subject), Text(finding.found))
     return table
 
 
 def _advise(console: Console, finding: Finding) -> None:
-    _, style = finding.standing.value
+    _, style = finding.status.value
     console.print()
     console.print(Text.assemble((finding.subject, style), ": ", finding.cost))
     console.print(Padding(Text(f"to get it: {finding.remedy}"), (0, 0, 0, 4)))

@@ -31,7 +31,7 @@ stays."""
 
 
 def host_was_busy(fidelity: Fidelity) -> bool:
-    """Whether a run is not VALID and a check failed that fails on a busy host."""
+    """True if a run is not VALID and a check failed that fails on a busy host."""
     return any(
         check.name in _OF_A_BUSY_HOST and check.verdict is not Verdict.VALID
         for variant in fidelity.variants
@@ -82,7 +82,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Wall-clock time from planning to the verdicts."""
     result: CellResult
     busy: bool = False
-    """Whether the run is not VALID because its host was busy."""
+    """True if the run is not VALID because its host was busy."""
     run: str | None = None
     """The run's id, if its directory was kept."""
     versions: dict[str, str] = {}
@@ -90,7 +90,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str = ""
 
     def is_final(self, tried: int, retries: int) -> bool:
-        """Whether the cell is done after this attempt, which is number `tried`, from 1.
+        """True if the cell is done after this attempt, which is number `tried`, from 1.
 
         A violated delivery is a finding, also on a busy host: no further attempt may hide it.
         """

@@ -26,7 +26,7 @@ class Expectation:
     """The time that a cell takes: an estimate at first, then the mean of the cells that were run."""
 
     seconds: float
-    """Of one cell; 0 while it is unknown."""
+    """Seconds of one cell; 0 while it is unknown."""
     in_parallel: int
     """Cells that run at the same time."""
     measured: int = 0

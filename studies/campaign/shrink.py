@@ -113,7 +113,7 @@ def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) ->
         verdict = ", ".join(results[faults].delivery) if faults in results else "cannot be run"
         raise NotReproducedError(
             f"{cell.key}: was {', '.join(sorted(defects))}, and is {verdict} when it is run again, so that its "
-            f"{len(faults)} faults cannot be told apart; a failure that comes and goes needs more runs than one"
+            f"{len(faults)} faults cannot be separated; an intermittent failure needs more runs than one"
         )
     found = smallest(faults, fails)
     made = with_faults(cell, base, found)

@@ -68,7 +68,7 @@ class ExecutorOptions:
 
     @property
     def in_processes(self) -> bool:
-        """Whether cells run in processes of this host."""
+        """True if cells run in processes of this host."""
         return self.runtime == SIMULATED and self.inventory is None and self.master is None
 
     @property

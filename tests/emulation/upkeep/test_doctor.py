@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from emulation.upkeep import doctor
-from emulation.upkeep.doctor import Examination, Finding, KernelFeature, Standing
+from emulation.upkeep.doctor import Examination, Finding, KernelFeature, Status
 from record.manifest import Choice
 
 CHOICE = Choice("container", "it works here")
@@ -38,9 +38,9 @@ def test_this_host_is_examined_and_each_shortcoming_comes_with_a_remedy() -> Non
     assert len({finding.subject for finding in findings}) == len(findings)
     for finding in findings:
         assert finding.found
-        if finding.standing is Standing.UNKNOWN:
+        if finding.status is Status.UNKNOWN:
             assert "without" in finding.found, finding
-        elif finding.standing is not Standing.GOOD:
+        elif finding.status is not Status.GOOD:
             assert finding.cost, finding
             assert finding.remedy, finding
 
@@ -48,30 +48,30 @@ def test_this_host_is_examined_and_each_shortcoming_comes_with_a_remedy() -> Non
 @pytest.mark.usefixtures("nothing")
 def test_a_host_without_anything_has_the_lowest_rung() -> None:
     examination = doctor.examine()
-    standings = {finding.subject: finding.standing for finding in examination.findings}
-    assert standings["privileges"] is standings["Mininet"] is Standing.MISSING
-    assert standings["Java"] is standings["Docker"] is Standing.LIMITED
-    assert standings["broker image"] is standings["kernel: netem"] is Standing.UNKNOWN
-    assert all(standings[tool.name] is Standing.LIMITED for tool in doctor.TOOLS)
+    statuses = {finding.subject: finding.status for finding in examination.findings}
+    assert statuses["privileges"] is statuses["Mininet"] is Status.MISSING
+    assert statuses["Java"] is statuses["Docker"] is Status.LIMITED
+    assert statuses["broker image"] is statuses["kernel: netem"] is Status.UNKNOWN
+    assert all(statuses[tool.name] is Status.LIMITED for tool in doctor.TOOLS)
     assert (examination.runtime.name, examination.links.name) == ("simulated", "modelled")
     assert "privileges, Mininet" in examination.runtime.reason
 
 
 @pytest.mark.parametrize(
-    ("version", "standing"),
+    ("version", "status"),
     [("1.8.0_392", "LIMITED"), ("11.0.2", "LIMITED"), ("17.0.15", "GOOD"), ("21", "GOOD")],
 )
-def test_java_counts_from_17(nothing: Path, version: str, standing: str) -> None:
+def test_java_counts_from_17(nothing: Path, version: str, status: str) -> None:
     java = nothing / "java"
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
     java.chmod(0o755)
-    assert doctor._java().standing is Standing[standing]
+    assert doctor._java().status is Status[status]
 
 
 def test_java_home_comes_before_the_path(nothing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(nothing / "jdk"))
     finding = doctor._java()
-    assert finding.standing is Standing.LIMITED
+    assert finding.status is Status.LIMITED
     assert str(nothing / "jdk/bin/java") in finding.found
 
 
@@ -83,16 +83,16 @@ def test_a_kernel_feature_is_tried_and_its_refusal_quoted(monkeypatch: pytest.Mo
         return subprocess.CompletedProcess(command, 2, "", "Error: Specified qdisc kind is unknown.\n more\n")
 
     monkeypatch.setattr(subprocess, "run", refuse)
-    feature = KernelFeature("kernel: x", ("tc", "qdisc"), Standing.LIMITED, "no x", "sch_x")
-    finding = doctor._kernel_feature(feature, Finding("privileges", Standing.GOOD, "root"))
+    feature = KernelFeature("kernel: x", ("tc", "qdisc"), Status.LIMITED, "no x", "sch_x")
+    finding = doctor._kernel_feature(feature, Finding("privileges", Status.GOOD, "root"))
     assert tried == [["unshare", "-n", "tc", "qdisc"]]
-    assert finding.standing is Standing.LIMITED
+    assert finding.status is Status.LIMITED
     assert finding.found == "Specified qdisc kind is unknown."
     assert "modprobe sch_x" in finding.remedy
 
 
 def test_who_may_not_try_the_kernel_is_not_told_to_load_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    privileges = Finding("privileges", Standing.MISSING, "user 65534", "simulated runs only", "run it as root")
+    privileges = Finding("privileges", Status.MISSING, "user 65534", "simulated runs only", "run it as root")
     findings = (privileges, *(doctor._kernel_feature(feature, privileges) for feature in doctor.KERNEL_FEATURES))
     _, text = said(Examination(findings, CHOICE, CHOICE), monkeypatch)
     assert text.count("cannot be tried without privileges") == len(doctor.KERNEL_FEATURES)
@@ -101,7 +101,7 @@ def test_who_may_not_try_the_kernel_is_not_told_to_load_modules(monkeypatch: pyt
 
 
 def test_a_runtime_below_the_highest_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    docker = Finding("Docker", Standing.LIMITED, "Docker does not answer", "no container runtime", "make setup")
+    docker = Finding("Docker", Status.LIMITED, "Docker does not answer", "no container runtime", "make setup")
     choice = doctor._runtime((docker,), Choice("netem", "works"))
     assert choice.name == "process"
     assert "Docker does not answer" in choice.reason
@@ -111,7 +111,7 @@ def test_a_runtime_below_the_highest_says_why(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_report_names_cost_and_remedy_within_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = Finding("Java", Standing.MISSING, "9, older than 17", "no analysis", "apt-get install something " * 5)
+    finding = Finding("Java", Status.MISSING, "9, older than 17", "no analysis", "apt-get install something " * 5)
     code, text = said(Examination((finding,), CHOICE, CHOICE), monkeypatch, width=60)
     assert code == 0
     assert "Java: no analysis" in text
