@@ -1,6 +1,6 @@
 #!/bin/bash
 # bootstrap-base.sh TARBALL: a root file system with Debian 12 and Python 3.11, for hosts that reach no image registry.
-# It comes from the mirror that the host's own apt uses, where that carries bookworm.
+# It comes from the mirror that the host's own apt uses, if that has bookworm.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -22,12 +22,12 @@ work=$(mktemp -d "$CACHE/base.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/root"
 options=(--variant=minbase --include=python3)
-# Signatures are checked wherever the host has Debian's keys; debootstrap itself does so only where it finds them.
+# Signatures are checked if the host has Debian's keys; debootstrap by itself checks them only where it finds keys.
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] &&
     options+=(--force-check-gpg --keyring=/usr/share/keyrings/debian-archive-keyring.gpg)
 quietly debootstrap "${options[@]}" bookworm "$work/root" ${mirror:+"$mirror"}
 
-# A broker needs an interpreter; documentation, translations and package lists only cost start-up and disk.
+# A broker needs an interpreter; documentation, translations and package lists only cost start-up time and disk.
 cd "$work/root"
 rm -rf usr/share/doc/* usr/share/man/* usr/share/locale/* usr/share/info/* usr/share/lintian \
     var/lib/apt/lists/* var/cache/apt/* var/cache/debconf/* var/log/* tmp/* dev/* etc/resolv.conf etc/hostname

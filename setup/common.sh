@@ -1,4 +1,4 @@
-# Sourced by every step of set-up: where things are, how a step speaks, and how it reaches the network.
+# Sourced by every step of set-up: paths, messages, and access to the network.
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,13 +10,13 @@ export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
 say() { printf 'set-up: %s\n' "$*"; }
 
-# The host cannot do what was asked: exit code 4, as for `brokerlab emulate`.
+# The host cannot do what was requested: exit code 4, as for `brokerlab emulate`.
 fail() {
     printf 'set-up: %s\n' "$@" >&2
     exit 4
 }
 
-# require_root WHAT: some steps change the host, and only when they do is root needed.
+# require_root WHAT: fails without root, which only steps that change the host need.
 require_root() {
     [ "$(id -u)" -eq 0 ] || fail "$1 needs root: run the same command as root, or with sudo."
 }
@@ -33,7 +33,7 @@ quietly() {
     fail "\`$1\` failed with exit code $status; its last lines are above, all of it in $LOG"
 }
 
-# Stamps say that a step was done for inputs of this content, so that doing it again costs a hash.
+# A stamp records that a step was done for inputs of this content, so that repeating the step costs only a hash.
 content_hash() { cat "$@" | sha256sum | cut -c1-16; }
 stamped() { [ -e "$STAMPS/$1-$2" ]; }
 stamp() {
@@ -43,8 +43,8 @@ stamp() {
 }
 
 # Behind a proxy that inspects TLS, the host's private CA must reach every client. EXTRA_CA_BUNDLE names a PEM file;
-# without it, the CAs that a host has in /usr/local/share/ca-certificates are taken. Some clients replace their own
-# bundle by the one they are given, so what they are given holds the public CAs too.
+# without it, the CAs of the host in /usr/local/share/ca-certificates are used. The bundle also holds the public CAs,
+# because some clients replace their own bundle by it.
 use_ca_bundle() {
     local extra=()
     if [ -n "${EXTRA_CA_BUNDLE:-}" ]; then

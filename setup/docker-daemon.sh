@@ -1,5 +1,5 @@
 #!/bin/bash
-# docker-daemon.sh [stop]: sees to it that a Docker daemon answers; `stop` ends the one that was started here, no other.
+# docker-daemon.sh [stop]: makes sure that a Docker daemon answers; `stop` ends the one that this script has started, no other.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -21,7 +21,7 @@ with socket.socket(socket.AF_UNIX) as daemon:
     sys.exit(b" 200 " not in daemon.recv(64))' "${address#unix://}" 2>/dev/null
 }
 
-# The daemon that was started here, if it still runs (one that ended and was not reaped has no program any more).
+# The daemon that this script has started, if it still runs (one that ended and was not reaped has no program any more).
 own_daemon() {
     local pid
     pid=$(cat "$PID_FILE" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] &&

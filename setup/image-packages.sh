@@ -1,7 +1,7 @@
 #!/bin/bash
-# image-packages.sh DIRECTORY [EXTRA]: what brokerlab imports, and its extra EXTRA does, unpacked for an image's Python
-# 3.11 on this machine's processor. The host's pip does it, so that the host's own settings (proxy, CA, indexes) apply
-# and none of them enters the image, and so that what it has in its cache is not fetched again.
+# image-packages.sh DIRECTORY [EXTRA]: unpacks the packages of brokerlab, and of its extra EXTRA, for an image's
+# Python 3.11 on this machine's processor. The host's pip does it, so that the host's settings (proxy, CA, indexes) apply,
+# none of them enters the image, and packages in its cache are not fetched again.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -27,7 +27,7 @@ print(*project["dependencies"], *extra, sep="\n")' "$ROOT/pyproject.toml" "$extr
 pip=("$python" -m pip)
 options=(--quiet --disable-pip-version-check -c "$ROOT/constraints.txt")
 
-# What is published as source only is pure Python, so a wheel that the host builds serves the image too.
+# Packages that are published only as source are pure Python, so that a wheel built by the host works in the image, too.
 wheels=$CACHE/wheels
 for name in mininet pyspark; do
     [[ " ${dependencies[*]} " == *" $name "* ]] || continue
@@ -41,7 +41,7 @@ quietly "${pip[@]}" install "${options[@]}" --no-compile --target "$directory.ne
     --only-binary :all: --implementation cp --python-version 3.11 --abi cp311 --abi abi3 --abi none \
     "${platforms[@]}" "${dependencies[@]}"
 cd "$directory.new"
-# Tests and typing stubs are most of the files, and nothing that is imported.
+# Tests and typing stubs are most of the files, and are never imported.
 find . \( -type d -name tests -prune -o -name '*.pyi' \) -exec rm -rf {} +
 if [ -z "$extra" ]; then
     rm -rf bin

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Generates broker_service/generated from proto/, with types for mypy; again only when either side of it changed.
+# Generates broker_service/generated from proto/, with types for mypy; again only if the definitions or the generated code have changed.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -21,7 +21,7 @@ mkdir -p "$CACHE"
 say "generating protobuf code"
 work=$(mktemp -d "$ROOT/.cache/proto.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-# The directory is given under the package's name, so that the generated modules import each other as that package's.
+# The directory is given under the package's name, so that the generated modules import each other by that name.
 PATH=$ROOT/.venv/bin:$PATH quietly .venv/bin/python -m grpc_tools.protoc "-I$generated=proto" \
     "--python_out=$work" "--grpc_python_out=$work" "--mypy_out=$work" proto/*.proto
 mv "$work/$generated"/* "$generated/"

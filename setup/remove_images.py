@@ -14,7 +14,7 @@ def main() -> int:
     try:
         client = docker_client()
     except HostError:
-        return 0  # without a daemon there is nothing that could be asked for
+        return 0  # without a daemon there are no images
     repositories = (REPOSITORY, EMULATOR_REPOSITORY, BOOTSTRAPPED_BASE.partition(":")[0])
     for name in (name for image in client.images.list() for name in image.tags):
         if name.partition(":")[0] in repositories:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the smoke of docker-compose.yml on this tree's image, and takes everything down again however it ends.
+# Runs the smoke test of docker-compose.yml on this tree's image, and removes everything however it ends.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"

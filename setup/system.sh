@@ -1,7 +1,7 @@
 #!/bin/bash
-# system.sh [images]: installs what is missing of the system's side, and touches nothing that is there. What counts is
-# whether the command works, not which package it came from: a host with another Docker or Java keeps it. With `images`,
-# only what making images and running them takes.
+# system.sh [images]: installs missing system packages, and changes nothing that is present. A requirement is met if the
+# command works, whatever package it came from: a host with another Docker or Java keeps it. With `images`, only the
+# packages for building and running images.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -20,7 +20,7 @@ have_compiler() { needs_no_compiler || have cc; }
 have_c_library() { needs_no_compiler || test -e /usr/include/stdlib.h; }
 have_compose() { have docker-compose || docker compose version >/dev/null 2>&1; }
 
-# package, what shows that it is not needed, what it is for
+# package, the test that shows that it is not needed, its purpose
 REQUIREMENTS=(
     "python3-venv|have_python|the virtual environment"
     "docker.io|have dockerd|broker containers"
@@ -52,7 +52,7 @@ for requirement in "${REQUIREMENTS[@]}"; do
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 
-# Simulated runs need Python and nothing else of the system's, so a user who cannot install anything has those.
+# Simulated runs need only Python, so that a user without rights to install packages can use them.
 go_on_simulated() {
     have_python || fail "$@"
     printf 'set-up: %s\n' "$@" "going on without: simulated runs need none of these (see \`make doctor\`)" >&2
@@ -76,7 +76,7 @@ for package in "${missing[@]}"; do
         available+=("$package")
     fi
 done
-# The tests start an SSH server of their own, out of reach. The system's is not for set-up to start, now or at boot.
+# The tests start an SSH server of their own. Set-up must not start the system's, now or at boot.
 install_ssh_server() {
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then

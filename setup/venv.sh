@@ -19,7 +19,7 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 say "installing pinned Python packages (minutes the first time; log in ${LOG#"$PWD"/})"
 pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt)
-# Packages that come as source, this one too, are built by the pinned setuptools and not by whichever is newest.
+# Packages that come as source, this one too, are built by the pinned setuptools and not by the newest one.
 quietly "${pip[@]}" setuptools
 quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulator,dev]'
 rm -f .venv/made-from-*
