@@ -1,4 +1,4 @@
-"""A quantity measured once a seed: its mean and how sure that mean is."""
+"""A quantity measured once for each seed: its mean and the confidence interval of that mean."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
     mean: float
     low: float | None
-    """None from a single seed: it tells nothing of chance."""
+    """None for a single seed, which gives no information about chance."""
     high: float | None
     seeds: int
-    """How many gave a value."""
+    """Number of seeds that gave a value."""
 
     def above(self, bound: float) -> bool:
-        """Whether the whole interval lies above."""
+        """True when the whole interval lies above the bound."""
         return self.low is not None and self.low > bound
 
     def below(self, bound: float) -> bool:
@@ -40,12 +40,12 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return self.low is not None and self.high is not None and self.low <= value <= self.high
 
     def within(self, low: float, high: float) -> bool:
-        """Whether the whole interval lies within these bounds, which belong to them."""
+        """True when the whole interval lies between these bounds, inclusive."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
-    """Of one value a seed, None where a seed gave none; None when no seed did."""
+    """The estimate from one value for each seed, None where a seed gave no value; None when no seed gave one."""
     given = [value for value in values if value is not None and math.isfinite(value)]
     if not given:
         return None

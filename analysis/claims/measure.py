@@ -2,7 +2,7 @@
 
 Terms of the papers have one meaning in all measures:
 
-- A **mean delay** is that of first notifications, from the time at which a publication was meant to be published; a
+- A **mean delay** is that of first notifications, counted from the time at which a publication was due; a
   comparison of two variants takes only pairs of publication and client that both delivered.
 - A **margin** (of claims of kind `order`) is positive where the statement holds, and relative, so that margins of
   different statements can be compared.

@@ -1,4 +1,4 @@
-"""A run as measures see it: its variants with their tables, typed."""
+"""A run as input of measures: its variants with their tables, typed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from topology.files import load
 
 _PUBLICATIONS = "routing.publications"
 
-
 _Row = TypeVar("_Row", Notification, BrokerMessages, PhaseTimes)
 
 
@@ -37,18 +36,18 @@ class MeasuredVariant:
     overlay: Overlay
     matching: Matching
     run_seconds: float
-    """How long publishers published."""
+    """Duration of the phase `run`, in which publishers publish."""
     notifications: tuple[Notification, ...]
-    """First notifications whose delay is known."""
+    """First notifications of each publication and client whose delay is known."""
     messages: tuple[BrokerMessages, ...]
 
     @property
     def others(self) -> frozenset[tuple[str, str]]:
-        """The settings besides fixed or dynamic publication routing: two variants that agree in them are a pair."""
+        """All settings except fixed or dynamic publication routing; two variants that agree in them form a pair."""
         return frozenset((path, repr(value)) for path, value in self.settings.items() if path != _PUBLICATIONS)
 
     def between(self, begin: float, end: float) -> tuple[Notification, ...]:
-        """Notifications of publications that were meant for this time, in seconds of the run phase."""
+        """Notifications of publications that were due in this interval, in seconds of the phase `run`."""
         return tuple(row for row in self.notifications if row.second is not None and begin <= row.second < end)
 
 
@@ -59,15 +58,12 @@ class MeasuredRun:
     directory: Path
     variants: tuple[MeasuredVariant, ...]
     dilations: Dilations = field(default_factory=dict)
-    """By variant, how many times slower than its scenario it ran."""
+    """Time dilation by variant: the factor by which the variant ran slower than its scenario."""
 
     @cached_property
     def _by_routing(self) -> Mapping[str, tuple[MeasuredVariant, ...]]:
-        names = {str(variant.settings.get(_PUBLICATIONS, variant.name)) for variant in self.variants}
-        return {
-            name: tuple(one for one in self.variants if str(one.settings.get(_PUBLICATIONS, one.name)) == name)
-            for name in names
-        }
+        names = {_routing(variant) for variant in self.variants}
+        return {name: tuple(variant for variant in self.variants if _routing(variant) == name) for name in names}
 
     def of(self, routing: str) -> MeasuredVariant:
         """The one variant with this publication routing. Raises `ClaimsError` when there is not exactly one."""
@@ -77,16 +73,17 @@ class MeasuredRun:
         return found[0]
 
     def pairs(self) -> Iterator[tuple[MeasuredVariant, MeasuredVariant]]:
-        """Variants with fixed and with dynamic publication routing that agree in all else."""
+        """Pairs of variants with fixed and with dynamic publication routing that agree in all other settings."""
         dynamic = {variant.others: variant for variant in self._by_routing.get("dynamic", ())}
         for fixed in self._by_routing.get("fixed", ()):
             if fixed.others in dynamic:
                 yield fixed, dynamic[fixed.others]
 
     def records(self, broker: BrokerId, containing: bytes = b"") -> Iterator[TraceRecord]:
-        """A broker's log, all variants; a torn last line is left out.
+        """Records of a broker's log, of all variants, without a torn last line.
 
-        Only lines with `containing` in them are looked into, such as `"event":"sent"`: most of the time goes into that.
+        Only lines that contain `containing`, such as `"event":"sent"`, are decoded, because decoding takes most of the
+        time.
         """
         decoder = msgspec.json.Decoder(TraceRecord)
         with log_file(self.directory / LOGS, broker).open("rb") as file:
@@ -99,6 +96,10 @@ class MeasuredRun:
                     continue
                 bring_to_scenario_time((record,), self.dilations)
                 yield record
+
+
+def _routing(variant: MeasuredVariant) -> str:
+    return str(variant.settings.get(_PUBLICATIONS, variant.name))
 
 
 def open_measured(directory: Path) -> MeasuredRun:
@@ -116,7 +117,7 @@ def open_measured(directory: Path) -> MeasuredRun:
                 settings=variant.settings,
                 overlay=load(directory / variant.topology),
                 matching=summaries[variant.name].matching,
-                run_seconds=sum(one.end_s - one.start_s for one in phases[variant.name] if one.phase == PhaseName.RUN),
+                run_seconds=sum(row.end_s - row.start_s for row in phases[variant.name] if row.phase == PhaseName.RUN),
                 notifications=tuple(
                     row
                     for row in notifications.get(variant.name, ())

@@ -5,8 +5,8 @@ A file of claims belongs to one paper: `paper` says which, and `claims` lists th
 - `published` holds the numbers of a claim, `details` further ones that belong to it, and `setting` the conditions that
   must be equal on both sides of the comparison. The published absolute times come from hardware of 2004 to 2014, so
   only ratios, orders and shapes carry over.
-- `measured_by` does not come from the paper: it names a scenario and a measure. `analysis.claims.verdict` tells how a
-  verdict follows from kind, published value and measured interval.
+- `measured_by` does not come from the paper: it names a scenario and a measure. `analysis.claims.verdict` has the
+  rules by which a verdict follows from kind, published value and measured interval.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     also: tuple[str, ...] = ()
     """Further scenarios that are measured alike: every run of each counts as much as one of the first."""
     measure: str
-    """The name of a measure (`analysis.claims.papers.tid.MEASURES`)."""
+    """The name of a measure (`analysis.claims.shipped.MEASURES`)."""
     parts: tuple[str, ...] = ()
-    """What each of the claim's numbers is called, in the order of `published`; of an `order`, each of its statements.
-    A claim of one number has none."""
+    """Names of the claim's numbers, in the order of `published`, or of the statements of an `order`. Empty for a
+    claim of one number."""
     arguments: tuple[float, ...] = ()
-    """Numbers that the measure needs besides the run; see there."""
+    """Numbers that the measure needs besides the run; the measure's docstring describes them."""
     seeds: int | None = None
     """Number of runs unless the user asks for another number; None leaves it to the command's default."""
     explanation: str = ""
@@ -68,7 +68,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """All of them."""
+        """All scenarios in which the claim is measured, the first one first."""
         return (self.scenario, *self.also)
 
 
@@ -85,10 +85,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     published: float | list[Any] | dict[str, Any] | None = None
     """The number, or numbers in lists and under names."""
     details: dict[str, Any] = {}
-    """Further published numbers that belong to it, under names."""
+    """Further published numbers that belong to the claim, under names."""
     note: str = ""
     measured_by: Recipe | None = None
-    """None until there is a scenario for it."""
+    """None while no scenario measures the claim."""
 
     @property
     def parts(self) -> tuple[str, ...]:

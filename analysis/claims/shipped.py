@@ -1,4 +1,4 @@
-"""The papers whose claims ship with brokerlab: a file of claims for each, and a module of measures where there are any.
+"""The papers whose claims ship with brokerlab: a file of claims for each, and a module of measures for some.
 
 To add a paper, put its file into `papers/`, name it here, and add its measures.
 """

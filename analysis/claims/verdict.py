@@ -1,23 +1,24 @@
-"""From what was measured over seeds to a verdict on a claim.
+"""The verdict on a claim, from its measurements over seeds.
 
-A measurement is one number for each part of a claim and seed. `estimates` makes of them a mean and its 95% interval
-over seeds, for each part. Then, with p the published number:
+A measurement is one number for each part of a claim and seed. `estimates` turns the numbers of each part into a mean
+and its 95% interval over seeds. Then, with p the published number:
 
 1. **ratio** (relative difference). The tolerance is a fifth of p, at least two percentage points.
    *reproduced*: the mean is within the tolerance of p, or the interval contains p; and the interval lies wholly on p's
    side of 0, so that chance is ruled out. Where p itself is within the tolerance of 0 (the paper found practically no
    difference), the second condition is instead that the interval lies within p plus or minus twice the tolerance.
-   *same direction*: the interval lies wholly on p's side of 0. *differs*: all else, intervals too wide included.
+   *same direction*: the interval lies wholly on p's side of 0. *differs*: everything else, including intervals that
+   are too wide.
 2. **value** (a number of its own). The tolerance is a tenth of p. *reproduced*: the mean is within the tolerance of p,
    or the interval contains p; and the interval lies between p / 2 and 2 p. *same direction*: the mean lies between
-   p / 2 and 2 p. *differs*: all else.
+   p / 2 and 2 p. *differs*: everything else.
 3. **order** (statements). Each statement is measured as a margin that is positive where it holds. *reproduced*: the
-   interval lies above 0. *same direction*: the mean does, the interval does not. *differs*: the mean does not.
-4. **property**. A measurement counts violations. It *holds*, which is *reproduced*, when no seed shows one and
-   something was checked; one violation refutes it, which is *differs*.
+   interval lies above 0. *same direction*: only the mean does. *differs*: the mean does not.
+4. **property**. A measurement counts violations. *reproduced*: no seed shows a violation, and at least one case was
+   checked. *differs*: there is a violation, because one refutes the property.
 
-A claim of several parts is as good as its worst part. One seed gives no interval, so nothing measured with it is more
-than *same direction*: of a ratio, when the sign is right. A part that no seed gave a number for is *not measured*.
+The verdict on a claim with several parts is that of its worst part. One seed gives no interval, so its verdict is at
+best *same direction*; for a ratio, when the sign is right. A part without a number from any seed is *not measured*.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ from analysis.claims.estimates import Estimate, estimate
 from analysis.claims.model import Claim, Kind
 
 RATIO_TOLERANCE = 0.2
-"""Of the published difference."""
+"""Tolerance of a ratio, as a share of the published difference."""
 RATIO_TOLERANCE_LEAST = 0.02
+"""Smallest tolerance of a ratio."""
 VALUE_TOLERANCE = 0.1
-"""Of the published value."""
+"""Tolerance of a value, as a share of the published value."""
 SAME_ORDER = 2.0
-"""A value within this factor of the published one is of its order."""
+"""Factor within which a value has the published order of magnitude."""
 
 
 class Verdict(StrEnum):
-    """How a measurement stands to what was published, best first."""
+    """Relation between measurement and publication, best first."""
 
     REPRODUCED = "reproduced"
     SAME_DIRECTION = "same direction"
@@ -52,41 +54,43 @@ _WORSE = list(Verdict)
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """What one seed's run says of one claim."""
+    """Measurement of one claim in the run of one seed."""
 
     values: tuple[float | None, ...]
-    """One for each part; None where the run cannot tell. Of a property, how many violations there were."""
+    """One number for each part, None where the run gives none. For a property, the number of violations."""
     checked: int = 0
-    """Of a property: how many things were looked at."""
+    """For a property, the number of cases that were checked."""
     example: str = ""
-    """Of a property that was violated: one violation."""
+    """For a property that is violated, one violation."""
 
 
 class JudgedPart(msgspec.Struct, frozen=True, kw_only=True):
     """One number or statement of a claim."""
 
     name: str
-    """Empty for the only one."""
+    """Empty for the only part of a claim."""
     published: float | None
     measured: Estimate | None
     verdict: Verdict
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a claim."""
+    """Verdict on a claim, with the numbers behind it."""
 
     claim: Claim
     verdict: Verdict
     parts: tuple[JudgedPart, ...]
     seeds: int
     checked: int = 0
-    """Of a property."""
+    """For a property, the number of cases that were checked in all runs."""
     violations: int = 0
+    """For a property, the number of violations in all runs."""
     example: str = ""
+    """For a property that is violated, one violation."""
 
 
 def judge(claim: Claim, measurements: Sequence[Measurement]) -> Judgement:
-    """The verdict on a claim from one measurement a seed."""
+    """The verdict on a claim, from one measurement for each seed."""
     if claim.kind is Kind.PROPERTY:
         return _judge_property(claim, measurements)
     parts = []
@@ -102,7 +106,7 @@ def judge(claim: Claim, measurements: Sequence[Measurement]) -> Judgement:
 
 
 def judge_number(kind: Kind, published: float | None, measured: Estimate | None) -> Verdict:
-    """The verdict on one part; see the rules above. `published` is None for an order only."""
+    """The verdict on one part, by the rules of the module. `published` is None only for a statement of an order."""
     if measured is None:
         return Verdict.NOT_MEASURED
     if published is None:

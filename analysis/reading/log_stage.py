@@ -118,7 +118,7 @@ class LogStage:
                 continue
             id = record.id
             if id is not None and (record.kind is None or record.kind == _PUBLISH):
-                found = _publication_event(variant, id, event, record, position)
+                found = publication_event(variant, id, event, record, position)
                 if found is not None:
                     buckets[bucket_of(id, count)].append(found)
 
@@ -173,10 +173,13 @@ class LogStage:
             tally.defects.append(BrokerDefect(at, variant, record.node, record.text or ""))
 
 
-def _publication_event(
+def publication_event(
     variant: int, id: str, event: Event, record: TraceRecord, position: int
 ) -> PublicationEvent | None:
-    """The frequent events come first. Positions grow along a file, because a block has more bytes than lines."""
+    """The event that a record of publication `id` describes; None for a record that describes none.
+
+    The frequent events come first. Positions grow along a file, because a block has more bytes than lines.
+    """
     match event:
         case Event.RECEIVED:
             return Received(variant, id, record.time, record.node, record.peer, record.hops, record.duration)

@@ -1,4 +1,4 @@
-"""Reproducing what the papers claim: which runs that takes, running them, and what came of it."""
+"""Reproduction of the papers' claims: planning the runs, executing them, and judging the claims by their results."""
 
 from studies.reproduction.cell import CellWork
 from studies.reproduction.plan import Cell, Experiment, cells, chosen_claims, plan_experiments

@@ -1,4 +1,4 @@
-"""One cell: a scenario with one seed is run, analysed and measured; its run directory goes unless it is to stay."""
+"""One cell: runs, analyses and measures a scenario with one seed, and removes the run directory unless it is kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from studies.reproduction.results import CellResult, Store
 
 @dataclass(frozen=True, slots=True)
 class CellWork:
-    """A cell, where its result goes, and whether its run directory stays."""
+    """A cell with the store of its result. `keep_runs` keeps the run directory."""
 
     cell: Cell
     store: Store
@@ -38,21 +38,21 @@ class CellWork:
 
     @property
     def directory(self) -> Path:
-        """Where its run directory is made."""
+        """Directory that holds the run directory of the cell."""
         return self.store.runs / self.cell.name
 
     def tidy(self) -> None:
-        """Removes its run directory, if it is not to stay."""
+        """Removes the run directory unless it is kept."""
         if not self.keep_runs:
             shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def simulate_cell(work: CellWork) -> None:
-    """Runs a cell on the simulator, in a worker process: its exit code tells of a user's mistake, said on its stderr.
+    """Runs a cell on the simulator, in a worker process. A user's mistake goes to stderr and sets the exit code.
 
-    A broker's work is the service time that the scenario gives it, and nothing else: what this project's own brokers
-    cost on some host has no part in reproducing a paper. The processor time that routers take is logged nevertheless,
-    for the claims that are about just that; it moves nothing.
+    A broker's work takes the service time of the scenario and nothing else, because the cost of this project's own
+    brokers on some host is irrelevant to a paper. The processor time of routers is logged for the claims about it, and
+    does not affect the run.
     """
     try:
         measure_cell(work, partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns))
@@ -62,9 +62,9 @@ def simulate_cell(work: CellWork) -> None:
 
 
 def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
-    """Runs a cell with `run`, which is given a plan and where to make the run directory, and writes its result.
+    """Runs a cell and writes its result. `run` receives a plan and the parent of the run directory.
 
-    Raises `KeyboardInterrupt` when the user ended the run: half a run measures nothing.
+    Raises `KeyboardInterrupt` when the user ended the run, because an incomplete run measures nothing.
     """
     cell, store = work.cell, work.store
     began, worked = time.monotonic(), time.process_time()

@@ -1,4 +1,4 @@
-"""Which claims are to be reproduced, and the runs that takes: one cell for each scenario and seed."""
+"""The plan of a reproduction: the chosen claims, and one cell for each scenario and seed that they need."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SEEDS = 6
 """Runs of each scenario, unless the user or the claim says otherwise."""
 
 _FIXED = {
-    "seed": "each run has its own; `--seeds` says how many",
-    "name": "results are known by it",
-    "vary": "claims compare variants as the scenario has them",
+    "seed": "each run has its own; `--seeds` sets their number",
+    "name": "results are stored under it",
+    "vary": "claims compare the variants of the scenario",
 }
-"""Fields of a scenario that the user cannot set here, and why."""
+"""Fields of a scenario that the user cannot set here, with the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Experiment:
     claims: tuple[Claim, ...]
     seeds: tuple[int, ...]
     weight: float
-    """How long a run of it takes, in publications to be handled and brokers to be started; only ratios matter."""
+    """Estimate of the duration of a run, from its publications and brokers; only ratios matter."""
     fingerprint: str
-    """Of the scenario, with what the user changed of it, and of how its claims are measured: a result with another one
-    is of another experiment."""
+    """Hash of the scenario, with the user's overrides, and of the recipes of its claims. A result with another
+    fingerprint belongs to another experiment."""
     overrides: Mapping[str, str] = field(default_factory=dict)
-    """Fields of the scenario that the user set, as `load` takes them."""
+    """Fields of the scenario that the user set, in the form that `load` takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run: an experiment with one seed, all its variants."""
+    """One run: an experiment with one seed and all its variants."""
 
     experiment: Experiment
     seed: int
@@ -60,7 +60,7 @@ class Cell:
 def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
     """The measurable claims whose ids begin with one of the names; all of them without names. In the file's order.
 
-    Raises `BadInputError` for a name without any.
+    Raises `BadInputError` for a name without a measurable claim.
     """
     if not names:
         return claims.measurable
@@ -72,7 +72,7 @@ def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
         measurable = [claim for claim in meant if claim.measured_by is not None]
         if not measurable:
             raise BadInputError(
-                f"{name}: brokerlab has no scenario for it yet; `brokerlab reproduce --list` tells more"
+                f"{name}: brokerlab has no scenario for it yet; `brokerlab reproduce --list` describes it"
             )
         found |= {claim.id: claim for claim in measurable}
     return tuple(claim for claim in claims.measurable if claim.id in found)
@@ -86,39 +86,42 @@ def plan_experiments(
 ) -> tuple[Experiment, ...]:
     """One experiment for each scenario that the claims name; claims with the same one share its runs.
 
-    `seeds` is the user's number of runs of each, `overrides` are fields that the user sets in every scenario. Raises
-    `UserError`s for scenarios and measures that do not exist, and for fields that a scenario has not.
+    `seeds` is the user's number of runs for each scenario, `overrides` are fields that the user sets in every scenario.
+    Raises `UserError`s for scenarios, measures and fields that do not exist.
     """
     for key in overrides or ():
         if reason := _FIXED.get(key.split(".")[0]):
             raise BadInputError(f"--set {key}: not in a reproduction: {reason}")
     by_file: dict[str, list[Claim]] = {}
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for claim in claims:
         assert claim.measured_by is not None
         if (measure := claim.measured_by.measure) not in MEASURES:
             known = suggestion(measure, MEASURES)
             raise BadInputError(f"claim {claim.id}: measured_by.measure: no measure {measure!r}{known}")
-        for place, file in enumerate(claim.measured_by.scenarios):
+        for number, file in enumerate(claim.measured_by.scenarios):
             by_file.setdefault(file, []).append(claim)
-            places[file] = min(places.get(file, place), place)
+            numbers[file] = min(numbers.get(file, number), number)
     return tuple(
-        _experiment(scenarios / file, tuple(measured), seeds, places[file], overrides or {})
+        _experiment(scenarios / file, tuple(measured), seeds, numbers[file], overrides or {})
         for file, measured in by_file.items()
     )
 
 
 def cells(experiments: Iterable[Experiment]) -> tuple[Cell, ...]:
-    """All runs, the longest first, so that the last ones to end are short."""
+    """All runs, the longest first, so that no long run is still in progress when all others have ended."""
     every = [Cell(experiment, seed) for experiment in experiments for seed in experiment.seeds]
     return tuple(sorted(every, key=lambda cell: -cell.experiment.weight))
 
 
 def _experiment(
-    file: Path, claims: tuple[Claim, ...], seeds: int | None, place: int, overrides: Mapping[str, str]
+    file: Path, claims: tuple[Claim, ...], seeds: int | None, number: int, overrides: Mapping[str, str]
 ) -> Experiment:
-    """`place` is the scenario's among those that a claim is about alike. Each of these has seeds of its own: runs of
-    the same clients have most in common, and an interval over them would tell more than is known."""
+    """The experiment of one scenario; `number` is its position among the scenarios that a claim combines.
+
+    Each of the combined scenarios has seeds of its own, because runs with the same clients are not independent and the
+    interval over them would be too narrow.
+    """
     if not file.is_file():
         raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {file} does not exist")
     scenario = load(file, overrides)
@@ -129,7 +132,7 @@ def _experiment(
         file=file,
         name=scenario.name,
         claims=claims,
-        seeds=tuple(range(place * count + 1, (place + 1) * count + 1)),
+        seeds=tuple(range(number * count + 1, (number + 1) * count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
         overrides=overrides,
@@ -137,7 +140,7 @@ def _experiment(
 
 
 def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe]) -> str:
-    """Neither more seeds nor a better explanation makes another experiment."""
+    """Hash of scenario and recipes; neither the number of seeds nor the explanation of a recipe affects it."""
     measured = [msgspec.structs.replace(recipe, seeds=None, explanation="") for recipe in recipes]
     return hashlib.sha256(msgspec.json.encode([scenario.resolved(), measured])).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""What cells found, on disk: a file for each, so that they may be made by processes of their own, and used again."""
+"""Results of cells on disk, one file for each, so that separate processes can write them and later calls reuse them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.reproduction.plan import Cell
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run says of the claims measured in it."""
+    """Result of one run: the measurements of all claims that it serves."""
 
     scenario: str
     seed: int
@@ -23,12 +23,12 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     measurements: dict[str, Measurement]
     """By the claim's id."""
     delivery: list[str]
-    """The oracle's verdicts on all variants together."""
+    """Verdicts of the delivery oracle on all variants together."""
     fidelity: str
     seconds: float
-    """What it took, wall-clock."""
+    """Elapsed time of run, analysis and measurement."""
     cpu_seconds: float
-    """And of processor time of its own process."""
+    """Processor time of the process that ran the cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class Store:
 
     @property
     def runs(self) -> Path:
-        """Where run directories are made."""
+        """Directory that holds the run directories."""
         return self.directory / "runs"
 
     @property
     def cells(self) -> Path:
-        """Where results are written, a file for each cell."""
+        """Directory that holds the results, one file for each cell."""
         return self.directory / "cells"
 
     def write(self, cell: Cell, result: CellResult) -> None:
@@ -54,7 +54,7 @@ class Store:
         replace_file(self._path(cell), msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
 
     def read(self, cell: Cell) -> CellResult | None:
-        """The cell's result; None when there is none of this very experiment on this runtime."""
+        """The cell's result; None without a result of exactly this experiment on this runtime."""
         try:
             result = msgspec.json.decode(self._path(cell).read_bytes(), type=CellResult)
         except (FileNotFoundError, msgspec.DecodeError):
@@ -67,7 +67,7 @@ class Store:
         self._path(cell).unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Removes what is empty."""
+        """Removes the directory of runs if it is empty."""
         with suppress(OSError):
             self.runs.rmdir()
 

@@ -1,4 +1,4 @@
-"""Runs the cells of a reproduction on the chosen runtime, and judges the claims by what they found."""
+"""Runs the cells of a reproduction on the chosen runtime, and judges the claims by the results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.results import CellResult, Store
 
 RunCells = Callable[[Sequence[CellWork]], Generator[CellWork, None, None]]
-"""Runs cells and yields each as it is done."""
+"""Function that runs cells and yields each one when it is done."""
 
 
 def simulated_cells(jobs: int) -> RunCells:
-    """On the simulator, so many at a time."""
+    """Runs cells on the simulator, `jobs` at a time."""
 
     def run(work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
         processes = WorkerProcesses(simulate_cell, jobs, preload=[simulate_cell.__module__])
@@ -32,33 +32,33 @@ def simulated_cells(jobs: int) -> RunCells:
 
 
 def emulated_cells(runtime: str, console: Console) -> RunCells:
-    """On this host's containers or processes, one after another, in real time. Raises `UserError`s."""
+    """Runs cells in this host's containers or processes, one after another, in real time. Raises `UserError`s."""
     if runtime not in RUNTIMES or runtime == SIMULATED:
         raise BadInputError(f"there is no runtime {runtime!r}; choose {', '.join(RUNTIMES)}")
     rungs = choose(runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
     assert isinstance(rungs, Rungs)
 
     def run(work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
-        for one in work:
-            measure_cell(one, lambda plan, out: emulate(plan, rungs, out, console, lambda: None))
-            yield one
+        for cell_work in work:
+            measure_cell(cell_work, lambda plan, out: emulate(plan, rungs, out, console, lambda: None))
+            yield cell_work
 
     return run
 
 
 def results(experiments: Iterable[Experiment], store: Store) -> list[CellResult]:
-    """Of all cells that have been run."""
+    """Results of all cells that have been run."""
     found = [store.read(Cell(experiment, seed)) for experiment in experiments for seed in experiment.seeds]
     return [result for result in found if result is not None]
 
 
 def judgements(experiments: Iterable[Experiment], store: Store) -> list[Judgement]:
-    """Of all claims, by the results that there are, of all the scenarios that a claim is measured in."""
+    """Judgements on all claims, from the available results of every scenario in which a claim is measured."""
     claims: dict[str, Claim] = {}
     measured: dict[str, list[Measurement]] = {}
     for experiment in experiments:
         found = results([experiment], store)
         for claim in experiment.claims:
             claims[claim.id] = claim
-            measured.setdefault(claim.id, []).extend(one.measurements[claim.id] for one in found)
+            measured.setdefault(claim.id, []).extend(result.measurements[claim.id] for result in found)
     return [judge(claim, measured[id]) for id, claim in claims.items()]

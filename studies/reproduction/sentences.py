@@ -1,4 +1,4 @@
-"""Judgements as people read them, and as scripts do."""
+"""Judgements as a table for people, and as structs for scripts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ STYLES = {
 }
 
 _TINY = 0.001
-"""A difference that would be told as 0.0% or 0.1%."""
+"""Largest difference that is shown with two decimals, because one decimal would round it to 0.0% or 0.1%."""
 
 _SHOWN = 4
-"""Runs named in one line at most."""
+"""Largest number of runs that one line names."""
 
 
 class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +48,10 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     parts: list[ReportedPart]
     checked: int | None
-    """Of a property: how many things were looked at, and how many of them violate it."""
+    """For a property, the number of cases that were checked; `violations` is the number of them that violate it."""
     violations: int | None
     explanation: str
-    """Why it is not reproduced, as far as that is known; empty where it is."""
+    """Known reasons why the claim is not reproduced; empty where it is."""
 
 
 def reported(judgement: Judgement) -> Reported:
@@ -87,7 +87,7 @@ def table(judgements: Sequence[Judgement]) -> Table:
 
 
 def rows(judgement: Judgement) -> Iterator[tuple[str, str, str, str, str]]:
-    """Claim, what, published, measured and verdict."""
+    """Rows of the table: claim, what, published, measured and verdict."""
     claim, verdict = judgement.claim, judgement.verdict.value
     if claim.kind is Kind.PROPERTY:
         violations = f"{judgement.violations:,} of {judgement.checked:,}" if judgement.checked else "-"
@@ -102,32 +102,32 @@ def rows(judgement: Judgement) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def explanation(judgement: Judgement) -> str:
-    """What is known of why a claim is not reproduced; of a property, the example that refutes it."""
+    """Known reasons why a claim is not reproduced; for a property, the example that refutes it."""
     if judgement.verdict is Verdict.REPRODUCED or judgement.claim.measured_by is None:
         return ""
     return judgement.example or judgement.claim.measured_by.explanation
 
 
 def closing_lines(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> Iterator[str]:
-    """How many claims came out how, and runs that should not be relied on."""
+    """Number of claims with each verdict, and the runs that are not reliable."""
     counted = Counter(judgement.verdict for judgement in judgements)
     yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
     undelivered = {
-        f"{one.scenario}, seed {one.seed} ({', '.join(one.delivery)})" for one in results if not _delivered(one)
+        f"{run.scenario}, seed {run.seed} ({', '.join(run.delivery)})" for run in results if not _delivered(run)
     }
     if undelivered:
         yield f"delivery was violated: {_some(undelivered)}"
-    doubtful = {f"{one.scenario}, seed {one.seed} ({one.fidelity})" for one in results if one.fidelity != "VALID"}
+    doubtful = {f"{run.scenario}, seed {run.seed} ({run.fidelity})" for run in results if run.fidelity != "VALID"}
     if doubtful:
-        yield f"not everything was as the scenario asks, so these runs may mislead: {_some(doubtful)}"
+        yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
 
 
 def violated(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> bool:
-    """Whether something is wrong with brokerlab rather than different from a paper."""
+    """True when a property is refuted or a delivery is violated, which points to a defect of brokerlab itself."""
     refuted = any(
         judgement.claim.kind is Kind.PROPERTY and judgement.verdict is Verdict.DIFFERS for judgement in judgements
     )
-    return refuted or not all(_delivered(one) for one in results)
+    return refuted or not all(_delivered(result) for result in results)
 
 
 def _delivered(result: CellResult) -> bool:
@@ -153,7 +153,7 @@ def _estimate(kind: Kind, measured: Estimate) -> str:
 
 
 def _number(kind: Kind, value: float) -> str:
-    """Differences and margins in percent, with their sign; one more digit where that is all there is of them."""
+    """Text of a number: differences and margins in percent with their sign, tiny ones with two decimals."""
     if kind is Kind.VALUE:
         return f"{value:.3g}"
     return f"{100 * value:+.2f}%" if 0 < abs(value) < _TINY else f"{100 * value:+.1f}%"

@@ -1,7 +1,7 @@
 """Measures of the claims of the TID paper (PADRES): adaptive routing on cyclic overlays.
 
 **Steady state** is the second half of the phase `run`, because queues have had the first half to find their length.
-Mean delays and margins are meant as `analysis.claims.measure` says.
+`analysis.claims.measure` defines mean delays and margins.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from record.log import Event, TraceRecord
 STEADY_FROM = 0.5
 """Share of the phase `run` after which it is steady."""
 GROWTH = 1.0
-"""Delays that more than double from the first fifth of a run to its last grow without bound. In a queue that grows at a
-constant rate they become nine times as long; in a stable one they only follow what the workload does."""
+"""Growth of the mean delay, from the first fifth of a run to its last, above which delays grow without bound. In a
+queue that grows at a constant rate they become nine times as long; in a stable one they only follow the workload."""
 SETTLED_FROM = 0.75
 """Share of the phase `run` after which a disturbed overlay has settled again."""
 FAULTS_NODE = "emulator"
-"""The node in whose log a run's faults are."""
+"""The node whose log holds the faults of a run."""
 RECOVERED = 1.2
-"""A delay within this factor of the settled one has recovered,"""
+"""Factor of the settled delay within which a delay has recovered."""
 RECOVERED_SECONDS = 3
-"""once it stays there for so long."""
+"""Number of successive seconds within that factor that count as recovery."""
 PEAK_OVER = 100
-"""Notifications over which a delay is averaged to find its peak: single ones differ by more than any failure makes."""
+"""Notifications over which a delay is averaged to find its peak; single delays differ by more than failures change."""
 
 
 def relative_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -44,7 +44,7 @@ def relative_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def relative_delay_by_distance(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """The same for each distance in `arguments`: the fewest links between the two clients' brokers (Table 3).
+    """Relative delay for each distance in `arguments`: the fewest links between the two clients' brokers (Table 3).
 
     Table 3 has one publisher and one subscriber at each distance; here all pairs of clients at that distance count.
     """
@@ -56,15 +56,15 @@ def relative_delay_by_distance(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
     steady_fixed, steady_dynamic = _steady(fixed), _steady(dynamic)
     return Measurement(
-        values=tuple(_relative(at(steady_fixed, one), at(steady_dynamic, one)) for one in recipe.arguments)
+        values=tuple(_relative(at(steady_fixed, links), at(steady_dynamic, links)) for links in recipe.arguments)
     )
 
 
 def queueing_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Share of the delay that notifications spent in the output queues of the most overloaded broker (on Fig. 5(a)).
 
-    Overloaded most is the broker in whose output queues publications waited longest in all; notifications count that
-    came through it, in steady state, with fixed routing.
+    The most overloaded broker is the one in whose output queues publications waited longest in total. The notifications
+    that count are those that came through it, in steady state, with fixed routing.
     """
     fixed = run.of("fixed")
     rows = [row for row in _steady(fixed) if row.path is not None]
@@ -85,13 +85,13 @@ def queueing_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def matching_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Comparisons of content over publication messages that brokers received, with dynamic routing ("Faster matching").
 
-    One comparison a message is what every broker would need that matches content anew.
+    The reference is one comparison for each message, which brokers would need if each of them matched the content anew.
     """
     return Measurement(values=(run.of("dynamic").matching.share,))
 
 
 def redundant_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Share of advertisement messages between brokers that told the receiver nothing new (introduction).
+    """Share of redundant messages among the advertisement messages between brokers (introduction).
 
     Every broker but the first needs one message for each advertisement; the rest is redundant.
     """
@@ -103,7 +103,7 @@ def redundant_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def overload(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Two margins (Fig. 5(c)): fixed routing's delays grow without bound; dynamic routing's do not.
+    """Two margins (Fig. 5(c)): delays of fixed routing grow without bound, those of dynamic routing do not.
 
     An open-loop delay grows with the queues it waits in. Its growth, from the first fifth of the run to the last, is
     compared with `GROWTH`.
@@ -118,8 +118,8 @@ def overload(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def burst(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Three margins (Fig. 5(e)): dynamic routing's delay is smaller during the burst, recovers first, settles lower.
 
-    `arguments` are begin and end of the burst in seconds of the run phase. Recovery takes until the mean delay of a
-    second is within `RECOVERED` of the settled one and stays there.
+    `arguments` are begin and end of the burst in seconds of the phase `run`. Recovery lasts until the mean delay of a
+    second is within `RECOVERED` of the settled one and stays there for `RECOVERED_SECONDS`.
     """
     begin, end = recipe.arguments
     fixed, dynamic = run.of("fixed"), run.of("dynamic")
@@ -135,13 +135,13 @@ def burst(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def failures(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Three increases of the mean delay, relative to the same run without failures (Fig. 6).
 
-    Its highest after the first kill and before the second, its highest after the second, and where it settles; the
-    highest is that of `PEAK_OVER` successive notifications. The paper compares with the time before a failure; a run
-    of the same seed without any is free of what queues do by themselves. Notifications count while the brokers are
-    dead, those that wait for a restart do not.
+    The three are the peak between the first and the second kill, the peak after the second, and the settled level; a
+    peak is the highest mean over `PEAK_OVER` successive notifications. The paper compares with the time before a
+    failure; the comparison with a run of the same seed without failures leaves out other changes of the queues. Only
+    notifications that arrive while the brokers are down count, not those that wait for a restart.
     """
     failing, undisturbed = _with_and_without_kills(run)
-    first, second, healed = _deaths(run, failing)
+    first, second, healed = _kills_and_restart(run, failing)
     others = {_pair(row): row for row in undisturbed.notifications}
     dead = sorted(
         (row for row in failing.notifications if first <= row.notified_ns < healed and _pair(row) in others),
@@ -152,10 +152,10 @@ def failures(run: MeasuredRun, recipe: Recipe) -> Measurement:
         return _relative([others[_pair(row)] for row in rows], rows)
 
     def peak(rows: Sequence[Notification]) -> float | None:
-        """Fewer than `PEAK_OVER` at the end do not count."""
+        """The highest increase; a rest of fewer than `PEAK_OVER` notifications at the end does not count."""
         starts = range(0, len(rows) - PEAK_OVER + 1, PEAK_OVER)
         increases = (increase(rows[start : start + PEAK_OVER]) for start in starts)
-        return max((one for one in increases if one is not None), default=None)
+        return max((found for found in increases if found is not None), default=None)
 
     settled_from = SETTLED_FROM * failing.run_seconds
     return Measurement(
@@ -168,7 +168,7 @@ def failures(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def received_twice(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Publications that a broker got more than once from its neighbours, in any broker's log (Property 1)."""
+    """Publications that a broker received more than once from its neighbours, in any broker's log (Property 1)."""
     violations = checked = 0
     example = ""
     for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
@@ -188,21 +188,21 @@ def received_twice(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def same_notified(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Pairs of publication and client notified with fixed or with dynamic routing, and not with both (Property 2).
 
-    Only where dynamic routing took another way than fixed routing has a publication surely changed its tree; so many
-    notifications count as checked.
+    The notifications that took another path under dynamic than under fixed routing count as checked, because only
+    there a publication has certainly changed its tree.
     """
     violations = checked = 0
     example = ""
     for fixed, dynamic in run.pairs():
-        ways = {(row.publication, row.client): row.path for row in fixed.notifications}
+        paths = {(row.publication, row.client): row.path for row in fixed.notifications}
         others = {(row.publication, row.client): row.path for row in dynamic.notifications}
-        differing = ways.keys() ^ others.keys()
+        differing = paths.keys() ^ others.keys()
         violations += len(differing)
-        checked += sum(others.get(pair) != way for pair, way in ways.items())
+        checked += sum(others.get(pair) != path for pair, path in paths.items())
         if differing and not example:
             publication, client = min(differing)
-            only = fixed if (publication, client) in ways else dynamic
-            example = f"{client} got {publication} in variant {only.name} only"
+            only = fixed if (publication, client) in paths else dynamic
+            example = f"{client} received {publication} in variant {only.name} only"
     return Measurement(values=(float(violations),), checked=checked, example=example)
 
 
@@ -247,28 +247,28 @@ def _mean(rows: Iterable[Notification]) -> float | None:
 
 
 def _growth(variant: MeasuredVariant) -> float | None:
-    """Mean delay of what was meant for the last fifth of the run over that of the first fifth, minus 1."""
+    """Mean delay of publications due in the last fifth of the run over that of the first fifth, minus 1."""
     run = variant.run_seconds
     first, last = _mean(variant.between(0, run / 5)), _mean(variant.between(4 * run / 5, run))
     return last / first - 1 if first and last is not None else None
 
 
 def _recovery(variant: MeasuredVariant, end: float) -> float | None:
-    """Seconds from the end of the burst to the first of `RECOVERED_SECONDS` good ones; to the run's end without any."""
+    """Seconds from the end of the burst to the first of `RECOVERED_SECONDS` recovered ones, or to the run's end."""
     settled = _mean(_settled(variant))
     if settled is None:
         return None
-    good = 0
+    recovered = 0
     for second in range(int(end), int(variant.run_seconds)):
         mean = _mean(variant.between(second, second + 1))
-        good = good + 1 if mean is None or mean <= RECOVERED * settled else 0
-        if good == RECOVERED_SECONDS:
+        recovered = recovered + 1 if mean is None or mean <= RECOVERED * settled else 0
+        if recovered == RECOVERED_SECONDS:
             return second + 1 - RECOVERED_SECONDS - end
     return variant.run_seconds - end
 
 
 def _with_and_without_kills(run: MeasuredRun) -> tuple[MeasuredVariant, MeasuredVariant]:
-    """The variant in which brokers are killed, and the one in which none is. Raises `ClaimsError` without the two."""
+    """The variant with kills of brokers, and the one without. Raises `ClaimsError` unless there is one of each."""
     killing = {record.variant for record in run.records(FAULTS_NODE) if _is_kill(record)}
     failing = [variant for variant in run.variants if variant.name in killing]
     undisturbed = [variant for variant in run.variants if variant.name not in killing]
@@ -278,13 +278,17 @@ def _with_and_without_kills(run: MeasuredRun) -> tuple[MeasuredVariant, Measured
     return failing[0], undisturbed[0]
 
 
-def _deaths(run: MeasuredRun, variant: MeasuredVariant) -> tuple[int, int, int]:
-    """When the first and when the last broker was killed, and when the first was restarted. Raises `ClaimsError`."""
+def _kills_and_restart(run: MeasuredRun, variant: MeasuredVariant) -> tuple[int, int, int]:
+    """Times of the first kill, the last kill and the first restart. Raises `ClaimsError` for fewer than two kills."""
     records = [record for record in run.records(FAULTS_NODE) if record.variant == variant.name]
     kills = [record.time for record in records if _is_kill(record)]
     if len(kills) < 2:
         raise ClaimsError(f"{run.directory}: one broker was killed; two, one after the other, are needed")
-    return min(kills), max(kills), min((one.time for one in records if one.event is Event.HEALED), default=FOREVER)
+    return (
+        min(kills),
+        max(kills),
+        min((record.time for record in records if record.event is Event.HEALED), default=FOREVER),
+    )
 
 
 def _is_kill(record: TraceRecord) -> bool:

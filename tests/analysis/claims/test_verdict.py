@@ -1,4 +1,4 @@
-"""Every rule of the verdict, at its edges, and the interval it rests on."""
+"""Every rule of the verdict at its limits, and the confidence interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`brokerlab reproduce` as its users meet it."""
+"""`brokerlab reproduce` from the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.claims import load_claims
 def brokerlab(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
 ) -> tuple[int, str, str]:
-    """Runs the command line in this process: its exit code, what it printed, and what it said on the way."""
+    """Runs the command line in this process: its exit code, its output, and its progress messages."""
     monkeypatch.setattr(sys, "argv", ["brokerlab", "reproduce", *arguments])
     with pytest.raises(SystemExit) as ended:
         cli.main()

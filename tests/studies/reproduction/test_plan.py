@@ -1,4 +1,4 @@
-"""Which runs a list of claims takes."""
+"""The runs that a list of claims needs."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ def scenarios(tmp_path: Path) -> Path:
     ],
 )
 def test_claims_are_chosen_by_the_begin_of_their_names(names: list[str], chosen: list[str]) -> None:
-    assert [one.id for one in chosen_claims(CLAIMS, names)] == chosen
+    assert [chosen_claim.id for chosen_claim in chosen_claims(CLAIMS, names)] == chosen
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("tid-5c", r"no claim 'tid-5c'; did you mean 'tid-5a'\?|did you mean 'tid-5b'\?"),
         ("siena", "no claim 'siena'; `brokerlab reproduce --list` shows all"),
         ("oct-1", "oct-1: brokerlab has no scenario for it yet"),
     ],
 )
-def test_a_name_without_a_claim_to_measure(name: str, told: str) -> None:
-    with pytest.raises(BadInputError, match=told):
+def test_a_name_without_a_claim_to_measure(name: str, message: str) -> None:
+    with pytest.raises(BadInputError, match=message):
         chosen_claims(CLAIMS, [name])
 
 
@@ -113,7 +113,7 @@ def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
     assert fingerprint(claim("tid-5a", "a.yaml")) != first
 
 
-def test_what_the_user_sets_holds_in_every_run_and_makes_another_experiment(scenarios: Path) -> None:
+def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path) -> None:
     def planned(**overrides: str) -> Experiment:
         named = {key.replace("__", "."): value for key, value in overrides.items()}
         return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named)[0]
@@ -125,19 +125,19 @@ def test_what_the_user_sets_holds_in_every_run_and_makes_another_experiment(scen
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "message"),
     [
-        ("seed", r"--set seed: .*`--seeds` says how many"),
-        ("vary.routing.publications", r"--set vary.routing.publications: .*claims compare variants"),
+        ("seed", r"--set seed: .*`--seeds` sets their number"),
+        ("vary.routing.publications", r"--set vary.routing.publications: .*claims compare the variants"),
         ("time_dilatoin", r"time_dilatoin"),
     ],
 )
-def test_what_the_user_cannot_set(scenarios: Path, key: str, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_fields_that_the_user_cannot_set(scenarios: Path, key: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, {key: "3"})
 
 
-def test_mistakes_in_recipes_are_told(scenarios: Path) -> None:
+def test_mistakes_in_recipes_are_reported(scenarios: Path) -> None:
     with pytest.raises(BadInputError, match=r"claim x: measured_by.scenario: .*none.yaml does not exist"):
         plan_experiments([claim("x", "none.yaml")], None, scenarios)
     with pytest.raises(
@@ -158,7 +158,7 @@ FIGURES = ("tid-5a", "tid-5b", "tid-full", "tid-5c", "tid-5d", "tid-5e", "tid-t3
 
 
 def test_all_figures_stand_on_the_same_assumptions() -> None:
-    """What the paper does not say is the same everywhere; only what a figure is about differs, and rates."""
+    """Assumptions about the paper are equal in all scenarios; only rates and each figure's subject differ."""
     loaded = [load(SCENARIOS / "tid" / f"{name}.yaml") for name in FIGURES]
     first = loaded[0]
     for scenario in loaded:
@@ -230,7 +230,7 @@ def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios
 
 
 def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:
-    """Overlay, links, brokers, variants and, where there are subscribers, how they choose: see octopia/*.yaml."""
+    """Overlay, links, brokers, variants and the choice of subscriptions are equal in all of octopia/*.yaml."""
     chosen = chosen_claims(load_claims(), ["oct"])
     assert len(chosen) == 19
     files = sorted(

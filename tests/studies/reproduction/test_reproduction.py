@@ -1,4 +1,4 @@
-"""A whole reproduction of small claims: runs in worker processes, results on disk, verdicts, words."""
+"""A complete reproduction of small claims: runs in worker processes, results on disk, verdicts, and their text."""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
-"""Measures of a burst: one publisher floods the overlay, and it is seen how long that is felt (OctopiA, section 10).
+"""Measures of a burst, in which one publisher floods the overlay, and of its after-effects (OctopiA, section 10).
 
-What the paper's words mean here is settled once:
+Meaning of the paper's terms in all these measures:
 
-- The *burst* is what the publisher with most publications made.
-- *Delays* are of all notifications, the other publishers' too: of 50,000 publications that drain for minutes, half
-  cannot have come within a second, as is published.
-- *Stability* is judged as in figures 17 to 20 (`analysis.judging.burst_recovery`), in largest_delays of 5,000.
-- `arguments` hold the published size of the burst, 50,000 publications. A run with a `1/n` of them is a run of an `n`th
-  of the time: rates and service times are as published, queues grow as fast but for an nth as long. So its times are
-  multiplied by n, and a stretch is an nth as long. What a publication takes without any queue does not shrink: it is
-  the mean before the burst, and an nth of a second beyond it is a second. Those that exceed even that before the
-  burst do so by chance, and as large a share does after it. How long a run goes on before its burst, which is not an
-  nth of anything, has no part in shares.
+- The *burst* consists of the publications of the publisher with most of them.
+- *Delays* are those of all notifications, including other publishers', because of 50,000 publications that drain for
+  minutes half cannot arrive within a second, as is published.
+- *Stability* is judged as in figures 17 to 20 (`analysis.judging.burst_recovery`), by the largest delay of every 5,000
+  notifications.
+- `arguments` hold the published size of the burst, 50,000 publications. A run with 1/n of them lasts 1/n of the time:
+  rates and service times are as published, and queues grow as fast, but for 1/n as long. Therefore its times are
+  multiplied by n, and 1/n as many notifications share a largest delay. The delay without any queue does not shrink: it
+  is the mean before the burst, and a delay counts as within a second when it exceeds that mean by at most 1/n second.
+  Delays that exceed this limit even before the burst do so by chance, and an equal share of those after it is expected
+  to. Shares do not count the notifications before the burst, because the time before it is not 1/n of anything.
 
 Variants are called SPR, IDR, TID-S and TID-D.
 """
@@ -31,21 +32,23 @@ from analysis.judging.burst_recovery import largest_delays, stable_after
 from analysis.tables.definitions import Notification
 from record.log import Event
 
-STRETCH = 5000
-"""Notifications of which the largest delay counts, in a burst of the published size."""
-LEAST_STRETCH = 20
+NOTIFICATIONS = 5000
+"""Number of notifications that share a largest delay, in a burst of the published size."""
+FEWEST_NOTIFICATIONS = 20
+"""Smallest number of notifications that share a largest delay, in a burst of any size."""
 SECOND = 1e9
+"""Nanoseconds."""
 WITHIN_MS = 1000.0
-"""The delay that figures of the share of timely publications are about."""
+"""Delay within which a publication is timely in the paper's figures."""
 
 
 @dataclass(frozen=True)
 class Burst:
-    """A variant with a burst in it."""
+    """The burst of one variant."""
 
     variant: MeasuredVariant
     published: float
-    """How many publications the paper's burst has."""
+    """Number of publications in the paper's burst."""
 
     @cached_property
     def publisher(self) -> str:
@@ -55,13 +58,13 @@ class Burst:
 
     @cached_property
     def notifications(self) -> Sequence[Notification]:
-        """Of the burst."""
+        """Notifications of the burst's publications."""
         publisher = self.publisher
         return [row for row in self.variant.notifications if row.publisher == publisher]
 
     @cached_property
     def scale(self) -> float:
-        """How many times smaller and shorter than the paper's it is."""
+        """Factor by which the burst is smaller and shorter than the paper's."""
         return self.published / len({row.publication for row in self.notifications})
 
     @cached_property
@@ -70,15 +73,15 @@ class Burst:
 
     @property
     def mean_delay(self) -> float:
-        """Milliseconds."""
+        """Mean delay of all notifications of the variant, in milliseconds."""
         return fmean(row.delay_ms or 0.0 for row in self.variant.notifications)
 
     @property
     def timely(self) -> float:
-        """Share of the notifications since the burst began that came within a second, at the paper's scale.
+        """Share of timely notifications since the burst began: those within a second, at the paper's scale.
 
-        Of those that would have without the burst: an nth of a second is so short that some take longer by chance, and
-        how many do is known from before it.
+        The share is relative to the timely notifications before the burst, because some notifications take longer than
+        1/n second by chance even then.
         """
         rows = self.variant.notifications
         before = [row.delay_ms or 0.0 for row in rows if row.notified_ns < self.begin]
@@ -89,9 +92,9 @@ class Burst:
 
     @property
     def stable_after(self) -> float | None:
-        """Seconds from the begin of the burst, at the paper's scale; None where nothing came before it."""
+        """Seconds from the start of the burst, at the paper's scale; None without notifications before it."""
         rows = self.variant.notifications
-        length = max(LEAST_STRETCH, round(STRETCH / self.scale))
+        length = max(FEWEST_NOTIFICATIONS, round(NOTIFICATIONS / self.scale))
         points = largest_delays([row.notified_ns for row in rows], [row.delay_ms or 0.0 for row in rows], length)
         after = stable_after(points, self.begin)
         return None if after is None else after / SECOND * self.scale
@@ -116,9 +119,9 @@ def messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def queue_length(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Mean length of the output queues that the burst's publications were sent from, IDR over SPR, minus 1.
+    """Mean length of the output queues of the burst's publications, IDR over SPR, minus 1.
 
-    Taken when each is sent: the queue that it leaves behind.
+    A length is taken whenever a publication is sent, without that publication.
     """
     spr, idr, _, _ = _bursts(run, recipe)
     totals: dict[str, list[int]] = {spr.variant.name: [0, 0], idr.variant.name: [0, 0]}
@@ -134,7 +137,7 @@ def queue_length(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def timely_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Share of the notifications that came within a second, under IDR and under SPR."""
+    """Share of timely notifications, under IDR and under SPR."""
     spr, idr, _, _ = _bursts(run, recipe)
     return Measurement(values=(idr.timely, spr.timely))
 
@@ -167,7 +170,7 @@ def _bursts(run: MeasuredRun, recipe: Recipe) -> Sequence[Burst]:
     (published,) = recipe.arguments
     for variant in _variants(run):
         if not variant.notifications:
-            raise ClaimsError(f"{run.directory}: variant {variant.name}: nobody was notified of anything")
+            raise ClaimsError(f"{run.directory}: variant {variant.name}: no client was notified of any publication")
     return [Burst(variant, published) for variant in _variants(run)]
 
 

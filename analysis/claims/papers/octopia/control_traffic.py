@@ -1,15 +1,15 @@
-"""Measures of how advertisements and subscriptions spread (OctopiA, figures 7 to 12), from brokers' logs.
+"""Measures of the propagation of advertisements and subscriptions (OctopiA, figures 7 to 12), from brokers' logs.
 
-- What a broker *stores* is what came to it: nothing is withdrawn in these scenarios, and every broker keeps what
-  it is told, the one that a client told it included.
-- A *delay* begins when the client's own broker handles the operation, and ends when the last broker that is to know of
-  it handles the first message that tells of it. All brokers that ever hear of it are to know: so of a subscription, in
-  PADRES, those on the ways to matching advertisements; in OctopiA, the subscriber's cluster.
-- An *inter-broker message* is one that a broker received from a neighbour; only those of the kind asked for count, so
-  no CIV_SET.
+- A broker *stores* every operation that it receives, from neighbours or from its own clients, because no operation is
+  withdrawn in these scenarios.
+- A *delay* begins when the client's own broker handles the operation, and ends when the last broker that receives it
+  handles its first message about it. A subscription is received, in PADRES, by the brokers on the paths to matching
+  advertisements and, in OctopiA, by those of the subscriber's cluster.
+- An *inter-broker message* is one that a broker received from a neighbour. Only messages of the measured kind count, so
+  CIV_SET messages do not.
 
-Variants are called `<system>+<size>`: PADRES or OctopiA, and how many publishers or subscribers. A number is the mean
-over the sizes, each of which is compared with itself.
+Variants are called `<system>+<size>`: PADRES or OctopiA, and the number of publishers or subscribers. A measurement is
+the mean over the sizes, each compared within itself.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ OCTOPIA, PADRES = "OctopiA", "PADRES"
 
 @dataclass(slots=True)
 class Spread:
-    """How the operations of one kind spread in one variant."""
+    """Propagation of the operations of one kind in one variant."""
 
     begun: dict[str, int] = field(default_factory=dict)
-    """When each client's broker handled it, by the message's identifier; nanoseconds."""
+    """Time at which the client's broker handled each operation, by message identifier; nanoseconds."""
     ended: dict[str, int] = field(default_factory=dict)
-    """When the last broker first heard of it."""
+    """Time at which the last broker handled its first message about each operation, by message identifier."""
     stored: int = 0
-    """Over all brokers."""
+    """Number of operations stored, summed over all brokers."""
 
     @property
     def mean_delay(self) -> float | None:
-        """Nanoseconds; of what left its broker at all."""
+        """Mean delay in nanoseconds of the operations that left their first broker; None without any."""
         delays = [end - self.begun[id] for id, end in self.ended.items() if id in self.begun]
         return fmean(delays) if delays else None
 
 
 def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, Spread]:
-    """How advertisements (`Event.ADVERTISE`) or subscriptions spread, by variant."""
+    """Propagation of advertisements (`Event.ADVERTISE`) or subscriptions (`Event.SUBSCRIBE`), by variant."""
     found: dict[str, Spread] = defaultdict(Spread)
     for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
         declared: dict[str, int] = defaultdict(int)
-        heard: dict[str, set[str]] = defaultdict(set)
+        known: dict[str, set[str]] = defaultdict(set)
         for record in run.records(broker, b'"event":"received"'):
             if record.kind not in (Event.ADVERTISE, Event.SUBSCRIBE):
                 continue
             spread, id = found[record.variant], record.id or ""
             if record.peer is None:
-                # A broker numbers what its own clients declare, whatever kind, in the order in which they do.
+                # A broker numbers the operations of its own clients in order of arrival, whatever their kind.
                 declared[record.variant] += 1
                 if record.kind == kind:
                     spread.begun[f"{broker}.1.{declared[record.variant]}"] = record.time
                     spread.stored += 1
-            elif record.kind == kind and id not in heard[record.variant]:
-                heard[record.variant].add(id)
+            elif record.kind == kind and id not in known[record.variant]:
+                known[record.variant].add(id)
                 spread.ended[id] = max(spread.ended.get(id, 0), record.time)
                 spread.stored += 1
     return found
@@ -79,7 +79,7 @@ def stored_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def advertisement_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Inter-broker messages of advertising, PADRES as a multiple of OctopiA (figure 9)."""
+    """Inter-broker messages that carry advertisements, PADRES as a multiple of OctopiA (figure 9)."""
     return _compared(run, PADRES, OCTOPIA, _messages(Event.ADVERTISE), minus=0.0)
 
 
@@ -94,12 +94,12 @@ def stored_subscriptions(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def subscription_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Inter-broker messages of subscribing, OctopiA over PADRES, minus 1 (figure 12)."""
+    """Inter-broker messages that carry subscriptions, OctopiA over PADRES, minus 1 (figure 12)."""
     return _compared(run, OCTOPIA, PADRES, _messages(Event.SUBSCRIBE))
 
 
 def publication_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Inter-broker messages of publishing, OctopiA over PADRES, minus 1 (figure 15)."""
+    """Inter-broker messages that carry publications, OctopiA over PADRES, minus 1 (figure 15)."""
     return _compared(run, OCTOPIA, PADRES, _messages(Event.PUBLISH))
 
 
@@ -109,7 +109,7 @@ def publication_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def by_size(run: MeasuredRun) -> Iterator[tuple[MeasuredVariant, MeasuredVariant]]:
-    """For each size, the variant of OctopiA and that of PADRES. Raises `ClaimsError` without any."""
+    """The variants of OctopiA and PADRES for each size. Raises `ClaimsError` without any, or with one alone."""
     named = {variant.name: variant for variant in run.variants}
     sizes = [name.removeprefix(f"{OCTOPIA}+") for name in named if name.startswith(f"{OCTOPIA}+")]
     if not sizes or any(f"{PADRES}+{size}" not in named for size in sizes):
@@ -124,7 +124,7 @@ _Quantity = Callable[[MeasuredVariant], float | None]
 def _compared(
     run: MeasuredRun, numerator: str, denominator: str, quantity: _Quantity, *, minus: float = 1.0
 ) -> Measurement:
-    """The mean over sizes of one system's quantity over the other's, less `minus`; None where one has none."""
+    """The mean over sizes of one system's quantity over the other's, minus `minus`; None where one is unknown."""
     ratios = []
     for octopia, padres in by_size(run):
         values = {OCTOPIA: quantity(octopia), PADRES: quantity(padres)}

@@ -1,10 +1,11 @@
-"""Measures of what routers themselves take, on this host: matching and selecting paths (OctopiA, figures 14 and 16).
+"""Measures of router work on this host: matching and path selection (OctopiA, figures 14 and 16).
 
-Brokers log how long the router worked on a publication, and how long of that it compared content. *Matching delay* is
-the time of one comparison at one broker, *path-selection time* the rest of the router's work on a publication at one
-broker: reading the header and choosing next hops. Both are of the process that ran the broker's code: processor time
-where `brokerlab reproduce` simulates, real time of real brokers. So no two runs measure the same. The slowest
-`SLOWEST_LEFT_OUT` of each variant do not count: they tell of what else the host did.
+Brokers log the time of the router's work on a publication, and the part of it that compared content. *Matching delay*
+is the time of one comparison at one broker; *path-selection time* is the rest of the router's work on a publication at
+one broker: reading the header and choosing next hops (`analysis.judging.router_work`). Both are times of the process
+that ran the broker's code: processor time where `brokerlab reproduce` simulates, elapsed time for real brokers.
+Therefore no two runs measure the same. The slowest `SLOWEST_LEFT_OUT` of each variant do not count, because they
+include other work of the host.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.octopia.control_traffic import by_size
 from analysis.claims.verdict import Measurement
+from analysis.judging.journeys import Journey
+from analysis.judging.router_work import path_selections
+from analysis.reading.log_stage import publication_event
+from analysis.reading.publication_events import PublicationEvent
 from record.log import Event
 
 SLOWEST_LEFT_OUT = 0.02
-"""Share of the times."""
+"""Share of the times that do not count."""
+_ANY_VARIANT = 0
+"""Number of a variant in events that are not read by variant."""
 
 
 def matching_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -46,19 +53,17 @@ def path_selection(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def selection_times(run: MeasuredRun) -> dict[str, list[int]]:
-    """Nanoseconds of path selection at one broker, by variant, of every publication at every broker."""
+    """Nanoseconds of path selection for each publication at each broker, by variant."""
     times: dict[str, list[int]] = defaultdict(list)
     for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
-        compared: dict[tuple[str, str], list[int]] = defaultdict(list)
-        routed: list[tuple[str, str, int]] = []
-        for record in run.records(broker, b'"kind":"publish"'):
-            if record.event is Event.MATCHED:
-                compared[record.variant, record.id or ""].append(record.duration or 0)
-            elif record.event is Event.RECEIVED and record.duration is not None:
-                routed.append((record.variant, record.id or "", record.duration))
-        for variant, publication, took in routed:
-            matches = compared.get((variant, publication))
-            times[variant].append(took - matches.pop(0) if matches else took)
+        events: dict[tuple[str, str], list[PublicationEvent]] = defaultdict(list)
+        for position, record in enumerate(run.records(broker, b'"kind":"publish"')):
+            if record.id is not None and record.event in (Event.RECEIVED, Event.MATCHED):
+                found = publication_event(_ANY_VARIANT, record.id, record.event, record, position)
+                if found is not None:
+                    events[record.variant, record.id].append(found)
+        for (variant, _), logged in events.items():
+            times[variant] += [took for _, took in path_selections(Journey.of(logged))]
     return times
 
 

@@ -1,4 +1,4 @@
-"""The two properties of OctopiA's static publication routing (SPR, section 9.1), checked over all that a run did."""
+"""The two properties of OctopiA's static publication routing (SPR, section 9.1), checked over all events of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPR = "SPR"
 
 
 def path_lengths(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Notifications of SPR that came over more links than diam(G_af) within a cluster, or one more between clusters."""
+    """Notifications of SPR over more links than diam(G_af) within a cluster, or diam(G_af) + 1 between clusters."""
     variant = _named(run, SPR)
     scot = scot_of(variant.overlay)
     violations = checked = 0
@@ -28,16 +28,16 @@ def path_lengths(run: MeasuredRun, recipe: Recipe) -> Measurement:
         if len(row.path) - 1 > most:
             violations += 1
             example = (
-                example or f"{row.publication} came to {row.client} by {', '.join(row.path)}; {most} links suffice"
+                example or f"{row.publication} reached {row.client} by {', '.join(row.path)}; {most} links suffice"
             )
     return Measurement(values=(float(violations),), checked=checked, example=example)
 
 
 def arrivals_in_clusters(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Publications that SPR brought to a broker twice, or to a cluster in which nobody wants them.
+    """Publications that SPR sent to a broker twice, or to a cluster that is not a target of the publication.
 
-    A target cluster of a publication is one in which somebody was notified of it: that exactly those who must be are
-    is for the delivery verdict to say. Arrivals over links count, the publisher's own does not.
+    A target cluster of a publication is one in which a client was notified of it; the delivery verdict checks that
+    exactly the right clients were notified. Arrivals over links count, the arrival from the publisher does not.
     """
     variant = _named(run, SPR)
     scot = scot_of(variant.overlay)
@@ -57,7 +57,7 @@ def arrivals_in_clusters(run: MeasuredRun, recipe: Recipe) -> Measurement:
                 example = example or f"{broker} received {publication} {times} times"
             if coordinates.cluster not in targets[publication]:
                 violations += 1
-                example = example or f"{broker} received {publication}, which nobody in its cluster wants"
+                example = example or f"{broker} received {publication}, which no client in its cluster wants"
     return Measurement(values=(float(violations),), checked=checked, example=example)
 
 

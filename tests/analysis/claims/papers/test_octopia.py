@@ -1,4 +1,4 @@
-"""OctopiA's measures on small runs whose answer can be worked out by hand."""
+"""OctopiA's measures on small runs whose results can be computed by hand."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def record(variant_: str, time: int, node: str, event: Event, kind: str, id: str
 
 
 def test_paths_within_and_between_clusters() -> None:
-    """diam(G_af) is 2: three links are one too many in a cluster, and as many as may be to another one."""
+    """diam(G_af) is 2: three links are one too many within a cluster, and the most between clusters."""
     good = [
         notification("P:1", 1, path=["a0", "b0", "c0"]),
         notification("P:2", 1, path=["a0", "a1", "b1", "c1"]),
@@ -94,7 +94,7 @@ def test_paths_within_and_between_clusters() -> None:
     long = notification("P:4", 1, path=["a0", "a1", "b1", "b0"])
     found = measured("path lengths", [variant("SPR", [*good, long]), variant("IDR", [long, long])])
     assert (found.values, found.checked) == ((1.0,), 3)
-    assert "P:4 came to S1 by a0, a1, b1, b0" in found.example
+    assert "P:4 reached S1 by a0, a1, b1, b0" in found.example
 
 
 def test_arrivals_twice_and_in_clusters_that_want_nothing(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def spreading(tmp_path: Path) -> tuple[Path, list[MeasuredVariant]]:
         ("publication messages", 9 / 10 - 1),
     ],
 )
-def test_how_operations_spread(tmp_path: Path, measure: str, value: float) -> None:
+def test_operations_spread(tmp_path: Path, measure: str, value: float) -> None:
     run, variants = spreading(tmp_path)
     assert measured(measure, variants, run).values == (pytest.approx(value),)
 
@@ -272,16 +272,16 @@ def bursts() -> list[MeasuredVariant]:
 
 
 def test_seconds_until_stable_at_the_papers_scale() -> None:
-    """700 publications for 70,000: times count a hundredfold, and a stretch has 50 notifications.
+    """700 publications for 70,000: times count a hundredfold, and 50 notifications share a point.
 
-    The last late notification of SPR is in the stretch that ends 3 s after the burst began; of IDR 2 s, of both TIDs 4.
+    The last late notification of SPR is in the point that ends 3 s after the burst began; of IDR 2 s, of both TIDs 4.
     """
     values = measured("stabilisation", bursts(), arguments=(70_000,)).values
     assert values == (pytest.approx(100.0), pytest.approx(400.0 - 250.0), 0.0)
 
 
 def test_delays_messages_and_timely_share_of_a_run_with_a_burst() -> None:
-    """Of 599 notifications of others, those between second 1 and the drain are late; of the burst there are 1400."""
+    """The burst has 1,400 notifications; of the 599 others, those between second 1 and the drain are late."""
     late = {"SPR": 300, "IDR": 200, "TID-S": 400, "TID-D": 400}
     delays = {"SPR": 100.0, "IDR": 90.0, "TID-S": 300.0, "TID-D": 360.0}
     means = {name: (900 * late[name] + (599 - late[name]) + 1400 * delays[name]) / 1999 for name in RIVALS}
@@ -306,7 +306,7 @@ def test_a_second_at_the_papers_scale_beyond_what_is_normal(published: float, id
     assert values == (pytest.approx(idr / 1900), pytest.approx(spr / 1900)), "99 came before the burst"
 
 
-def test_what_takes_longer_without_a_burst_as_well_does_not_count_as_late() -> None:
+def test_delays_that_are_long_even_without_a_burst_do_not_count_as_late() -> None:
     """Three publications stand for 1500, so a second is 2 ms beyond the mean of 5 before: half take longer then."""
     before = [notification(f"P:{delay}", delay, publisher="P") for delay in (1, 9)]
     burst = [
@@ -317,12 +317,12 @@ def test_what_takes_longer_without_a_burst_as_well_does_not_count_as_late() -> N
     assert measured("timely share", found, arguments=(1500,)).values == (pytest.approx(1 / 3 / (1 / 2)),) * 2
 
 
-def test_nothing_before_the_burst_tells_nothing() -> None:
+def test_without_notifications_before_the_burst_there_is_no_value() -> None:
     silent = [variant(name, [notification("Q:1", 5, publisher="Q")]) for name in RIVALS]
     assert measured("stabilisation", silent, arguments=(1,)).values == (None, None, None)
     with pytest.raises(ClaimsError, match="no variant TID-D"):
         measured("stabilisation", silent[:3], arguments=(1,))
-    with pytest.raises(ClaimsError, match="nobody was notified"):
+    with pytest.raises(ClaimsError, match="no client was notified"):
         measured("burst delay", [variant(name) for name in RIVALS], arguments=(1,))
 
 

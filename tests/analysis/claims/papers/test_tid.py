@@ -1,4 +1,4 @@
-"""Every measure on small runs whose answer can be worked out by hand."""
+"""Every measure on small runs whose results can be computed by hand."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_delays_before_the_steady_state_do_not_count() -> None:
 
 
 def test_relative_delay_by_distance_in_the_overlay() -> None:
-    """The distance is the overlay's, not the length of the way a publication took."""
+    """The distance is measured in the overlay, and is not the length of the path that a publication took."""
     detour = ["B1", "B2", "B3", "B2"]
     near, far = {"path": ["B1", "B2"]}, {"path": ["B1", "B2", "B3", "B4"]}
     fixed = variant("fixed", [notification("a", 10, **near), notification("b", 100, **far)])
@@ -94,7 +94,7 @@ def test_relative_delay_by_distance_in_the_overlay() -> None:
 
 
 def test_the_share_of_the_most_overloaded_brokers_queue(tmp_path: Path) -> None:
-    """B2 waits 6 + 2 ms in all, B1 3 ms; of what came through B2, 8 of 40 ms were spent there."""
+    """B2 waits 6 + 2 ms in all, B1 3 ms; 8 of the 40 ms of notifications through B2 were spent there."""
 
     def sent(node: str, publication: str, peer: str, milliseconds: int, **fields: Any) -> TraceRecord:
         given = {"variant": "fixed", "kind": "publish", **fields}
@@ -165,7 +165,7 @@ def test_a_burst_that_changes_nothing() -> None:
     assert measure("burst", *calm, arguments=(30, 40)) == (0.0, 0.0, 0.0)
 
 
-def test_one_quiet_second_is_no_recovery() -> None:
+def test_one_quiet_second_is_not_a_recovery() -> None:
     delays = [200.0 if 30 <= second < 60 and second != 45 else 20.0 for second in range(100)]
     fixed = variant("fixed", [notification(f"a{second}", delay, second=second) for second, delay in enumerate(delays)])
     dynamic = variant("dynamic", burst_delays(200, 50, 20))
@@ -208,7 +208,7 @@ def test_the_same_subscribers_are_notified() -> None:
     lost = [*same[:3], of("dynamic", 3)]
     found = measure("same notified", *lost)
     assert found.values == (1.0,)
-    assert found.example == "S1 got c in variant 3+fixed only"
+    assert found.example == "S1 received c in variant 3+fixed only"
 
 
 def test_a_run_without_the_variants_is_refused() -> None:
@@ -232,7 +232,7 @@ def write_faults(directory: Path, *records: TraceRecord) -> None:
 
 
 def hundred(begin: int, delay: float, second: int = 10) -> list[Notification]:
-    """As many as a peak is over, one a nanosecond."""
+    """`PEAK_OVER` notifications, one each nanosecond."""
     return [
         msgspec.structs.replace(notification(f"p{time}", delay, second=second), notified_ns=time)
         for time in range(begin, begin + 100)
@@ -255,8 +255,8 @@ def test_failures(tmp_path: Path) -> None:
     assert measured == (pytest.approx(0.2), pytest.approx(2.0), pytest.approx(0.25))
 
 
-def test_what_a_restart_lets_through_and_what_is_lost_are_no_part_of_failures(tmp_path: Path) -> None:
-    """Nothing that comes after the restart at 500; nothing that only one of the runs delivered; no odd rest."""
+def test_notifications_after_a_restart_and_lost_ones_do_not_count_in_failures(tmp_path: Path) -> None:
+    """Not counted: arrivals after the restart at 500, pairs that only one run delivered, and an incomplete group."""
     write_faults(tmp_path, *KILLS, fault(900, "pause"), fault(500, "restart", event=Event.HEALED))
     late = [msgspec.structs.replace(row, notified_ns=501, delay_ms=999.0) for row in hundred(410, 0, 80)[:50]]
     killed = variant(
