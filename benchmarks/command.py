@@ -37,14 +37,14 @@ class Benchmark:
 
 
 BENCHMARKS = (
-    Benchmark("matching", seconds=120, quick_seconds=30),
-    Benchmark("throughput", seconds=180, quick_seconds=30),
-    Benchmark("relay", seconds=30, quick_seconds=10),
-    Benchmark("startup", seconds=50, quick_seconds=50),
-    Benchmark("simulation", seconds=90, quick_seconds=15),
-    Benchmark("analysis", seconds=210, quick_seconds=40),
-    Benchmark("routing", seconds=45),
-    Benchmark("burst", seconds=60),
+    Benchmark("matching", seconds=100, quick_seconds=30),
+    Benchmark("throughput", seconds=120, quick_seconds=25),
+    Benchmark("relay", seconds=30, quick_seconds=15),
+    Benchmark("startup", seconds=45, quick_seconds=45),
+    Benchmark("simulation", seconds=80, quick_seconds=15),
+    Benchmark("analysis", seconds=270, quick_seconds=50),
+    Benchmark("routing", seconds=90),
+    Benchmark("burst", seconds=50),
     Benchmark("sweep", seconds=55),
 )
 
