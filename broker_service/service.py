@@ -23,7 +23,7 @@ _WAITING_OVERHEAD = 256
 
 
 class Work(Protocol):
-    """How messages that came in together make pieces of work, and how long each piece occupies the server."""
+    """Division of messages that came in together into pieces of work, each of which occupies the server for a time."""
 
     def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
         """The pieces in order, each with its nanoseconds."""
@@ -82,7 +82,7 @@ class ServiceQueue:
 
     @property
     def next_done(self) -> int | None:
-        """When the first piece is to be handled; None when nothing waits."""
+        """The time at which the first piece is to be handled; None when nothing waits."""
         return self._pieces[0][0] if self._pieces else None
 
     @property

@@ -26,7 +26,7 @@ _STEP = 16
 
 
 class Turns:
-    """See the module. `clock` tells nanoseconds."""
+    """See the module. `clock` returns nanoseconds."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.waiting = 0

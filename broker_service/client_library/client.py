@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class RejectedError(Exception):
-    """The broker refused an operation; the text says why."""
+    """The broker refused an operation; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,9 @@ class ClientRequests:
 
         Operations that a new session makes unnecessary, such as withdrawals, are answered as confirmed.
         """
-        unanswered = {(each.client, each.operation, each.id): number for number, each in self._unanswered.items()}
+        unanswered = {
+            (request.client, request.operation, request.id): number for number, request in self._unanswered.items()
+        }
         publications = [request for request in self._queue if request.operation is Operation.PUBLISH]
         declared = [
             ClientRequest(client, unanswered.get((client, operation, id), 0), operation, id, body)

@@ -42,7 +42,7 @@ class LinkStream(Duplex):
             self.wake()
 
     async def ready(self) -> None:
-        """Makes a neighbour that floods the link wait for its own messages; one that keeps to the window goes on."""
+        """Makes a neighbour that floods the link wait for its own messages; one that keeps to the window does not."""
         while self._session.unhandled > self._window:
             await self._service.progress()
 

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class RefusalLog:
-    """Logs refusals; the first one after an interval that had too many says how many were left out."""
+    """Logs refusals; the first one after an interval with too many is preceded by the number left out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

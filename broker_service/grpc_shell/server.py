@@ -203,7 +203,7 @@ class BrokerServer:
         await port.accept(context, hello)
 
     async def _serve(self, stream: Coroutine[Any, Any, None], context: Any, name: str) -> None:
-        """Runs a stream that the other end opened, and aborts it with a status that tells whose fault its end was."""
+        """Runs a stream that the other end opened, and aborts it with a status that names whose fault it was."""
         try:
             await stream
         except StreamClosedError as error:
@@ -250,18 +250,18 @@ class BrokerServer:
         self._service.change(paced_work(self.config, service_time))
 
 
-async def serve_until_told(config: BrokerConfig) -> None:
+async def serve_until_stopped(config: BrokerConfig) -> None:
     """Serves until SIGTERM or SIGINT. A defect of the broker's own code ends the process."""
-    told = asyncio.Event()
+    stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stop_requested.set)
     server = BrokerServer(config)
     await server.start()
     _log.info("broker %s (incarnation %d, %s) serves", config.id, config.incarnation, config.protocol)
     gc.collect()
     gc.freeze()
-    asked_to_stop = asyncio.ensure_future(told.wait())
+    asked_to_stop = asyncio.ensure_future(stop_requested.wait())
     await asyncio.wait((asked_to_stop, server.defect), return_when=asyncio.FIRST_COMPLETED)
     if server.defect.done():
         server.flush_log()
@@ -270,7 +270,7 @@ async def serve_until_told(config: BrokerConfig) -> None:
 
 
 def _exit_at_once(defect: BrokerDefectError) -> NoReturn:
-    """Exits without closing streams, because a router that failed must not be told of their ends."""
+    """Exits without closing streams, because a router that failed must not be called again."""
     print(f"{defect.stack_trace}{defect}", file=sys.stderr, flush=True)
     os._exit(ExitCode.BROKER_DEFECT)
 
@@ -288,7 +288,7 @@ def main(arguments: list[str] | None = None) -> int:
         config = load(path)
         logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {config.id} %(levelname)s %(message)s")
         with contextlib.suppress(KeyboardInterrupt):
-            uvloop.run(serve_until_told(config))
+            uvloop.run(serve_until_stopped(config))
     except (OSError, CannotListenError, msgspec.MsgspecError, ValueError) as error:
         print(f"broker cannot start ({path}): {_one_line(error)}", file=sys.stderr)
         return ExitCode.BAD_INPUT

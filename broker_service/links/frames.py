@@ -14,7 +14,7 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
 
     broker: BrokerId
     incarnation: int
-    """Of the sender; grows with every start of the broker, from 1."""
+    """The sender's incarnation; grows with every start of the broker, from 1."""
     protocol: str
     """The routing protocol of the sender."""
     neighbour_incarnation: int = 0

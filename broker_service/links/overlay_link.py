@@ -168,7 +168,7 @@ class OverlayLink:
         self._acknowledged = total
 
     def check_resumption(self, incarnation: int, handled: int) -> None:
-        """Raises `ValueError` when a neighbour of this incarnation cannot have handled so many messages."""
+        """Raises `ValueError` when a neighbour of this incarnation cannot have handled this many messages."""
         acknowledged = sent = 0
         if incarnation == self.neighbour_incarnation:
             acknowledged, sent = self._acknowledged, self._acknowledged + len(self._in_flight) + len(self._repeat)

@@ -1,12 +1,12 @@
 """One end of an overlay link as a state machine without I/O: hello, resumption, acknowledgement, heartbeats, back-off.
 
 A session lasts as long as its broker's incarnation and outlives any number of streams. The states and transitions
-stand in `states`. The driver (the gRPC server in real time, the simulator in virtual time) moves frames, tells the
-time in nanoseconds and calls `wake` when `wake_at` says so; everything else is decided here. The rules:
+stand in `states`. The driver (the gRPC server in real time, the simulator in virtual time) moves frames, passes
+the time in nanoseconds and calls `wake` at the time `wake_at`; everything else is decided here. The rules:
 
 1. Each stream has a number. A frame, or messages that wait for service, of a stream that is no longer the present one
    are ignored: the neighbour sends on the next stream whatever this end did not handle on the former.
-2. Both ends begin with a hello. It says how many messages of the receiver's incarnation its sender has handled, so
+2. Both ends begin with a hello. It states how many messages of the receiver's incarnation its sender has handled, so
    that exactly the others travel again (`OverlayLink.connect`): between two incarnations that both continue, nothing
    is lost and nothing is handled twice.
 3. A hello of another broker, of another routing protocol or of a former incarnation is refused, and so is one that
@@ -14,9 +14,9 @@ time in nanoseconds and calls `wake` when `wake_at` says so; everything else is 
 4. Acknowledgements ride on whatever travels the other way. They travel alone when a quarter of the window waits for
    one, or `ACKNOWLEDGE_AFTER` seconds after the first message that does.
 5. With heartbeats, an open link sends a frame at every beat, whatever else it sent before. If only silent links did,
-   two frames could be nearly two beats apart, and three silent beats would not tell a failed neighbour from a quiet
-   one. A neighbour from which nothing came for `MISSED_HEARTBEATS` beats has failed. One that does not answer a hello
-   within that time has failed, too.
+   two frames could be nearly two beats apart, and three silent beats would not distinguish a failed neighbour from a
+   quiet one. A neighbour from which nothing came for `MISSED_HEARTBEATS` beats has failed. One that does not answer a
+   hello within that time has failed, too.
 6. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one.
 7. After a stream has ended, the dialling end tries again with back-off (`backoff`).
 """
@@ -94,7 +94,7 @@ class LinkSession:
         self._heartbeat = None if heartbeat is None else round(heartbeat * NANOSECONDS)
         self._acknowledge_every = max(1, limits.window // 4)
         self._acknowledged = 0
-        """What the last frame acknowledged."""
+        """Messages that the last frame acknowledged."""
         self._acknowledge_at: int | None = None
         self._beat_at: int | None = None
         self._silent_beats = 0
@@ -109,7 +109,7 @@ class LinkSession:
         return self.link.neighbour
 
     def hello(self) -> Hello:
-        """What this end says of itself and of what it has handled."""
+        """The hello of this end: its identity, and the messages it has handled."""
         link = self.link
         return Hello(
             broker=self._broker.id,
@@ -199,7 +199,7 @@ class LinkSession:
     # Time
 
     def wake_at(self) -> int | None:
-        """When `wake` is to be called: for a late acknowledgement, a heartbeat, or a hello that is not answered."""
+        """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         acknowledge, beat = self._acknowledge_at, self._beat_at
         if beat is None:
             return acknowledge

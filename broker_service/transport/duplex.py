@@ -11,7 +11,7 @@ from broker_service.transport.rpc import EOF, Stream
 
 
 class StreamClosedError(Exception):
-    """The stream cannot go on; the text says why."""
+    """The stream cannot continue; the text is the reason."""
 
 
 class Duplex:

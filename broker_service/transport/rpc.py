@@ -34,7 +34,7 @@ _TUNING = (
 
 
 EOF: Any = aio.EOF  # type: ignore[attr-defined]
-"""What reading a stream returns once the other end has closed it."""
+"""The result of reading a stream that the other end has closed."""
 
 
 class Stream(Protocol):

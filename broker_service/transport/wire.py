@@ -43,7 +43,7 @@ def decode_link_frame(data: bytes) -> LinkFrame:
         frame = pb.LinkFrame.FromString(data)
         _check_count(frame.messages)
         kinds = _KINDS
-        messages = [Message(kinds[each.kind], each.id, each.body, each.header, each.hops) for each in frame.messages]
+        messages = [Message(kinds[item.kind], item.id, item.body, item.header, item.hops) for item in frame.messages]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
     if frame.HasField("hello"):
@@ -72,8 +72,8 @@ def decode_client_frame(data: bytes) -> list[ClientRequest]:
         _check_count(frame.requests)
         operations = _OPERATIONS
         requests = [
-            ClientRequest(each.client, each.number, operations[each.operation], each.id, each.body)
-            for each in frame.requests
+            ClientRequest(item.client, item.number, operations[item.operation], item.id, item.body)
+            for item in frame.requests
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
@@ -94,9 +94,9 @@ def decode_broker_frame(data: bytes) -> list[ClientEvent]:
         outcomes = _OUTCOMES
         return [
             ClientEvent(
-                outcomes[each.outcome], tuple(each.clients), each.number, each.id, each.body, each.hops, each.reason
+                outcomes[item.outcome], tuple(item.clients), item.number, item.id, item.body, item.hops, item.reason
             )
-            for each in frame.events
+            for item in frame.events
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
@@ -146,23 +146,23 @@ def _message_frame(messages: Sequence[Message], acknowledged: int) -> bytes:
 def _client_frame(requests: Sequence[ClientRequest]) -> bytes:
     frame = pb.ClientFrame()
     add = frame.requests.add
-    for each in requests:
-        add(client=each.client, number=each.number, operation=each.operation, id=each.id, body=each.body)
+    for item in requests:
+        add(client=item.client, number=item.number, operation=item.operation, id=item.id, body=item.body)
     return frame.SerializeToString()
 
 
 def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
     frame = pb.BrokerFrame()
     add = frame.events.add
-    for each in events:
+    for item in events:
         add(
-            outcome=each.outcome,
-            clients=each.clients,
-            number=each.number,
-            id=each.id,
-            body=each.body,
-            hops=each.hops,
-            reason=each.reason,
+            outcome=item.outcome,
+            clients=item.clients,
+            number=item.number,
+            id=item.id,
+            body=item.body,
+            hops=item.hops,
+            reason=item.reason,
         )
     return frame.SerializeToString()
 

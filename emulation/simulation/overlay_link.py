@@ -1,7 +1,7 @@
 """One simulated overlay link: its two directions, and the streams between the brokers at its ends.
 
-A stream opens by a hello and its answer, as the two link sessions say. It breaks when one of its brokers ends, which
-the other learns a link's delay later. An end that has missed three heartbeats gives it up: because the direction
+A stream opens by a hello and its answer, decided by the two link sessions. It breaks when one of its brokers ends,
+which the other learns a link's delay later. An end that has missed three heartbeats gives it up: because the direction
 towards it is cut, or because the broker at the other end is frozen. Attempts to open a stream that fail leave no trace
 in any log, so only those that can succeed are simulated: a new stream opens within the longest back-off after its
 obstacles ended.

@@ -154,7 +154,7 @@ class Loopback:
 
 
 class Connection:
-    """A listening port that passes bytes on to another one, until told to stop or to cut."""
+    """A listening port that passes bytes on to another one until it is stopped or cut."""
 
     def __init__(self, target: int) -> None:
         self.port = 0
@@ -184,7 +184,7 @@ class Connection:
         self._writers.clear()
 
     def cut_after(self, bytes: int) -> None:
-        """Breaks every connection once so many more bytes went through, wherever that is in a frame."""
+        """Breaks every connection once this many more bytes went through, wherever that is in a frame."""
         self._passed, self._cut_after = 0, bytes
 
     def stall(self) -> None:

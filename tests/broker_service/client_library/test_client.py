@@ -193,19 +193,19 @@ async def test_ten_thousand_clients_share_a_session(tmp_path: Path) -> None:
             await session.close()
 
 
-def told(event: ClientEvent) -> bytes:
+def frame_of(event: ClientEvent) -> bytes:
     return encode_broker_frames([event], 1 << 20)[0]
 
 
 @pytest.mark.parametrize(
     "frame",
     [
-        told(ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content")),
-        told(ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b"")),
+        frame_of(ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content")),
+        frame_of(ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b"")),
     ],
 )
 async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path: Path, frame: bytes) -> None:
-    """Brokers pass content on unread, so whoever publishes could otherwise end the sessions of subscribers."""
+    """Brokers pass content on unread, so a publisher could otherwise end the sessions of subscribers."""
     async with Loopback(tmp_path) as overlay:
         server = await overlay.start("B1")
         async with Session(overlay.address("B1")) as session:
@@ -235,19 +235,19 @@ async def test_a_frame_of_a_broker_that_cannot_be_read_costs_the_stream_and_not_
             assert session.connections == 2
 
 
-async def test_who_hears_of_events_and_fails_costs_the_stream_and_not_the_session(
+async def test_a_callback_that_fails_costs_the_stream_and_not_the_session(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard: asyncio.Queue[ClientEvent] = asyncio.Queue()
+    handled: asyncio.Queue[ClientEvent] = asyncio.Queue()
 
-    def hear(event: ClientEvent) -> None:
-        heard.put_nowait(event)
-        if heard.qsize() == 1:
-            raise LookupError("mine")
+    def handle(event: ClientEvent) -> None:
+        handled.put_nowait(event)
+        if handled.qsize() == 1:
+            raise LookupError("a defect of the callback")
 
     async with Loopback(tmp_path) as overlay:
         await overlay.start("B1")
-        session = ClientSession(overlay.address("B1"), hear)
+        session = ClientSession(overlay.address("B1"), handle)
         await session.open()
         ups: asyncio.Queue[None] = asyncio.Queue()
         session.on_up = lambda: ups.put_nowait(None)
@@ -255,11 +255,11 @@ async def test_who_hears_of_events_and_fails_costs_the_stream_and_not_the_sessio
         await asyncio.wait_for(ups.get(), WITHIN)
         number = session.submit("S", Operation.SUBSCRIBE, "s", encode_predicates(STOCKS.predicates))
         async with asyncio.timeout(WITHIN):
-            while (await heard.get()).number != number:
+            while (await handled.get()).number != number:
                 pass
         await session.close()
     assert "an event could not be handled" in caplog.text
-    assert "mine" in caplog.text
+    assert "a defect of the callback" in caplog.text
 
 
 def test_a_client_keeps_the_latest_rejections_only() -> None:

@@ -1,8 +1,8 @@
-"""A neighbour that says anything: damaged, forged and replayed messages of every kind, by every routing.
+"""A neighbour that sends anything: damaged, forged and replayed messages of every kind, by every routing.
 
-What routers tell each other is not authenticated, so such a neighbour can take subscriptions away and bring
+Messages between routers are not authenticated, so such a neighbour can take subscriptions away and bring
 publications where they do not belong. What it cannot do is end a broker, have a message wander for ever, or spoil what
-clients of other brokers say from then on.
+clients of other brokers request from then on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Links that break and come back: nothing lost and nothing doubled between brokers that live on."""
+"""Links that break and come back: nothing lost and nothing doubled between brokers that keep running."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_cut_connections_lose_and_double_nothing(tmp_path: Path, cut_after
         assert broken.qsize() >= 2
 
 
-async def test_a_silent_neighbour_is_dead_until_it_speaks_again(tmp_path: Path) -> None:
+async def test_the_link_to_a_silent_neighbour_is_down_until_it_sends_again(tmp_path: Path) -> None:
     limits = Limits(heartbeat=0.05, reconnect_first=0.01, reconnect_last=0.05)
     async with (
         pair(tmp_path, limits) as both,
@@ -183,7 +183,7 @@ async def test_a_killed_neighbour_comes_back_with_a_new_incarnation(tmp_path: Pa
                     received.get_nowait()
                 process = await start(2)
                 await until(
-                    received, lambda _neighbour, messages: any(each.kind.word == "subscribe" for each in messages)
+                    received, lambda _neighbour, messages: any(message.kind.word == "subscribe" for message in messages)
                 )
                 publisher.publish("P:2", quote(1))
                 async with asyncio.timeout(WITHIN):

@@ -122,12 +122,12 @@ async def test_service_time_delays_every_message(tmp_path: Path) -> None:
 
 
 def run_main(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line that a broker says which cannot start."""
+    """The one line that a broker prints when it cannot start."""
     assert main([str(path)]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1, said
-    assert str(path) in said[0]
-    return said[0]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1, lines
+    assert str(path) in lines[0]
+    return lines[0]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_a_port_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         path.write_text(json.dumps({"id": "B1", "incarnation": 1, "protocol": "tid", "listen": [address]}))
-        said = run_main(path, capsys)
-    assert address in said
-    assert "in use" in said
+        lines = run_main(path, capsys)
+    assert address in lines
+    assert "in use" in lines
 
 
 async def test_the_socket_of_a_killed_predecessor_is_replaced(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ async def test_a_file_where_the_socket_shall_be_is_kept(tmp_path: Path) -> None:
 
 
 async def test_sigterm_passes_on_what_waits(tmp_path: Path) -> None:
-    """The link stalls, so most publications wait in the first broker; it is told to stop; then the link works again."""
+    """The link stalls, so most publications wait in the first broker; it is asked to stop; the link works again."""
     count = 500
     async with Loopback(tmp_path, Limits(heartbeat=30.0, stop_within=WITHIN)) as overlay:
         port = free_port()

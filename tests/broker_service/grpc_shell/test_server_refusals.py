@@ -1,4 +1,4 @@
-"""What a broker refuses of clients, of strangers and of those who say that they are a neighbour."""
+"""Frames and streams that a broker refuses: of clients, of strangers and of pretended neighbours."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def hello_of_first(incarnation: int = 1) -> bytes:
 
 
 async def greet(channel: grpc.aio.Channel, incarnation: int) -> grpc.aio.StreamStreamCall[bytes, bytes]:
-    """A stream of B1 to B2, on which both have said hello."""
+    """A stream of B1 to B2, on which both have sent their hello."""
     call = rpc.dial(channel, rpc.LINK)
     await call.write(hello_of_first(incarnation))
     async with asyncio.timeout(WITHIN):
@@ -261,7 +261,7 @@ async def greet(channel: grpc.aio.Channel, incarnation: int) -> grpc.aio.StreamS
     return call
 
 
-async def test_strangers_who_say_nothing_do_not_keep_a_neighbour_out(tmp_path: Path) -> None:
+async def test_silent_strangers_do_not_keep_a_neighbour_out(tmp_path: Path) -> None:
     """Half-open streams are refused beyond a number, and end when no hello comes."""
     async with Loopback(tmp_path, Limits(heartbeat=0.1)) as overlay:
         port = overlay.link("B1", "B2")
@@ -288,7 +288,7 @@ async def test_a_neighbour_that_has_ended_does_not_displace_the_one_that_came_af
 
 
 async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Path) -> None:
-    """All but the latest are given up by the neighbour; had each its turn, it would last until found dead."""
+    """The neighbour gave all but the latest up; served in turn, each would last until its heartbeats are missed."""
     async with Loopback(tmp_path) as overlay:
         port = overlay.link("B1", "B2")
         server = await overlay.start("B2")

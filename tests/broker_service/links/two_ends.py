@@ -1,6 +1,6 @@
 """Two link sessions joined by a wire on which anything can happen; every step is chosen by a number.
 
-Frames wait on the wire as long as the steps say, streams break at any point and are noticed late, messages wait for
+Frames wait on the wire until a step delivers them, streams break at any point and are noticed late, messages wait for
 service, and either end is restarted with a new incarnation. After the steps, `heal` lets all that waits arrive.
 """
 
@@ -29,7 +29,7 @@ Handled = dict[tuple[int, int], list[int]]
 
 
 class WrongError(AssertionError):
-    """The sessions broke a promise; the text says which."""
+    """The sessions broke a promise; the text names it."""
 
 
 class Broker:

@@ -29,7 +29,7 @@ def server_of(events: EventQueue, config: BrokerConfig, calibration: Calibration
 
 
 def handled(service: SimulatedServer, events: EventQueue, frames: Sequence[Sequence[Message]]) -> list[tuple[int, int]]:
-    """When pieces of the frames, all submitted now, are handled, and how many messages each has."""
+    """Times at which pieces of the frames are handled, all submitted now, and the numbers of their messages."""
     found: list[tuple[int, int]] = []
 
     def handle(messages: Sequence[Any]) -> None:
