@@ -2,9 +2,9 @@
 
 Three rules hold for every router:
 
-1. It does no I/O, never sleeps and never reads the time of day: everything it may know is in its `RouterContext`.
+1. It does no I/O, never sleeps and never reads the time of day: all its input is in its `RouterContext` and its calls.
 2. Every call returns the actions it wants done, in order; it performs none itself.
-3. It shares nothing with other routers. What neighbours need to know travels in messages.
+3. It shares no state with other routers. Knowledge for neighbours travels in messages.
 
 A broker calls one method for each operation of its own clients, with the content already decoded and checked, and
 `receive` for each message of a neighbour. To add a protocol, write a subclass of `Router` and a struct of its options,
@@ -57,7 +57,7 @@ Actions = Sequence[Action]
 
 
 class LinkStatus(Protocol):
-    """What a broker knows of the link to one neighbour (a row of the link status table)."""
+    """Status of the link to one neighbour (a row of the link status table)."""
 
     @property
     def up(self) -> bool: ...
@@ -82,7 +82,7 @@ Options = TypeVar("Options", bound=ProtocolOptions)
 
 @dataclass(frozen=True, slots=True)
 class RouterContext(Generic[Options]):
-    """Everything a router may know of the world."""
+    """Everything that a router may know beyond its calls."""
 
     broker: BrokerId
     incarnation: int

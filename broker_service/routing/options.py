@@ -1,6 +1,6 @@
-"""What a routing protocol declares about itself: the base of every protocol's options.
+"""Declarations of a routing protocol: the base of every protocol's options.
 
-The rest of the tree relies on what stands here and on nothing else of a protocol.
+The rest of the tree relies on these declarations and on nothing else of a protocol.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     @property
     def keeps_order(self) -> bool:
-        """Whether publications of one publisher on one advertisement reach each subscriber in order.
+        """True when publications of one publisher on one advertisement reach each subscriber in order.
 
         Overtaking is the defect `reordered` then, and only counted otherwise.
         """

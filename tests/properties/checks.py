@@ -89,7 +89,7 @@ def nothing_lives_for_ever(case: Case, protocol: str) -> None:
 
 
 def ended(case: Case, protocol: str) -> Outcome:
-    """What a case led to; it is broken if it could not be brought to its end."""
+    """Outcome of a case; fails when the case could not be brought to its end."""
     outcome = run(case, protocol)
     if outcome.problem:
         raise BrokenError(outcome.problem, outcome, protocol)

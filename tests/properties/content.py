@@ -47,7 +47,7 @@ def publications(draw: st.DrawFn, advertisement: str | None) -> str:
 
 
 def suits(predicates: str, publication: str) -> bool:
-    """Whether a publication matches a subscription; as all carry both attributes, whether it conforms as well."""
+    """True when a publication matches a subscription; it conforms then as well, because all carry both attributes."""
     lowest, highest = _range(predicates)
     price = _PRICE.search(publication)
     assert price is not None

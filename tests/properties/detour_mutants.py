@@ -17,14 +17,14 @@ from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
 class ForgetsWhoIsBehind(Relay):
-    """Where it stands in for a dead broker, it forwards to nobody behind it."""
+    """Forwards to no broker behind a failed broker for which it stands in."""
 
     def _enter(self, detour: Detour) -> list[Copy]:
         return [copy for copy in super()._enter(detour) if not isinstance(copy.role, Detour)]
 
 
 class StandsInForTheLiving(Relay):
-    """What waits for a broker that was taken for dead is a publication like any other."""
+    """Lets an ordinary copy wait for a broker that counts as failed."""
 
     def _enter(self, detour: Detour) -> list[Copy]:
         copies = super()._enter(detour)

@@ -17,7 +17,7 @@ from broker_service.routing.tid.messages import decode_publish
 
 
 class LosesEveryThird(TidRouter):
-    """Of the publications that neighbours send."""
+    """Ignores every third publication that neighbours send."""
 
     _seen = 0
 
@@ -30,7 +30,7 @@ class LosesEveryThird(TidRouter):
 
 
 class ForwardsTwice(TidRouter):
-    """Publications of its own clients."""
+    """Sends publications of its own clients twice."""
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         actions = super().publish(client, message, publication, advertisement)

@@ -31,7 +31,7 @@ class NotifiesTwice(OctopiaRouter):
 
 
 class HoldsBackEverySecond(OctopiaRouter):
-    """Of the publications that neighbours send: until the next one has gone."""
+    """Holds back publications of neighbours until the next one has left."""
 
     _held: Actions | None = None
 
@@ -205,7 +205,7 @@ class ClearsNoBits(Mutant):
 
 
 class LeavesItToAnyCluster(Mutant):
-    """Where all target iLinks are congested, it takes one to a cluster that is no target."""
+    """Takes an iLink to a cluster that is no target when all target iLinks are congested."""
 
     def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)
@@ -220,7 +220,7 @@ class LeavesItToAnyCluster(Mutant):
 
 
 class SendsItBack(Mutant):
-    """What is left goes back to where it came from, if nothing better is at hand."""
+    """Sends remaining clusters back to where the publication came from, when no better link is at hand."""
 
     def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)

@@ -44,7 +44,7 @@ class Product:
 def scots(
     draw: st.DrawFn, *, clusters: tuple[int, int] = (1, MOST_CLUSTERS), most_regions: int = MOST_REGIONS
 ) -> Product:
-    """Of one region, and of one cluster, too."""
+    """SCOTs, also with a single region or a single cluster."""
     count = draw(st.integers(*clusters))
     labels = ascii_lowercase[: draw(st.integers(1, min(most_regions, MOST_BROKERS // count)))]
     tree = [(labels[draw(st.integers(0, place - 1))], labels[place]) for place in range(1, len(labels))]

@@ -1,4 +1,4 @@
-"""What OctopiA should do in a case, worked out from its steps and from the structure of its overlay alone.
+"""The right behaviour of OctopiA in a case, derived from its steps and from the structure of its overlay alone.
 
 Where a client is when it says something is where its step says so; `oracle.history` knows what stands when.
 """
@@ -23,12 +23,12 @@ _PUBLICATIONS = [f"[class,'{name}'],[price,{price}]" for name, price in product(
 
 
 def intersect(advertisement: str, subscription: str) -> bool:
-    """Whether some publication suits both."""
+    """True when some publication fits both."""
     return any(suits(advertisement, each) and suits(subscription, each) for each in _PUBLICATIONS)
 
 
 def is_of(step: Step, client: str) -> TypeGuard[Declaration | Withdrawal]:
-    """Whether a step is a client's."""
+    """True for a step of a client."""
     return isinstance(step, Declaration | Withdrawal) and step.client == client
 
 
@@ -53,7 +53,7 @@ class Truth:
         return self.scot.coordinates[broker].cluster
 
     def standing(self, kind: str, broker: str = "") -> list[Span]:
-        """What is in force at the end, in the order in which it was said; of one broker's clients, if one is named."""
+        """Declarations in force at the end, oldest first; those of one broker's clients, if it is named."""
         return [
             span
             for span in self.past.spans
@@ -101,7 +101,7 @@ class Truth:
         return next((s for s in standing if s.client == published.client and suits(s.text, published.text)), None)
 
     def static_journeys(self, published: Published) -> dict[str, int]:
-        """Who receives a publication over a link, after how many hops, when nothing else is in flight. (Section 9.1)
+        """Brokers that receive a publication over a link, with the hops, when nothing else is in flight. (Section 9.1)
 
         It goes to the subscribers of the host cluster along the tree; and over one link into every cluster with a
         subscription that matches the advertisement, and on along the tree to those that match the publication.
@@ -138,7 +138,7 @@ class Truth:
         return {*before[-1:], *since}
 
     def may_want(self, published: Published, cluster: int) -> bool:
-        """Whether the cluster may count as a target: it has, or has had until a moment ago, or is just getting a
+        """True when the cluster may count as a target: it has, or has had until a moment ago, or is just getting a
         subscription that matches what the publisher advertises."""
         advertised = [span for span in self.past.spans if span.client == published.client and span.kind == "advertise"]
         return any(

@@ -1,4 +1,4 @@
-"""Who must and who must not be notified of a publication, from the steps of a case alone.
+"""Clients that must and must not be notified of a publication, derived from the steps of a case alone.
 
 A change (something said or taken back) is in flight until the overlay settles next. What is stable decides:
 
@@ -53,12 +53,12 @@ class Storm:
     begin: int
     end: int = NEVER
     loses: bool = False
-    """Whether publications under way in it may be lost."""
+    """True when publications in flight during it may be lost."""
 
 
 @dataclass
 class History:
-    """What was in force when."""
+    """Declarations by the steps in which they were in force."""
 
     spans: list[Span] = field(default_factory=list)
     publications: list[Published] = field(default_factory=list)
@@ -67,11 +67,11 @@ class History:
     storms: list[Storm] = field(default_factory=list)
 
     def settled_between(self, earlier: int, later: int) -> bool:
-        """Whether what happened in one step was over when the other began."""
+        """True when one step had taken effect before the other began."""
         return any(earlier <= step < later for step in self.settled)
 
     def undisturbed(self, published: Published) -> bool:
-        """Whether the publication had arrived before, or was made after, any storm that takes some along."""
+        """True when the publication had arrived before, or was made after, any storm that may lose some."""
         return all(
             self.settled_between(published.step, storm.begin) or storm.end < published.step
             for storm in self.storms
@@ -79,7 +79,7 @@ class History:
         )
 
     def of(self, client: str, kind: str, publication: str) -> Iterator[Span]:
-        """What suits a publication."""
+        """Declarations that fit a publication."""
         for span in self.spans:
             if span.client == client and span.kind == kind and suits(span.text, publication):
                 yield span

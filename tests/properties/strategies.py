@@ -49,10 +49,10 @@ def overlays(draw: st.DrawFn) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 class Clients:
-    """What the clients of a workload have said, so that what they say next makes sense."""
+    """Declarations of a workload's clients so far, so that their next operations make sense."""
 
     texts: Mapping[str, st.SearchStrategy[str]] = {"advertise": advertisements, "subscribe": subscriptions}
-    """What they may say, by operation."""
+    """Possible next operations."""
 
     def __init__(self, draw: st.DrawFn, brokers: list[str], waits: st.SearchStrategy[str | None]) -> None:
         self.steps: list[dict[str, Any]] = []
@@ -159,7 +159,7 @@ class Storm:
         self._clients = clients
 
     def rage(self, most: int, kinds: tuple[str, ...]) -> None:
-        """So many faults at most, then all is mended; the last step waits until the overlay has recovered."""
+        """At most this many faults, then all are healed; the last step waits until the overlay has recovered."""
         for _ in range(self._draw(st.integers(1, most))):
             self._strike(self._draw(st.sampled_from(kinds)))
             self._act(4)

@@ -81,7 +81,7 @@ class _CaseRunner(SimulatedCaseRunner):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case led to."""
+    """Outcome of a case."""
 
     case: Case
     got: Mapping[str, Sequence[str]]

@@ -63,7 +63,7 @@ class Reconciliation(Generic[Item]):
         self._unconfirmed.get(neighbour, set()).discard(item)
 
     def is_expecting(self, neighbour: BrokerId) -> bool:
-        """Whether the neighbour's time to confirm items has begun and not ended."""
+        """True while the neighbour has time to confirm items."""
         return neighbour in self._unconfirmed
 
     def take_overdue(self, neighbour: BrokerId) -> Collection[Item]:
@@ -75,5 +75,5 @@ class Reconciliation(Generic[Item]):
         return SetTimer(Reconcile(neighbour), self._reconcile_after)
 
     def is_up(self, neighbour: BrokerId) -> bool:
-        """Whether the neighbour can announce anything at present."""
+        """True when the link is up, so that the neighbour can announce state."""
         return self._link_status[neighbour].up

@@ -72,6 +72,6 @@ class AdvertisementTable(RoutingTable[AnyAdvertisedRow]):
         return None if row is None else row.last_hop
 
     def is_local(self, id: str) -> bool:
-        """Whether there is such a row, and its publisher is a client of this broker."""
+        """True when there is such a row and its publisher is a client of this broker."""
         row = self._rows.get(id)
         return row is not None and row.last_hop is None

@@ -89,5 +89,5 @@ class Neighbourhood:
         return 1 + max([self.label.cluster, *self.secondary])
 
     def is_primary(self, neighbour: BrokerId) -> bool:
-        """Whether a neighbour is in the own cluster; otherwise it is in the own region."""
+        """True for a neighbour in the own cluster; otherwise it is in the own region."""
         return self.labels[neighbour].cluster == self.label.cluster

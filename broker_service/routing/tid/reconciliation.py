@@ -60,7 +60,7 @@ class KnownIncarnations:
         self._latest: dict[BrokerId, int] = {home.broker: home.incarnation}
 
     def is_former(self, home: Home) -> bool:
-        """Whether a later incarnation of the broker is known."""
+        """True when a later incarnation of the broker is known."""
         return home.incarnation < self._latest.get(home.broker, 0)
 
     def learn(self, broker: BrokerId, incarnation: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the constructors refuse, and that they say why."""
+"""Content that the constructors refuse, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the tree learns of a protocol from its options."""
+"""Declarations of the protocols, on which the rest of the tree relies."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from tests.broker_service.routing.stocks import above, quote
 LINE = [("a0", "b0"), ("b0", "c0")]
 PLACES = {broker: {"region": broker[0], "cluster": 0} for broker in ("a0", "b0", "c0")}
 LOOK = 1_000
-"""Nanoseconds that a look at the clock of a `CoreOverlay` takes."""
+"""Nanoseconds that reading the clock of a `CoreOverlay` takes."""
 LOGGING, READING, COMPARING = 5_000_000, 700_000, 30_000
-"""What else takes time here."""
+"""Nanoseconds that a log record, decoding and a comparison take here."""
 
 
 ROUTINGS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -30,7 +30,7 @@ ROUTINGS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 class SlowOverlay(CoreOverlay):
-    """In which it takes a set time to log a record, to decode content and to compare it."""
+    """An overlay in which logging, decoding and comparing take a set time."""
 
     slower = 0
 

@@ -1,4 +1,4 @@
-"""What goes beyond the paper: links outside the tree, detours within a cluster, ways round dead brokers."""
+"""Variants beyond the paper: links outside the tree, detours within a cluster, detours round failed brokers."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def courses(draw: st.DrawFn) -> Course:
 
 
 def last_hops(course: Course) -> dict[BrokerId, BrokerId | None]:
-    """Where the tree leads at each broker that has it, once the overlay is quiet after all restarts."""
+    """Last hop of the tree at each broker that has it, once the overlay is quiet after all restarts."""
     overlay = CoreOverlay(course.links, seed=course.seed)
     overlay.attach("P", ROOT)
     overlay.advertise("P", "a", above(0))

@@ -107,8 +107,8 @@ def test_a_tree_that_a_restarted_broker_cannot_offer_grows_round_it() -> None:
         assert overlay.brokers[name].tables()["subscription_routing_table"] == {"B1.1.1": last_hop}
 
 
-def test_an_end_heard_of_elsewhere_waits_for_the_link_towards_the_root() -> None:
-    """What waits for the link to come up is not to find its way gone; a link that stays down ends the tree, too."""
+def test_an_end_known_from_elsewhere_waits_for_the_link_towards_the_root() -> None:
+    """Publications that wait for the link find the tree when it comes up; a link that stays down ends it."""
     for comes_up in (True, False):
         overlay = _ring()
         overlay.cut("B3", "B4")
@@ -126,8 +126,8 @@ def test_an_end_heard_of_elsewhere_waits_for_the_link_towards_the_root() -> None
         assert overlay.brokers["B4"].tables() == EMPTY
 
 
-def test_a_new_way_of_a_tree_is_told_to_all_behind() -> None:
-    """Or a broker on the new way, restarted, takes the tree from its own descendants."""
+def test_a_new_path_of_a_tree_is_passed_on_to_all_behind() -> None:
+    """Otherwise a broker on the new path, restarted, would take the tree from its own descendants."""
     overlay = CoreOverlay([("B1", "B2"), ("B2", "B3"), ("B3", "B4")])
     overlay.attach("P", "B1")
     overlay.advertise("P", "a", above(0))

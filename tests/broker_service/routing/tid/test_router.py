@@ -230,7 +230,7 @@ def test_client_with_several_matching_subscriptions_is_notified_once() -> None:
 
 
 def test_a_subscription_that_stands_does_not_share_the_fate_of_one_withdrawn_on_the_way() -> None:
-    """Of two subscriptions of a client only the first is bound to the tree over B3, whose link is less loaded."""
+    """Only the first of a client's two subscriptions is bound to the tree over B3, whose link is less loaded."""
     overlay = CoreOverlay([("B1", "B2"), ("B2", "B4"), ("B1", "B3"), ("B3", "B4")], options={"publications": "dynamic"})
     for client, broker in (("P", "B1"), ("Q", "B1"), ("S", "B4")):
         overlay.attach(client, broker)
