@@ -1,6 +1,6 @@
-"""Logical clients: what they ask of their brokers, what comes back, and the log of both.
+"""Logical clients: operations, the brokers' answers, and the log of both.
 
-Without I/O, and in whatever time the recorder keeps: a driver process speaks for clients in real time, the simulator in
+Without I/O, and in whatever time the recorder keeps: a driver process acts for clients in real time, the simulator in
 virtual time.
 """
 
@@ -29,7 +29,7 @@ class Session(Protocol):
 
 
 class UnknownBrokerError(Exception):
-    """An operation names a broker that nobody told the clients of."""
+    """An operation names a broker that the clients have no session with."""
 
 
 class Clients:
@@ -71,18 +71,18 @@ class Clients:
                 text=str(error),
             )
 
-    def hears(self, broker: str) -> Callable[[ClientEvent], None]:
-        """What is to be called with the events of the session with this broker."""
+    def receiver(self, broker: str) -> Callable[[ClientEvent], None]:
+        """The function to be called with the events of the session with this broker."""
 
         def on_event(event: ClientEvent) -> None:
-            self._hear(broker, event)
+            self._receive(broker, event)
 
         return on_event
 
     def _submit(self, operation: ReadyOperation) -> None:
         session = self._sessions.get(operation.broker)
         if session is None:
-            raise UnknownBrokerError(f"{operation.broker} is none of the brokers this driver was told of")
+            raise UnknownBrokerError(f"{operation.broker} is not one of the brokers in this driver's configuration")
         if operation.client not in self._attached:
             self._attached.add(operation.client)
             session.submit(operation.client, Operation.ATTACH)
@@ -92,7 +92,7 @@ class Clients:
         else:
             self._asked[operation.broker, number] = operation.kind
 
-    def _hear(self, broker: str, event: ClientEvent) -> None:
+    def _receive(self, broker: str, event: ClientEvent) -> None:
         if event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
             self._recorder.notifications(

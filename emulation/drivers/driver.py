@@ -1,8 +1,8 @@
-"""Speaks for logical clients: executes a file of operations at their times, and logs what was done and what came back.
+"""The driver process: executes a file of logical clients' operations at their times, and logs them with the answers.
 
 `python -m emulation.drivers.driver DRIVER.json` connects to its brokers, prints `{"event":"ready"}`, reads `{"start":
 <ns of the monotonic clock>}` from standard input, and then issues each operation at start + `at`, whether or not the
-overlay keeps up (open loop); one that is late is issued at once, and its log record tells both times. Twice a second it
+overlay keeps up (open loop); one that is late is issued at once, and its log record holds both times. Twice a second it
 prints a `DriverStatus` line. It ends with exit code 0 when standard input is closed or SIGTERM comes.
 """
 
@@ -41,9 +41,9 @@ from record.exit_codes import ExitCode
 from record.log import Event
 
 _STATUS_TICKS = 5
-"""A status line is printed once in so many ticks of `FLUSH_INTERVAL`."""
+"""Ticks of `FLUSH_INTERVAL` between two status lines."""
 _LAG_TICKS = 10
-"""The event loop's lag is logged once in so many ticks."""
+"""Ticks between two log records of the event loop's lag."""
 
 _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a driver process is told: one JSON file."""
+    """Configuration of a driver process, one JSON file."""
 
     name: str
     """The node's name in the log."""
@@ -60,7 +60,7 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     log: str
     """Path of its log."""
     brokers: dict[str, str]
-    """Where each broker listens: `unix:/path` or `host:port`."""
+    """Address of each broker: `unix:/path` or `host:port`."""
     operations: str
     """Path of its operations: JSON lines of `emulation.workload.operations.Operation`, sorted by time."""
     message_bytes: int = 1 << 20
@@ -89,7 +89,7 @@ class Driver:
         self._clients = Clients(self._sessions, self._recorder, self.status)
         limits = SessionLimits(message_bytes=config.message_bytes)
         for broker, address in config.brokers.items():
-            self._sessions[broker] = ClientSession(address, self._clients.hears(broker), limits)
+            self._sessions[broker] = ClientSession(address, self._clients.receiver(broker), limits)
         self._start = 0
         self._late = 0
         self._timer = PreciseTimer(self._issue_due)
@@ -157,11 +157,11 @@ class Driver:
     def _report(self) -> None:
         self.status.lag_ms = round(self._late / 1e6, 3)
         self._late = 0
-        say(self.status)
+        report(self.status)
 
 
-def say(line: Report) -> None:
-    """Prints one JSON line; whoever no longer listens does not stop a driver."""
+def report(line: Report) -> None:
+    """Prints one JSON line; a reader that has gone does not stop the driver."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
         sys.stdout.buffer.flush()
@@ -170,16 +170,16 @@ def say(line: Report) -> None:
 async def drive(config: DriverConfig, schedule: Schedule) -> None:
     """Serves from connecting to the end of standard input or SIGTERM."""
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, ended.set)
     driver = Driver(config, schedule)
     try:
         await driver.open()
         gc.collect()
         gc.freeze()
-        say(Ready())
-        await _first_end(_listen(driver), told.wait(), driver.failed)
+        report(Ready())
+        await _first_end(_listen(driver), ended.wait(), driver.failed)
     finally:
         await driver.close()
 

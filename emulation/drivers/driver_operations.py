@@ -44,7 +44,7 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
 
 
 def ready(operation: Operation) -> ReadyOperation:
-    """Encodes an operation. Raises `ContentError` when its content is none."""
+    """Encodes an operation. Raises `ContentError` when its content is not valid."""
     body = b""
     numbers = strings = None
     if operation.attributes is not None:
@@ -67,7 +67,7 @@ def ready(operation: Operation) -> ReadyOperation:
 
 
 class Schedule:
-    """The operations still to be issued, in order of time; so many of them are ready."""
+    """The operations still to be issued, in order of time, of which the next `look_ahead` are ready."""
 
     def __init__(self, operations: Iterable[Operation], look_ahead: int = LOOK_AHEAD) -> None:
         self._source = iter(operations)
@@ -75,11 +75,11 @@ class Schedule:
 
     @property
     def next_at(self) -> int | None:
-        """When the next operation is due; none is left when there is no such time."""
+        """Time at which the next operation is due; None when none is left."""
         return self._ready[0].at if self._ready else None
 
     def due(self, until: int, most: int) -> list[ReadyOperation]:
-        """Takes at most so many operations that are due, and makes as many further ones ready."""
+        """Takes the operations that are due, `most` at most, and makes as many further ones ready."""
         waiting = self._ready
         taken: list[ReadyOperation] = []
         while waiting and waiting[0].at <= until and len(taken) < most:

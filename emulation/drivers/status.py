@@ -27,7 +27,7 @@ class DriverStatus(ClientCounts, tag_field="event", tag="status"):
     """Report of a driver in progress."""
 
     lag_ms: float = 0.0
-    """How late an operation was issued at worst since the last report."""
+    """Greatest delay between the intended and the actual issue of an operation since the last report."""
     done: bool = False
     """All operations are issued."""
 

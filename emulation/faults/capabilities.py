@@ -1,4 +1,4 @@
-"""What the runtimes can do to brokers and links. A scenario that asks for more is refused before a run begins."""
+"""Capabilities of the runtimes: faults that each cannot inject, which are refused before a run begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING: Mapping[str, Mapping[FaultKind, str]] = {
         FaultKind.THROTTLE: "virtual time has no CPU to share; use containers, or `slow` with `service_time`",
     },
 }
-"""By the runtime's name: what it cannot do, and why."""
+"""By the runtime's name: the faults that it cannot inject, and why."""
 
 
 def require_possible(schedule: Schedule, runtime: str) -> None:

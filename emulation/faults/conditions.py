@@ -3,8 +3,8 @@
 Rules:
 
 1. A condition holds from when it is begun until it is healed. Everything a scenario can ask for (a partition, a link
-   that flaps, three killed brokers) is made of conditions and times (`programs`), so that whoever acts on brokers and
-   links (`execution`) needs to know conditions only.
+   that flaps, three killed brokers) is made of conditions and times (`programs`), so that the module that acts on
+   brokers and links (`execution`) needs to know conditions only.
 2. Conditions of different kinds on one target hold side by side. Of one kind, several may hold at once: a link that two
    partitions cut works again when both have ended; of two settings, the later one counts.
 3. A broker that is down is nothing else: what else is wrong with it takes hold again when it is restarted.
@@ -63,7 +63,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The broker may use so many cores."""
+    """The broker may use that many cores."""
 
     target: BrokerId
     cores: float
@@ -120,12 +120,12 @@ OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted)
 
 
 def begins_by(condition: Condition) -> FaultKind:
-    """What the fault is called."""
+    """Kind of the fault that begins a condition."""
     return condition.how if isinstance(condition, Down) else condition.begins_by
 
 
 def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
-    """How conditions of one kind on one target, in the order in which they began, hold together.
+    """Combined setting of conditions of one kind on one target, given in the order in which they began.
 
     `own` are the properties of the link's direction, where the target is one.
     """

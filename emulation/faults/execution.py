@@ -44,7 +44,7 @@ def perform(
 
 
 def described(actions: Iterable[Action]) -> list[str]:
-    """What was done, for people, as the log has it: `kill B7`, `link_down B1-B2`."""
+    """Actions in words, as in the log: `kill B7`, `link_down B1-B2`."""
     return [f"{group[0].kind} {_peer(group)}" for group in _grouped(actions)]
 
 

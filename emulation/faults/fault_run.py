@@ -1,4 +1,4 @@
-"""The faults of one variant in progress: asks what is due, has it done, and writes it down."""
+"""The faults of one variant in progress: asks which actions are due, executes and logs them."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class FaultRun:
 
     @property
     def next_time(self) -> int | None:
-        """When something is due next, as far as that is a matter of time."""
+        """Time at which an action is due next; None when none is due at a time."""
         due = self._injector.next_time
         return None if due is None else self._start + due
 
     @property
     def awaits_counts(self) -> bool:
-        """Whether something is due once a number is reached."""
+        """True while an action waits for a count."""
         return any(self._injector.next_count(counter) is not None for counter in Counter)
 
     @property
     def in_effect(self) -> bool:
-        """Whether anything is wrong at present."""
+        """True while at least one condition holds."""
         return self._injector.in_effect
 
     def advance(self, counts: Counts) -> list[Action]:

@@ -1,4 +1,4 @@
-"""Which faults take effect when: a schedule as a plain object, driven by time and counts, that returns actions.
+"""The fault injector: a schedule as an object without I/O, driven by time and counts, that returns actions.
 
 Runs in real time and in virtual time drive the same object, each on its own `LiveOverlay`. It knows what holds on every
 broker and link, and returns an action only where that changes: a broker that is down is not killed again, a link that
@@ -39,7 +39,7 @@ class Action:
     kind: FaultKind | HealKind
     target: Target
     setting: Setting = None
-    """What is to hold from now on; of a degraded direction all its properties, its own ones once it has recovered."""
+    """Setting that holds from now on; for a degraded direction all properties, its own ones once it has recovered."""
 
     @property
     def heals(self) -> bool:
@@ -68,7 +68,7 @@ class FaultInjector:
 
     @property
     def next_time(self) -> int | None:
-        """When something is due next; None when nothing is, unless a count is reached."""
+        """Time at which an action is due next; None when none is, unless a count is reached."""
         return self._due[0][0] if self._due else None
 
     def next_count(self, counter: Counter) -> int | None:
@@ -77,11 +77,11 @@ class FaultInjector:
 
     @property
     def in_effect(self) -> bool:
-        """Whether anything is wrong at present."""
+        """True while at least one condition holds."""
         return bool(self._effective)
 
     def advance(self, now: int, counts: Counts = NOTHING_YET) -> list[Action]:
-        """What is to be done now, in this order. Nothing is left out, however late it is."""
+        """Actions that are due now, in order. None is left out, however late it is."""
         for reached in [one for one in self._waiting if counts.of(one[0].counter) >= one[0].number]:
             self._waiting.remove(reached)
             _, index, program = reached
@@ -119,7 +119,7 @@ class FaultInjector:
         return list(self._settle(dict.fromkeys(condition.target for condition in concerned)))
 
     def _conditions(self) -> Iterator[Condition]:
-        """All that hold, in the order in which they began."""
+        """All conditions that hold, in the order in which they began."""
         return itertools.chain.from_iterable(self._holding.values())
 
     def _settle(self, targets: Iterable[Target]) -> Iterator[Action]:

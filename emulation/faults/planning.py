@@ -1,4 +1,4 @@
-"""From a scenario's faults to a schedule: concrete brokers and links, the same ones for the same overlay and seed."""
+"""Planning of faults: a schedule of concrete brokers, links and times, the same for the same overlay and seed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Fault(Protocol):
 
     @property
     def verb(self) -> str:
-        """The field that says what is to happen, for messages."""
+        """The field that names the fault, for messages."""
 
     @property
     def when(self) -> When: ...
 
     def program(self, targets: Targets) -> Program:
-        """What is to happen. Raises `TargetError`."""
+        """Conditions and times of the fault. Raises `TargetError`."""
 
 
 class FaultError(Exception):
@@ -59,7 +59,7 @@ class Schedule:
 
     @property
     def conditions(self) -> Iterator[tuple[Entry, Condition]]:
-        """Everything that can come to hold, with what brings it about."""
+        """Every condition that can come to hold, with the entry that begins it."""
         for entry in self.entries:
             for leaf in leaves(entry.program):
                 if isinstance(leaf, Hold):
@@ -73,7 +73,7 @@ class Schedule:
 
     @property
     def throttles(self) -> bool:
-        """Whether a broker gets a quota."""
+        """True when a broker gets a quota."""
         return any(isinstance(condition, Throttled) for _, condition in self.conditions)
 
     @property

@@ -1,6 +1,6 @@
-"""What happens when: conditions and times composed. A partition for 20 s, a link that flaps, a kill and its restart.
+"""Fault programs: conditions composed with times. A partition for 20 s, a link that flaps, a kill and its restart.
 
-A program says nothing of when it is started, and nothing of what else goes on. `unfold` makes it a sequence of changes.
+A program knows neither its start nor other programs. `unfold` makes it a sequence of changes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """Heals conditions, whoever began them."""
+    """Heals conditions, whichever program began them."""
 
     kind: type[Condition] | None = None
     """None: of every kind."""
@@ -77,7 +77,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What began with this number holds no longer, if it was not lifted before."""
+    """The conditions that began with this number hold no longer, if they were not lifted before."""
 
     holding: int
 

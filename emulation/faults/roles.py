@@ -1,4 +1,4 @@
-"""Brokers and links by the part they play in an overlay, the one that plays it most first.
+"""Roles of brokers and links in an overlay, each a ranking with the strongest first.
 
 | role | of brokers | ranked by |
 |---|---|---|
@@ -32,14 +32,14 @@ _HOP = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Where messages come from and where they go."""
+    """Brokers of publishers and of subscribers."""
 
     publishing: frozenset[BrokerId]
     subscribing: frozenset[BrokerId]
 
     @classmethod
     def everywhere(cls, overlay: Overlay) -> Demand:
-        """From every broker to every other."""
+        """Publishers and subscribers at every broker."""
         brokers = frozenset(broker.id for broker in overlay.brokers)
         return cls(brokers, brokers)
 
@@ -146,5 +146,5 @@ def _length(link: Link) -> float:
 
 
 def _in_order(brokers: frozenset[BrokerId], overlay: Overlay) -> list[BrokerId]:
-    """So that floating-point sums come in the same order each time."""
+    """Brokers in the overlay's order, so that floating-point sums are added in the same order each time."""
     return [broker for broker in overlay_order(overlay) if broker in brokers]

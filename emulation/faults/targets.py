@@ -1,4 +1,4 @@
-"""Which brokers and which links a fault hits, as people write it.
+"""Targets of faults: brokers and links as people write them.
 
     B7   hub   hub(2)   random(3)                                     brokers
     B1-B2   B1->B2   bridge   busiest(2)   random-link(2)             links
@@ -30,7 +30,7 @@ _Chosen = TypeVar("_Chosen", BrokerId, LinkEnds)
 
 
 class TargetError(ValueError):
-    """What was written names no broker or link of the overlay; the message is for the user."""
+    """A text that does not name a broker or link of the overlay; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)

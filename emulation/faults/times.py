@@ -1,4 +1,4 @@
-"""When a fault happens: at a moment of the run, or once so much has been counted."""
+"""Times of faults: a moment of the run, or the moment at which a counter reaches a number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Moment:
 
 
 class Counter(enum.StrEnum):
-    """What is counted, over all clients of a variant."""
+    """Counters over all clients of a variant."""
 
     NOTIFICATIONS = "notifications"
     PUBLICATIONS = "publications"

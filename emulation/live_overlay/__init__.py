@@ -1,7 +1,7 @@
 """A running overlay: the contract that hosts and the simulator fulfil, its brokers' configuration, status and quiet.
 
     overlay.start()                               # every broker runs; links come up
-    overlay.await_links(30.0)                     # UnsettledError says which broker does not answer
+    overlay.await_links(30.0)                     # UnsettledError names the broker that does not answer
     overlay.kill("B7"); overlay.cut(LinkDirection("B1", "B2"))
     overlay.settle(20.0)                          # nothing moves any more
     overlay.status()["B1"].links

@@ -22,7 +22,7 @@ class UnsettledError(Exception):
 
 
 class QuietWatch(Protocol):
-    """Repeated looks that tell whether messages move. The overlay is quiet when nothing moved between two of them."""
+    """Repeated looks at an overlay, which is quiet when no message moved between two of them."""
 
     @property
     def busy(self) -> list[BrokerId]:

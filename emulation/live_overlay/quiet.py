@@ -40,7 +40,7 @@ class Expectation:
         return [broker for broker in self.brokers if broker not in self.down]
 
     def works(self, link: Link) -> bool:
-        """Whether a link should be up."""
+        """True when a link should be up."""
         direction = LinkDirection(link.a, link.b)
         return not ({direction, direction.reverse} & self.cut or {link.a, link.b} & self.down)
 
@@ -49,7 +49,7 @@ class QuietDetector:
     """Takes one look after another; see the module."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` tells seconds."""
+        """`clock` returns seconds."""
         self.busy: list[BrokerId] = []
         """Brokers that did not answer at the latest look, had messages waiting or have moved."""
         self.obstacle = "no broker was asked yet"

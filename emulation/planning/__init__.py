@@ -1,1 +1,1 @@
-"""From a scenario to a plan: everything that a run will do, decided before the host is touched."""
+"""Plans: everything that a run will do, derived from its scenario before the host is touched."""

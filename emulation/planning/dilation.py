@@ -3,10 +3,10 @@
 The host's processors cannot be made faster, but everything else can be made slower: with a factor of 5, a link of 2 ms
 takes 10 ms, a publisher of 10/s publishes twice a second, and a minute of the scenario lasts five. All proportions stay
 as the scenario has them, except that what a broker's own work takes on this host is now a fifth of what it was beside
-all the rest. Whoever reads the logs divides their times by the factor (`analysis.run_files.logs`), and has the
+all the rest. Readers of the logs divide their times by the factor (`analysis.run_files.logs`), and has the
 scenario's time.
 
-What is stretched, because the scenario says how long it takes:
+Stretched are the times that the scenario states:
 
 1. Links: delay and jitter are multiplied, rates divided. So a link holds as many frames as before, and queue limits,
    counted in frames, keep their meaning; so do shares (loss, corruption).
@@ -16,7 +16,7 @@ What is stretched, because the scenario says how long it takes:
 4. The timeline, and faults: when, for how long, and the delays, rates and service times they set. A fault at a count
    needs no change.
 
-What is not, because the scenario does not say how long it takes:
+Not stretched are the times that the scenario does not state:
 
 5. What brokers, drivers and kernel take for their work: the purpose of it all. CPU quotas are shares of a processor
    and stay, so a throttled broker gets more done in the scenario's time; give a service time to slow one on purpose.
@@ -92,7 +92,7 @@ def _service_time(given: Range | ServiceTimeDistribution, factor: float) -> Rang
 
 
 def _routing(routing: Routing, factor: float) -> Routing:
-    """The routing with every time among its options, given or by default, so many times longer."""
+    """The routing with every time among its options, given or by default, that many times longer."""
     options = read_options(routing.protocol, routing.options)
     stretched = {name: getattr(options, name) * factor for name in options.times}
     return Routing(protocol=routing.protocol, **{**routing.options, **stretched})

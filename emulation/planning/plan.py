@@ -1,4 +1,4 @@
-"""From a scenario to a plan: everything that will happen, decided before the host is touched."""
+"""Plans: everything that will happen in a run, derived from its scenario before the host is touched."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DriverInput:
     operations: int = 0
     publications: int = 0
     brokers: set[BrokerId] = field(default_factory=set)
-    """Those its clients are connected to."""
+    """Brokers that the driver's clients are connected to."""
 
     def count(self, operation: Operation) -> None:
         """Takes note of an operation that was written."""
@@ -55,7 +55,7 @@ class VariantPlan:
 
     name: str
     settings: Mapping[str, Any]
-    """What sets it apart: path in the scenario to value."""
+    """Settings of this variant only: path in the scenario to value."""
     scenario: Scenario
     overlay: Overlay
     workload: Workload
@@ -67,7 +67,7 @@ class VariantPlan:
 
     @property
     def demand(self) -> Demand | None:
-        """Between which brokers publications go; None where nobody publishes, or nobody subscribes."""
+        """Brokers between which publications travel; None without publishers or without subscribers."""
         homes, speaks = self.workload.clients, drivers(self.workload)
         publishing, subscribing = (
             frozenset(homes[client] for client, node in speaks.items() if node == name)
@@ -76,7 +76,7 @@ class VariantPlan:
         return Demand(publishing, subscribing) if publishing and subscribing else None
 
     def schedule(self) -> Schedule:
-        """What goes wrong, on which brokers and links of the overlay, and when."""
+        """The faults, with the brokers and links of the overlay that they hit, and their times."""
         scenario, timeline = self.scenario, self.scenario.timeline
         return plan_faults(
             scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=self.demand
@@ -118,7 +118,7 @@ class Plan:
             if variant.scenario.brokers.cpu is not None and runtime != "container":
                 raise HostError(
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
-                    "`brokers.service_time`; `brokerlab doctor` tells what containers take"
+                    "`brokers.service_time`; `brokerlab doctor` names what containers need"
                 )
             require_possible(variant.schedule(), runtime)
 
@@ -157,7 +157,7 @@ def _plan_variant(variant: Variant) -> VariantPlan:
 
 
 def drivers(workload: Workload) -> dict[str, str]:
-    """The node that speaks for each client.
+    """The node that acts for each client.
 
     Clients that publish or advertise are kept apart from all others, so that a burst of notifications cannot make a
     publication late.
@@ -168,7 +168,7 @@ def drivers(workload: Workload) -> dict[str, str]:
 
 
 def publishers_subscribe(workload: Workload) -> bool:
-    """Whether a client of the publishers' node subscribes, too."""
+    """True when a client of the publishers' node subscribes as well."""
     node_of = drivers(workload)
     return any(
         operation.operation is OperationKind.SUBSCRIBE and node_of[operation.client] == PUBLISHERS

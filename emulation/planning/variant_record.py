@@ -1,4 +1,4 @@
-"""What the manifest says of a variant from its beginning on: its settings, and what its routing promises."""
+"""The manifest's record of a variant that begins: its settings, and the promises of its routing."""
 
 from __future__ import annotations
 

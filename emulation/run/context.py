@@ -1,4 +1,4 @@
-"""What every step of a run needs at hand, made once and passed along."""
+"""Context of a run, made once and passed to every step: paths, manifest, display, log, clock."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ class Deployment(Protocol):
 
     @property
     def counts(self) -> ClientCounts:
-        """What the clients have done so far."""
+        """Counts of the clients' operations and notifications so far."""
 
     @property
     def done(self) -> bool:
-        """Whether the clients have issued all their operations."""
+        """True once the clients have issued all their operations."""
 
     @property
     def rest(self) -> float:
@@ -70,7 +70,7 @@ class Deployment(Protocol):
         """Measures hosts and links during the run phase, which takes that long."""
 
     def drained(self) -> None:
-        """All messages have arrived, as far as this host can tell; waits for the others, where several share it."""
+        """Called when all messages have arrived on this host; waits for the other hosts that share the variant."""
 
     def leave(self, *nodes: str) -> None:
         """Ends the sessions of these nodes' clients, `PUBLISHERS` or `SUBSCRIBERS`; brokers withdraw what they had."""

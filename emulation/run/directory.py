@@ -23,13 +23,13 @@ from topology import Overlay
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a run."""
+    """Outcome of a run."""
 
     directory: Path
     fidelity: Fidelity
     interrupted: bool
     began: bool
-    """Whether any variant came as far as publishing."""
+    """True when at least one variant reached its run phase."""
     defect: str = ""
     """Names the broker whose own code failed, so that the run ended early; empty where none did."""
 
@@ -83,7 +83,7 @@ def conclude(
     measured: Sequence[Measurements],
     judge: Callable[[Measurements], VariantFidelity],
 ) -> Outcome:
-    """Adds what the logs say, and writes the fidelity verdict on every variant that came as far as publishing."""
+    """Adds measurements from the logs, and writes the fidelity verdict on every variant that reached its run phase."""
     spans = {variant.name: span for variant in record.variants if (span := _span(variant)) is not None}
     found = scan(log_files(paths.logs), spans)
     published = [variant for variant in measured if variant.variant in found]

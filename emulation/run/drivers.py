@@ -57,7 +57,7 @@ class DriverProcess:
             self._process.stdin.write(json.dumps({"start": start}).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as error:
-            raise HostError(self.epitaph()) from error
+            raise HostError(self.exit_report()) from error
 
     def ask_to_end(self) -> None:
         """It flushes its log and ends."""
@@ -80,11 +80,11 @@ class DriverProcess:
         self._journal.removed(Resource.PROCESS, self._resource)
         return self._process.returncode == 0
 
-    def epitaph(self) -> str:
-        """What is known of a driver that ended too early."""
+    def exit_report(self) -> str:
+        """Exit code and last output of a driver that ended too early, in one line."""
         lines = self._errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        said = f": {lines[-1]}" if lines else " and said nothing"
-        return f"driver {self.name} ended with exit code {self._process.poll()}{said} (all of it: {self._errors})"
+        output = f": {lines[-1]}" if lines else " without output"
+        return f"driver {self.name} ended with exit code {self._process.poll()}{output} (all of it: {self._errors})"
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -119,7 +119,7 @@ class Drivers:
 
     @property
     def ready(self) -> bool:
-        """Whether all have connected. Raises `HostError` when one ended instead."""
+        """True once all drivers are connected. Raises `HostError` when one ended instead."""
         self.check()
         return all(process.ready.is_set() for process in self._processes)
 
@@ -131,7 +131,7 @@ class Drivers:
         """Raises `HostError` when a driver is gone."""
         for process in self._processes:
             if not process.running:
-                raise HostError(process.epitaph())
+                raise HostError(process.exit_report())
 
     def begin(self, start: int) -> None:
         for process in self._processes:

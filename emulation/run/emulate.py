@@ -35,7 +35,7 @@ _AROUND = 12.0
 
 
 ShareOf = Callable[[VariantPlan, HostRunContext], AbstractContextManager[HostShare]]
-"""What this host has of a variant, while that is run."""
+"""Gives this host's share of a variant, for as long as the variant runs."""
 
 
 def whole(variant: VariantPlan, _session: HostRunContext) -> AbstractContextManager[HostShare]:

@@ -26,7 +26,7 @@ class VariantFaults:
 
     @property
     def in_effect(self) -> bool:
-        """Whether any fault holds at present."""
+        """True while at least one fault holds."""
         return self._fault_run.in_effect
 
     def begin(self, start: int) -> None:

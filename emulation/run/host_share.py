@@ -13,7 +13,7 @@ from emulation.network.host_tunnels import HostTunnels
 from topology import BrokerId, LinkDirection, Overlay
 
 LEAD = 0.3
-"""Seconds between telling the drivers when to begin and that moment, where one host is alone."""
+"""Seconds between giving the drivers the start of the workload and that moment, on a host that runs it alone."""
 
 
 class Rendezvous(Protocol):
@@ -23,7 +23,7 @@ class Rendezvous(Protocol):
         """Returns when every host has reached this stage."""
 
     def begin(self) -> float:
-        """When the workload begins on all hosts: seconds of this host's monotonic clock, a little ahead.
+        """The start of the workload on all hosts, in seconds of this host's monotonic clock, a little ahead.
 
         Returns when every host is ready for it.
         """
@@ -44,11 +44,11 @@ class HostShare:
     """See the module."""
 
     brokers: frozenset[BrokerId]
-    """Those of this host."""
+    """Brokers that run on this host."""
     host: str = ""
     """Its name among those that share the variant; empty where it has all of it."""
     tunnels: HostTunnels | None = None
-    """How to reach the other hosts' brokers; None where there are none."""
+    """Tunnels to the other hosts' brokers; None where there are no other hosts."""
     rendezvous: Rendezvous = field(default_factory=Alone)
 
     @classmethod
@@ -58,7 +58,7 @@ class HostShare:
 
     @property
     def suffix(self) -> str:
-        """What sets names of this host's nodes, brokers aside, apart from those of the others."""
+        """Ending of the names of this host's drivers and of its log of faults, which makes them unique in the run."""
         return f"@{self.host}" if self.host else ""
 
     def own(self, schedule: Schedule) -> Schedule:

@@ -123,7 +123,7 @@ class LoadObserver:
         measured.relay = self._relayed()
 
     def _relayed(self) -> Relayed | None:
-        """What the relay did since the begin; frames that it carried before are none of this phase's."""
+        """The relay's work since the begin of the phase; frames that it carried before do not count."""
         carried = self._network.relay_statistics()
         if carried is None or self._carried is None:
             return None
@@ -137,7 +137,7 @@ class LoadObserver:
         )
 
     def _processor_times(self) -> dict[int, float]:
-        """Of the emulator and of all processes that it or its runtime started."""
+        """Processor time, by pid, of the emulator and of all processes that it or its runtime started."""
         return processor_times([os.getpid(), *(process.pid for process in processes_of_run(self._run_id))])
 
     def _interval(self, earlier: _Look, later: _Look) -> ObservedInterval:

@@ -1,4 +1,4 @@
-"""What the user sees while a run goes on: a live display on a terminal, plain lines anywhere else."""
+"""Progress of a run as the user sees it: a live display on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ class Snapshot:
     variants: int = 0
     phase: str = ""
     activity: str = ""
-    """What is being done right now, in words."""
+    """The present activity, in words."""
     clock: Callable[[], float] = time.monotonic
     """The run's time in seconds, which the times below are of."""
     speed: float | None = None
-    """How many seconds of the run's time pass in one of the user's: None where it is the same time, 0 while nobody
-    can tell."""
+    """Seconds of the run's time that pass in one of the user's: None where it is the same time, 0 while it is not
+    known yet."""
     dilation: float = 1.0
-    """How many seconds of the run's time one of the scenario's takes."""
+    """Seconds of the run's time that one of the scenario's takes."""
     phase_begin: float = 0.0
     phase_end: float | None = None
-    """None when nobody can know."""
+    """None when it is not known."""
     run_end: float | None = None
-    """When the whole run is expected to be over."""
+    """The expected end of the whole run."""
     brokers: int = 0
     brokers_up: int = 0
     links: int = 0
     links_up: int = 0
     published: int = 0
     publications: int = 0
-    """How many the workload holds; 0 where nobody counts them while the run goes on."""
+    """Publications in the workload; 0 where they are not counted while the run goes on."""
     delivered: int = 0
     rejected: int = 0
 
@@ -61,20 +61,20 @@ class Snapshot:
         self.brokers_up = self.links_up = self.published = self.publications = self.delivered = self.rejected = 0
 
     def share(self) -> float | None:
-        """How far the phase has come, 0 to 1; None when nobody can know."""
+        """Share of the phase that has passed, 0 to 1; None when its end is not known."""
         if self.phase_end is None or self.phase_end <= self.phase_begin:
             return None
         return min(1.0, max(0.0, (self.clock() - self.phase_begin) / (self.phase_end - self.phase_begin)))
 
     def until(self, moment: float) -> str:
-        """How long the user waits for a moment of the run's time, as far as can be told."""
+        """The user's expected wait for a moment of the run's time."""
         ahead = moment - self.clock()
         if self.speed is None:
             return duration(ahead)
         return duration(ahead / self.speed) if self.speed else f"{duration(ahead)} of virtual time"
 
     def stretched(self) -> str | None:
-        """Where the phase is in the scenario's time; None where that is the run's, and where nobody can know."""
+        """Position of the phase in the scenario's time; None where that is the run's time, or the end is not known."""
         if self.dilation == 1 or self.phase_end is None:
             return None
         passed, whole = self.clock() - self.phase_begin, self.phase_end - self.phase_begin
@@ -83,7 +83,7 @@ class Snapshot:
 
 
 class Display(Protocol):
-    """What a run tells while it goes on."""
+    """Display of a run's progress."""
 
     def refresh(self) -> None:
         """The snapshot has changed."""
@@ -113,7 +113,7 @@ class LiveDisplay:
 
 
 def render(snapshot: Snapshot) -> RenderableType:
-    """The live display's lines: where the run is, how far the phase is, and the counters."""
+    """The live display's lines: position of the run, progress of the phase, and counters."""
     done = PHASES.index(snapshot.phase) if snapshot.phase in PHASES else -1
     trail = Text("  ")
     for number, phase in enumerate(PHASES):
@@ -178,7 +178,7 @@ class PlainDisplay:
 
 
 class NoDisplay:
-    """Where nobody looks, as in a worker process."""
+    """No display, as in a worker process."""
 
     def refresh(self) -> None:
         """Shows nothing."""
@@ -199,5 +199,5 @@ def display(snapshot: Snapshot, console: Console) -> Iterator[Display]:
 
 @contextmanager
 def no_display(_snapshot: Snapshot) -> Iterator[Display]:
-    """Where nobody looks."""
+    """No display."""
     yield NoDisplay()

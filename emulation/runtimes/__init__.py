@@ -1,4 +1,4 @@
-"""What hosts the brokers of a run in real time."""
+"""Runtimes: hosts of a run's brokers in real time, as processes or in containers."""
 
 from emulation.runtimes.container import ContainerRuntime
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs

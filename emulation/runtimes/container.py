@@ -241,7 +241,7 @@ def _mount(target: str, source: Path, *, read_only: bool = False) -> Mount:
 
 
 class docker_errors:  # noqa: N801 - used as a verb's context
-    """Turns what Docker refuses into a `HostError` that says what was attempted."""
+    """Turns an error of Docker into a `HostError` that names the attempt."""
 
     def __init__(self, attempt: str) -> None:
         self._attempt = attempt
@@ -261,7 +261,7 @@ class docker_errors:  # noqa: N801 - used as a verb's context
 
 
 def explain(error: Exception) -> str:
-    """One line for what Docker says, with the remedy where there is a known one."""
+    """One line for an error of Docker, with the remedy where one is known."""
     said = (getattr(error, "explanation", None) or str(error)).strip().splitlines()[0]
     if "is already in use" in said:
         return f"{said} Remove or rename it; `brokerlab clean` removes what dead runs left."

@@ -100,7 +100,7 @@ class HostOverlay:
         self._runtime, self._network = hosting.runtime, hosting.network
         self._on_status = on_status
         self.addresses = {broker: f"unix:{hosting.sockets(broker)}" for broker in self.expected.brokers}
-        """Where clients and control reach each broker."""
+        """Address of each broker for clients and control."""
         self._controls = BrokerControls(self.addresses)
         self._incarnations = dict.fromkeys(self.expected.brokers, 1)
         self._service_times: dict[BrokerId, ServiceTime] = {}
@@ -118,7 +118,7 @@ class HostOverlay:
 
     @property
     def as_started(self) -> bool:
-        """Whether all brokers are in their first incarnation and run, with no link cut."""
+        """True while all brokers run in their first incarnation, with no link cut."""
         first = all(incarnation == 1 for incarnation in self._incarnations.values())
         return first and not self.expected.down and not self.expected.cut
 

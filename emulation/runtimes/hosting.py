@@ -1,4 +1,4 @@
-"""From the rungs that were chosen to the runtime that hosts brokers on them."""
+"""The runtime that belongs to the rungs chosen on the capability ladder."""
 
 from __future__ import annotations
 

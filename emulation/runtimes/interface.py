@@ -1,6 +1,6 @@
 """The contract between a run and whatever hosts its brokers in real time.
 
-A runtime owns broker processes and, where it has sandboxes, the network namespaces they live in. It knows nothing of
+A runtime owns broker processes and, where it has sandboxes, the network namespaces they run in. It knows nothing of
 links, phases or workloads, so the same calls serve a run, its faults and the conformance cases. Calls block until done
 and raise `HostError` when the host refuses.
 """
@@ -24,7 +24,7 @@ from topology.model import BrokerId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What one broker may use."""
+    """Resources that one broker may use."""
 
     memory: int = 512 * 1024 * 1024
     """Bytes."""
@@ -41,7 +41,7 @@ class Launch:
     config: BrokerConfig
     """With the paths the broker itself will see."""
     config_directory: Path
-    """Where `broker.json` is written; one directory for each broker and variant."""
+    """Directory of `broker.json`, one for each broker and variant."""
     resources: Resources = Resources()
 
     @property
@@ -57,7 +57,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a broker process ended."""
+    """The end of a broker process."""
 
     broker: BrokerId
     exit_code: int | None
@@ -67,7 +67,7 @@ class Ending:
 
     @property
     def is_defect(self) -> bool:
-        """Whether the broker ended because its own code failed, which its last line describes."""
+        """True when the broker ended because its own code failed, which its last line describes."""
         return self.exit_code == ExitCode.BROKER_DEFECT
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Ending:
         how = "ended"
         if self.exit_code is not None:
             how = f"ended with exit code {self.exit_code}" if self.exit_code >= 0 else f"got signal {-self.exit_code}"
-        said = f": {self.last_lines[-1]}" if self.last_lines else " and said nothing"
+        said = f": {self.last_lines[-1]}" if self.last_lines else " without output"
         return f"broker {self.broker} {how}{said}"
 
 
@@ -117,7 +117,7 @@ class Runtime(Protocol):
         """Undoes `pause`; does nothing to a broker that has ended since."""
 
     def throttle(self, broker: BrokerId, cores: float | None) -> None:
-        """Lets a broker use so many cores from now on; None: as many as it was launched with.
+        """Lets a broker use that many cores from now on; None: as many as it was launched with.
 
         Does nothing to a broker that has ended. Raises `HostError` where the runtime cannot.
         """
@@ -126,4 +126,4 @@ class Runtime(Protocol):
         """The brokers started and not yet stopped or killed through this interface."""
 
     def ending(self, broker: BrokerId) -> Ending:
-        """What is known of a broker that ended by itself."""
+        """Exit code and last output of a broker that ended by itself."""

@@ -3,7 +3,7 @@
     container (Docker and Mininet)  >  process (Mininet)  >  simulated (nothing of the host's)
     netem (kernel)  >  userspace (relay)
 
-`auto` takes the highest rung that works and says why those above do not. Asking for a rung that does not work is an
+`auto` takes the highest rung that works and reports why those above do not. Asking for a rung that does not work is an
 error which names the missing piece: only `auto` for both ever comes down to `simulated`, where links are modelled.
 """
 
@@ -49,7 +49,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Rungs:
-    """What a run in real time stands on."""
+    """Rungs of a run in real time."""
 
     runtime: Choice
     links: Choice

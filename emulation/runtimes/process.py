@@ -97,7 +97,7 @@ class ProcessRuntime:
         stopping = [broker for broker in brokers if broker in self._running]
         for broker in stopping:
             self._identities[broker].kill(signal.SIGTERM)
-            self._identities[broker].kill(signal.SIGCONT)  # a paused one would never hear of it
+            self._identities[broker].kill(signal.SIGCONT)  # a paused one handles SIGTERM only once it goes on
         await_end([self._identities[broker] for broker in stopping], within)
         for broker in stopping:
             self.kill(broker)

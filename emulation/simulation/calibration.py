@@ -1,10 +1,10 @@
-"""What a real broker's own work costs, for simulated ones: measured by `brokerlab calibrate`, kept in a JSON file.
+"""Calibration: the cost of a real broker's own work, charged to simulated ones. `brokerlab calibrate` measures it.
 
 In the simulator a broker is one server. A frame that comes in occupies it for `frame`, and each message in it for the
-`work` of its kind; both are processor time and bound what a broker carries. All else that a message meets besides the
-links (threads that wake up, system calls, the host's scheduler, the error of the link driver) takes time but nobody's
-work: it is drawn for each frame, from `submit` on the way from a client, `link` between brokers and `notify` on the
-way to a client. For a broker at rest, the two together are the times that were measured.
+`work` of its kind; both are processor time and bound what a broker carries. Everything else on a message's way besides
+the links (threads that wake up, system calls, the host's scheduler, the error of the link driver) takes time but no
+broker's work: it is drawn for each frame, from `submit` on the way from a client, `link` between brokers and `notify`
+on the way to a client. For a broker at rest, the two together are the times that were measured.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, times: Iterable[float]) -> Latency:
-        """From measured times, in nanoseconds; what lies below 0 counts as 0. Raises `ValueError` without any."""
+        """Groups of measured times, in nanoseconds; a time below 0 counts as 0. Raises `ValueError` without times."""
         ordered = sorted(max(0.0, time) for time in times)
         if not ordered:
             raise ValueError("no times were measured")
@@ -86,12 +86,12 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a calibration comes from."""
+    """Origin of a calibration."""
 
     created: str
     """ISO 8601, UTC."""
     method: str
-    """What was run, and over which links."""
+    """The runtime and the links that were measured."""
     processor: str
     cpus: int
     system: str
@@ -99,18 +99,18 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     git_revision: str | None
     load_average: float
-    """Of the last minute before the measurement, on the whole host."""
+    """Load average of the whole host in the last minute before the measurement."""
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a broker costs, besides its set service time. See the module for how it is charged."""
+    """Costs of a broker besides its service time, charged as the module describes."""
 
     submit: Latency = Latency()
-    """From a client's operation, as intended, to its broker."""
+    """Time from a client's operation, as intended, to its broker."""
     link: Latency = Latency()
-    """From an output queue to the neighbour, on top of what the link's properties say."""
+    """Time from an output queue to the neighbour, on top of the link's own delay."""
     notify: Latency = Latency()
-    """From a broker to its client's hands."""
+    """Time from a broker to its client."""
     frame: int = 0
     """Nanoseconds of processor time to take a frame in and to send one out."""
     work: dict[str, int] = {}
@@ -133,7 +133,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return cls()
 
     def cost(self) -> Cost | None:
-        """What each message, or a client's request, costs a broker; None when everything is free."""
+        """The function from a message or a client's request to its cost; None when everything is free."""
         if not any(self.work.values()):
             return None
         by_kind = {kind: self.work.get(word, 0) for kind, word in KIND_WORDS.items()}

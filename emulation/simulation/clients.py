@@ -1,4 +1,4 @@
-"""The clients of a simulated run: the nodes that speak for them, and their operations in the order of time."""
+"""The clients of a simulated run: the nodes that act for them, and their operations in the order of time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ClientNodes:
             self._open(node, sorted(brokers[node]))
 
     def issue(self, operation: ReadyOperation, intended: int) -> None:
-        """Has a client do what it should do at this time."""
+        """Issues a client's operation, which is due at the time `intended`."""
         self._clients[self._node_of[operation.client]].issue(operation, intended)
 
     def close(self, node: str) -> None:
@@ -57,7 +57,7 @@ class ClientNodes:
         sessions: dict[str, SimulatedSession] = {}
         clients = self._clients[node] = Clients(sessions, recorder, self.counts)
         for broker in brokers:
-            sessions[broker] = session = self._overlay.open_session(broker, clients.hears(broker))
+            sessions[broker] = session = self._overlay.open_session(broker, clients.receiver(broker))
             recorder.note(Event.LINK_UP, peer=broker)
             session.on_up = partial(recorder.note, Event.LINK_UP, peer=broker)
             session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=broker)

@@ -62,7 +62,7 @@ class SimulatedDeployment:
         self._operations = plan.workload.operations()
         self._next = next(self._operations, None)
         self._begin = 0
-        """When the workload began, in virtual time."""
+        """Virtual time at which the workload began."""
         self._began = time.monotonic()
         self._look_at = 0.0
 

@@ -2,7 +2,7 @@
 
 A thousand nodes have a thousand logs, which must fit the usual limit of 1,024 open files. So a node's lines are kept
 until enough wait, and are appended in one go. Nothing depends on when that is: the same seed gives the same bytes.
-A record becomes a line at once, which takes half the memory and, the record being at hand, less time than later.
+A record becomes a line at once, which takes half the memory and, because the record is still in the cache, less time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from record.files import log_file
 from record.log import TraceRecord
 
 BUFFERED_BYTES = 40_000
-"""A node's lines are written as soon as so many bytes wait: of a thousand nodes 40 MB in all."""
+"""Bytes of a node's lines that wait at most before they are written: 40 MB in all for a thousand nodes."""
 
 
 class LogDirectory:
@@ -24,7 +24,7 @@ class LogDirectory:
     def __init__(self, directory: Path, variant: str) -> None:
         self.variant = variant
         self.failure: OSError | None = None
-        """Why records could not be written; whoever drives the simulation is to look, for nodes are not told."""
+        """The reason why records could not be written. The driver of the simulation checks it, because nodes do not."""
         self._directory = directory
         self._nodes: dict[str, NodeLog] = {}
 

@@ -1,4 +1,4 @@
-"""The cyclic garbage collector, kept from looking for what is not there."""
+"""Rare runs of the cyclic garbage collector, because a simulation makes hardly any cycles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _THRESHOLDS = 100_000, 50, 100
-"""A simulation makes millions of short-lived objects and next to no cycles, and its tables live on."""
+"""A simulation makes millions of short-lived objects and hardly any cycles, and its tables stay until the end."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A whole overlay of broker cores in virtual time: brokers, links, sessions, and what can happen to them."""
+"""A running overlay in virtual time: broker cores, modelled links, client sessions, and their faults."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from record.errors import HostError
 from topology import BrokerId, LinkDirection, LinkProperties, Overlay
 
 SETTLE_WITHIN = 600.0
-"""Virtual seconds after which messages that still move are taken to move for ever."""
+"""Virtual seconds after which messages that still move are taken to move endlessly."""
 
 DECODED_KEPT = 4_096
 """Publications that stay decoded: about 5 MB of quotes."""
 
 STOP_WITHIN = 2.0
-"""Virtual seconds that a broker which was told to stop may take to pass on what waits, as a real one."""
+"""Virtual seconds that a stopping broker may take to pass on waiting messages, as a real one."""
 _STOP_LOOK = 0.005
 """Virtual seconds between two looks whether it has."""
 
@@ -51,7 +51,7 @@ class SimulatedOverlay:
     ) -> None:
         """`trace_of` gives the log of each broker; `calibration` is the cost of a broker's own work, by default none.
 
-        `stopwatch` tells nanoseconds, by which routers' work is timed; by default the virtual clock, so that it takes
+        `stopwatch` returns nanoseconds, by which routers' work is timed; by default the virtual clock, so that it takes
         no time.
         """
         self.overlay = overlay
@@ -63,8 +63,8 @@ class SimulatedOverlay:
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
         self._random = random.Random(f"{settings.seed}:simulation")
         self._decode = lru_cache(DECODED_KEPT)(decode_publication)
-        """Where every broker on the path reads a publication, only the first has to decode it."""
-        self._living: dict[BrokerId, SimulatedBroker] = {}
+        """Shared by all brokers, so that only the first on a publication's path decodes it."""
+        self._running: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
         self._links = [
             SimulatedLink(link, self.events, settings.limits, self._random, settings.seed) for link in overlay.links
@@ -77,12 +77,12 @@ class SimulatedOverlay:
 
     @property
     def brokers(self) -> Mapping[BrokerId, Broker]:
-        """The cores of those that live, for their tables and counters."""
-        return {name: broker.core for name, broker in self._living.items()}
+        """Cores of the running brokers, for their tables and counters."""
+        return {name: broker.core for name, broker in self._running.items()}
 
     @property
     def settled(self) -> bool:
-        """Whether nothing moves."""
+        """True while no message moves."""
         return self.events.settled
 
     @property
@@ -90,7 +90,7 @@ class SimulatedOverlay:
         """Brokers at which messages wait, are served or are on their way to a neighbour; none when all is settled."""
         if self.settled:
             return []
-        return [name for name, broker in self._living.items() if broker.busy]
+        return [name for name, broker in self._running.items() if broker.busy]
 
     def start(self) -> None:
         """Starts all brokers; links come up as their streams are opened. Sessions opened before are connected."""
@@ -103,21 +103,21 @@ class SimulatedOverlay:
 
     def stop(self) -> None:
         """Ends all brokers in order, at this moment."""
-        for broker in self._living.values():
+        for broker in self._running.values():
             broker.stop()
-        self._living.clear()
+        self._running.clear()
 
     def open_session(
         self, broker: BrokerId, on_event: Callable[[ClientEvent], None], limits: SessionLimits | None = None
     ) -> SimulatedSession:
-        """A session with a broker, open at once if it lives, else when it does."""
+        """A session with a broker, open at once if the broker runs, else as soon as it does."""
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
         calibration = self._calibration
         submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
         session = SimulatedSession(broker, self.events, on_event, submit, notify, limits=limits)
         self._sessions.append((broker, session))
-        if broker in self._living:
-            session.connect(self._living[broker])
+        if broker in self._running:
+            session.connect(self._running[broker])
         return session
 
     def await_links(self, within: float) -> None:
@@ -131,25 +131,25 @@ class SimulatedOverlay:
         self.events.run_until(time)
 
     def settle(self, within: float = SETTLE_WITHIN) -> None:
-        """Lets everything happen until nothing moves, at most so many seconds. Raises `UnsettledError`."""
+        """Lets virtual time pass until nothing moves, `within` seconds at most. Raises `UnsettledError`."""
         self.events.settle(round(within * NANOSECONDS))
 
     # Faults of brokers
 
     def kill(self, broker: BrokerId) -> None:
         """A crash. Neighbours and clients see their streams break, a link's delay later. Its links stay."""
-        self._living.pop(broker).kill()
+        self._running.pop(broker).kill()
         self._leave(broker)
 
     def stop_broker(self, broker: BrokerId) -> None:
-        """An end in order: it takes nothing new from clients, and ends when it has passed on what waits."""
-        stopping = self._living[broker]
+        """Ends a broker in order: it takes nothing new from clients, and passes on waiting messages first."""
+        stopping = self._running[broker]
         stopping.stopping = True
         self._end_when_flushed(broker, stopping, self.events.now + round(STOP_WITHIN * NANOSECONDS))
 
     def restart(self, broker: BrokerId) -> None:
         """A new incarnation, with empty tables. Neighbours and clients find it when they try next."""
-        if broker in self._living:
+        if broker in self._running:
             self._end(broker)
         self._start(broker)
         for link in self._links_of[broker]:
@@ -162,15 +162,15 @@ class SimulatedOverlay:
                 self._after(self._random.uniform(0, self._patience), partial(self._reconnect, session, broker))
 
     def pause(self, broker: BrokerId) -> None:
-        """It does nothing any more; its neighbours notice by the heartbeats they miss, clients do not notice."""
-        self._living[broker].freeze()
+        """Freezes a broker; its neighbours notice by the heartbeats they miss, clients do not notice."""
+        self._running[broker].freeze()
         for link in self._links_of[broker]:
             link.freeze()
 
     def resume(self, broker: BrokerId) -> None:
-        """It goes on. A broker that has ended since stays ended."""
-        if broker in self._living:
-            self._living[broker].thaw()
+        """Lets a paused broker go on. One that has ended since stays ended."""
+        if broker in self._running:
+            self._running[broker].thaw()
             for link in self._links_of[broker]:
                 link.thaw(broker)
 
@@ -180,9 +180,9 @@ class SimulatedOverlay:
             raise HostError(f"cannot throttle broker {broker}: virtual time has no CPU to share")
 
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
-        """Its service time is this one from now on; None: its own. A broker that has ended stays as it is."""
-        if broker in self._living:
-            self._living[broker].work_at(self._settings.service_time if service_time is None else service_time)
+        """Gives a broker another service time from now on; None: its own. Has no effect on a broker that is down."""
+        if broker in self._running:
+            self._running[broker].work_at(self._settings.service_time if service_time is None else service_time)
 
     # Faults of links
 
@@ -191,7 +191,7 @@ class SimulatedOverlay:
         self.link(direction.source, direction.target).cut(direction.source)
 
     def restore(self, direction: LinkDirection) -> None:
-        """What the direction held arrives, or a new stream is opened."""
+        """Messages that the direction held arrive, or a new stream is opened."""
         self.link(direction.source, direction.target).restore(direction.source)
 
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
@@ -212,7 +212,7 @@ class SimulatedOverlay:
         return SimulatedQuietWatch(self)
 
     def link(self, a: BrokerId, b: BrokerId) -> SimulatedLink:
-        """The link between two brokers. Raises `KeyError` where there is none."""
+        """The link between two brokers. Raises `KeyError` for brokers without a link."""
         for link in self._links_of[a]:
             if link.other(a) == b:
                 return link
@@ -228,7 +228,7 @@ class SimulatedOverlay:
         self.events.at(self.events.now + round(seconds * NANOSECONDS), call)
 
     def _end_when_flushed(self, broker: BrokerId, stopping: SimulatedBroker, latest: int) -> None:
-        if self._living.get(broker) is not stopping:
+        if self._running.get(broker) is not stopping:
             return
         if stopping.held is None and (stopping.flushed or self.events.now >= latest):
             self._end(broker)
@@ -236,7 +236,7 @@ class SimulatedOverlay:
             self._after(_STOP_LOOK, partial(self._end_when_flushed, broker, stopping, latest))
 
     def _end(self, broker: BrokerId) -> None:
-        self._living.pop(broker).stop()
+        self._running.pop(broker).stop()
         self._leave(broker)
 
     def _leave(self, broker: BrokerId) -> None:
@@ -257,13 +257,13 @@ class SimulatedOverlay:
             stopwatch=self._stopwatch,
             decode=self._decode,
         )
-        self._living[broker] = started
+        self._running[broker] = started
         for link in self._links_of[broker]:
             link.attach(broker, started.ends[link.other(broker)])
 
     def _reconnect(self, session: SimulatedSession, broker: BrokerId) -> None:
-        if broker in self._living and not session.up:
-            session.connect(self._living[broker])
+        if broker in self._running and not session.up:
+            session.connect(self._running[broker])
 
 
 class SimulatedQuietWatch:

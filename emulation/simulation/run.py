@@ -36,9 +36,9 @@ def simulate(
 ) -> Outcome:
     """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
 
-    The same plan writes the same logs, byte for byte. `calibration` says what brokers' own work costs, by default what
-    was measured on the machine that the shipped file names; `runtime` is what the manifest says of why it is simulated.
-    With a `stopwatch` (nanoseconds) the logs tell how long matching and routing took here, so those numbers differ each
+    The same plan writes the same logs, byte for byte. `calibration` is the cost of brokers' own work, by default as
+    measured on the machine that the shipped file names; `runtime` states in the manifest why the run is simulated.
+    With a `stopwatch` (nanoseconds) the logs hold how long matching and routing took here, so those numbers differ each
     time; without one they took no virtual time.
     Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
     worker processes may call it.

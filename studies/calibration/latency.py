@@ -25,7 +25,7 @@ class Intervals:
     link: list[float] = field(default_factory=list)
     notify: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)
-    """Of each notification, from the intended time on; links included."""
+    """Time of each notification from its publication's intended time on, links included."""
 
 
 def read_logs(directory: Path) -> list[TraceRecord]:

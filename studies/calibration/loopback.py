@@ -64,7 +64,7 @@ class LoopbackOverlay:
         self._exits.close()
 
     def log(self, node: str) -> Path:
-        """Where a broker or a driver writes its log."""
+        """Path of a broker's or a driver's log."""
         return log_file(self.logs, node)
 
     def work_time(self, broker: str) -> int:
@@ -73,7 +73,7 @@ class LoopbackOverlay:
         return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads.iterdir())
 
     def drive(self, operations: Mapping[str, Sequence[Operation]]) -> Drivers:
-        """Drivers, by name, that have connected and will execute their operations when they are told to `begin`."""
+        """Drivers, by name, that have connected and will execute their operations once `begin` is called."""
         configs = [(name, self._write_driver(name, share)) for name, share in operations.items()]
         drivers = Drivers(configs, RUN_ID, self._journal)
         try:

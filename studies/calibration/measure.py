@@ -4,7 +4,7 @@ A broker alone on an idle host answers faster than one that shares it with many 
 to do: caches are cold, and their timers compete. So latencies are taken in an overlay of usual size.
 
 Latencies are taken over emulated links where this host can emulate any, so that the link driver's own error is part of
-them, as it is in emulated runs; elsewhere over loopback, and the calibration says so.
+them, as it is in emulated runs; elsewhere over loopback, as the calibration's origin states.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import NANOSECONDS, Work, measure_work
 
 BROKERS = 30
-"""So many brokers share the host by default, as in an emulated run of usual size."""
+"""Brokers that share the host by default, as in an emulated run of usual size."""
 CLIENTS = 10
 """Publishers, and as many subscribers."""
 RATE = 40.0
@@ -74,7 +74,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """What an overlay at a low rate showed."""
+    """Latencies of an overlay at a low rate."""
 
     intervals: Intervals
     method: str
@@ -91,7 +91,7 @@ class Measured:
 
 
 def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progress) -> Measured:
-    """Measures for about 50 seconds; latencies with so many brokers, on a rung of the capability ladder or `auto`.
+    """Measures for about 50 seconds; latencies with that many brokers, on a rung of the capability ladder or `auto`.
 
     Leaves nothing behind. Raises `Interrupted` when the user ends it, and `UserError`s.
     """
@@ -102,7 +102,7 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
     notifications = len(latencies.intervals.notify)
     if notifications < FEWEST:
         raise HostError(
-            f"only {notifications} notifications came through, too few to tell; "
+            f"only {notifications} notifications came through, too few for a measurement; "
             "end what else runs on this host and try again"
         )
     return Measured(assemble(latencies.intervals, work, _origin(latencies.method, load)), latencies)
@@ -142,7 +142,7 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
 def _over_loopback(plan: Plan, directory: Path) -> Path:
     """The same workload without links between the brokers. Returns where the logs are."""
     variant = plan.variants[0]
-    until = round((JOIN + RUN) * NANOSECONDS)  # nobody leaves before the end
+    until = round((JOIN + RUN) * NANOSECONDS)  # no client leaves before the end
     operations = [operation for operation in variant.workload.operations() if operation.at <= until]
     publishers = {client.client for client in variant.workload.publishers}
     with LoopbackOverlay([(link.a, link.b) for link in variant.overlay.links], directory) as overlay:

@@ -43,7 +43,7 @@ _SAME_FRAME = 200_000
 """Nanoseconds; messages that leave for a neighbour closer to each other share a frame."""
 _COMMON = "ALL"
 _KEPT_UP = 0.9
-"""Share of a phase's messages that must have come through in its time, or the measurement says nothing."""
+"""Share of a phase's messages that must have come through in its time, or the measurement is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class Phase:
 
     @property
     def times(self) -> list[int]:
-        """When each operation is due, in nanoseconds."""
+        """Times at which operations are due, in nanoseconds."""
         return [round((self.begin + n * self.seconds / self.count) * NANOSECONDS) for n in range(self.count)]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the middle broker did in a phase."""
+    """Work of the middle broker in a phase."""
 
     work: int
     """Nanoseconds of processor time."""
@@ -121,7 +121,7 @@ def measure_work(directory: Path, on_progress: Callable[[str], None]) -> Work:
 
 
 def solve(plan: Sequence[Phase], usages: Sequence[Usage]) -> Work:
-    """From what was used in each phase to the cost of frames and messages.
+    """Costs of frames and messages, from the processor time used in each phase.
 
     A publication is only decoded, looked up and passed on here, so nothing costs less; a smaller remainder of the few
     messages of another kind is the error of what their frames cost.
@@ -141,7 +141,9 @@ def solve(plan: Sequence[Phase], usages: Sequence[Usage]) -> Work:
     (low_work, low), (high_work, high) = busy["low"], busy["high"]
     determinant = low.frames * high.messages - high.frames * low.messages
     if determinant <= 0:
-        raise HostError("frames were as full at a low rate as at a high one, so nothing tells their cost; try again")
+        raise HostError(
+            "frames were as full at a low rate as at a high one, so their cost is not measurable; try again"
+        )
     frame = (low_work * high.messages - high_work * low.messages) / determinant
     publish = (high_work - frame * high.frames) / high.messages
     kinds = {OperationKind.PUBLISH.value: publish}

@@ -1,4 +1,4 @@
-"""The contract between a case and whatever it runs on: a live overlay, and client sessions with its brokers.
+"""The contract between a case and its runtime: a live overlay, and client sessions with its brokers.
 
 One contract for virtual and for real time: what passes on one runtime must pass on the others.
 """

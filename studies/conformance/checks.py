@@ -1,4 +1,4 @@
-"""What can be wrong with a case whose fields are each right by themselves."""
+"""Checks of a case whose fields are each valid by themselves."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _protocol_problems(case: Case) -> Iterator[Problem]:
 
 
 def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
-    dead: set[str] = set()
+    down: set[str] = set()
     cut: set[frozenset[str]] = set()
     waited = 0.0
     for number, step in enumerate(case.steps):
@@ -59,14 +59,14 @@ def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
             known = ", ".join(case.brokers)
             yield Problem((*place, "broker"), f"there is no broker {step.broker!r}; the case has {known}")
         elif isinstance(step, BrokerFault):
-            yield from _broker_problems(step, dead, (*place, "broker"))
+            yield from _broker_problems(step, down, (*place, "broker"))
 
 
-def _broker_problems(step: BrokerFault, dead: set[str], place: FieldPath) -> Iterator[Problem]:
-    if (step.op == "kill") == (step.broker in dead):
-        state, first = ("dead", "restart") if step.op == "kill" else ("alive", "kill")
+def _broker_problems(step: BrokerFault, down: set[str], place: FieldPath) -> Iterator[Problem]:
+    if (step.op == "kill") == (step.broker in down):
+        state, first = ("down", "restart") if step.op == "kill" else ("running", "kill")
         yield Problem(place, f"{step.broker} is {state} at this step; {first} it first, or leave the step out")
-    (dead.add if step.op == "kill" else dead.discard)(step.broker)
+    (down.add if step.op == "kill" else down.discard)(step.broker)
 
 
 def _link_problems(step: LinkFault, overlay: Overlay, cut: set[frozenset[str]], place: FieldPath) -> Iterator[Problem]:

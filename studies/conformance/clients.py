@@ -1,9 +1,9 @@
-"""The clients of a case: where each of them is, what it asks, and what it is told.
+"""The clients of a case: the broker of each, its operations, and its notifications.
 
 A client that a step places at another broker than before *moves*: it detaches from the old broker, which withdraws all
 that the client advertised and subscribed to there, and once the old broker has taken that, it attaches to the new one
-with nothing. What it wants there it says again, in steps of the case. Moving is part of the step: the overlay does not
-settle in between. A client whose old broker is dead attaches to the new one just so.
+with nothing. Its declarations there are further steps of the case. Moving is part of the step: the overlay does not
+settle in between. A client whose old broker is down attaches to the new one in the same way.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _OPERATIONS: Mapping[str, Operation] = {
 
 
 class CaseClients:
-    """All clients at a broker share one session with it, opened at the beginning, when all brokers live."""
+    """All clients at a broker share one session with it, opened at the beginning, when all brokers run."""
 
     def __init__(self, run: CaseRun, brokers: set[BrokerId]) -> None:
         self.got: dict[ClientId, list[Notification]] = defaultdict(list)
         """Notifications in the order of their arrival."""
         self.refused: list[str] = []
-        """What brokers rejected, in words."""
+        """Brokers' reasons for rejecting operations."""
         self.places: dict[ClientId, BrokerId] = {}
-        """Where each client is."""
+        """Broker of each client."""
         self._run = run
         self._sessions: dict[BrokerId, Session] = {
             broker: run.open_session(broker, self._receive) for broker in sorted(brokers)

@@ -1,4 +1,4 @@
-"""The texts of a case as brokers get them."""
+"""Encoding of the texts of a case, as brokers receive them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from broker_service.language.notation import (
 from broker_service.language.wire import encode_predicates, encode_publication
 
 _KEPT = 4096
-"""Texts whose encoding is remembered: cases are run once for each protocol, and say the same things."""
+"""Texts whose encoding is remembered: each case is run once for each protocol, with the same texts."""
 
 
 @lru_cache(_KEPT)

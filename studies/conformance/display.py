@@ -1,4 +1,4 @@
-"""What the user sees: progress while cases run, then a table of passes, and each failure with what explains it."""
+"""Terminal output: progress while cases run, then a table of results, and each failure with its explanation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MARKS = {Verdict.PASSED: ("pass", "green"), Verdict.FAILED: ("FAIL", "bold red"
 
 
 class Display(Protocol):
-    """What is told while cases run."""
+    """Progress of cases."""
 
     def doing(self, what: str) -> None:
-        """What is about to take time."""
+        """Shows the activity that begins."""
 
     def done(self, result: Result) -> None:
         """One more is done."""
@@ -113,7 +113,7 @@ def sums(results: Sequence[Result]) -> Iterator[str]:
 
 
 def explanation(result: Result) -> Iterator[str]:
-    """What was expected, what came, and the routing tables on the way."""
+    """Expected and actual notifications, and the routing tables on the way."""
     if result.problem:
         yield from result.problem.splitlines()
     for difference in result.differences:

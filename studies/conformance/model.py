@@ -1,4 +1,4 @@
-"""Conformance cases: what clients do on a small overlay, what fails meanwhile, and what everybody must have got.
+"""Conformance cases: clients' operations and faults on a small overlay, and the notifications that must result.
 
 A case is data, in a file or made by a program; `reading` takes it from a file, `writing` turns it into text again.
 """
@@ -45,7 +45,7 @@ class CaseLink(Section):
     delay: Duration = 0.0
     """One-way, in both directions alike."""
     jitter: Duration = 0.0
-    """How far the delay varies, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
+    """Variation of the delay, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
 
 
 class _Step(Section):
@@ -54,7 +54,7 @@ class _Step(Section):
 
 
 class Declaration(_Step):
-    """A client says something that has content. `id` is the client's own name for it."""
+    """A client advertises, subscribes or publishes. `id` is the client's own name for the declaration."""
 
     op: Literal["advertise", "subscribe", "composite", "publish"]
     client: _NAME
@@ -71,7 +71,7 @@ class Declaration(_Step):
 
 
 class Withdrawal(_Step):
-    """A client takes back what it said under an id."""
+    """A client withdraws what it declared under an id."""
 
     op: Literal["unadvertise", "unsubscribe"]
     client: _NAME
@@ -111,13 +111,13 @@ class Case(Section):
     Where it is left out, attributes that the links alone imply are added (`topology.recognition`).
     """
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
-    """Those the case is for; all that can run on its overlay when None."""
+    """Protocols that the case is for; all that can run on its overlay when None."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MOST_STEPS)]
     ordered: Annotated[bool, Field(strict=True)] = False
-    """Whether each client must have got its notifications in the order of `expect`."""
+    """True when each client must have got its notifications in the order of `expect`."""
     expect: dict[_NAME, tuple[Notification, ...]]
-    """All that each client got; one without an entry got nothing."""
+    """All notifications of each client; a client without an entry got none."""
 
     def overlay(self) -> Overlay:
         """Brokers with their attributes, and links. Raises `OverlayError`."""
@@ -131,24 +131,24 @@ class Case(Section):
 
     @property
     def composite(self) -> bool:
-        """Whether it takes a protocol that knows composite subscriptions."""
+        """True when the case needs a protocol with composite subscriptions."""
         return any(step.op == "composite" for step in self.steps)
 
     @property
     def faulty(self) -> bool:
-        """Whether brokers or links fail in it."""
+        """True when brokers or links fail in the case."""
         return any(isinstance(step, BrokerFault | LinkFault) for step in self.steps)
 
 
 class Relation(Section):
-    """What one of the content model's relations says of two texts; see `operands` for what the texts are."""
+    """A relation of the content model between two texts; `operands` defines the texts."""
 
     id: _NAME = ""
     description: _REMARK = ""
     """For readers."""
     relation: Literal["matches", "covers", "intersects"]
     left_is: Literal["advertisement", "subscription"] = "advertisement"
-    """Of `intersects` only."""
+    """Used by `intersects` only."""
     left: _TEXT
     right: _TEXT
     expect: Annotated[bool, Field(strict=True)]

@@ -1,6 +1,6 @@
-"""What the two texts of a relation are.
+"""Operands of a relation.
 
-- `matches`: a publication and a subscription, in either place; the notation tells them apart.
+- `matches`: a publication and a subscription, in either place, which the notation distinguishes.
 - `covers`: two subscriptions, of which the left covers the right.
 - `intersects`: an advertisement on the left and a subscription on the right, which is what routing asks and what PADRES
   means by the word: some publication conforms to the one and matches the other. Or, with `left_is: subscription`, two
@@ -42,7 +42,7 @@ def right_operand(relation: str, left: Operand, text: str) -> Operand:
 
 
 def _publication_or_subscription(text: str) -> Publication | Subscription:
-    """What the text was meant to be is judged by which reading comes further."""
+    """Parses a text as whichever of the two its longer valid beginning belongs to."""
     try:
         return parse_publication(text)
     except NotationError as as_publication:

@@ -10,7 +10,7 @@ from broker_service.routing import read_options
 
 @dataclass(frozen=True, slots=True)
 class ConformanceProtocol:
-    """What one column of the conformance table runs."""
+    """One column of the conformance table."""
 
     name: str
     protocol: str
@@ -18,7 +18,7 @@ class ConformanceProtocol:
     options: Mapping[str, object] = field(default_factory=dict)
     """As in the scenario's `routing` section."""
     composite: bool = False
-    """Whether it knows composite subscriptions."""
+    """True when the protocol has composite subscriptions."""
 
     @property
     def reconciles_within(self) -> float:
@@ -27,7 +27,7 @@ class ConformanceProtocol:
 
     @property
     def attributes_needed(self) -> tuple[str, ...]:
-        """What the overlay must say of every broker."""
+        """Attributes that every broker of the overlay must have."""
         return read_options(self.protocol, self.options).attributes
 
 

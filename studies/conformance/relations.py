@@ -25,7 +25,7 @@ def run_relation(case: Relation) -> Result:
 
 
 def holds(relation: str, left: Operand, right: Operand) -> bool:
-    """Whether a relation holds; see `operands` for what may stand where."""
+    """True when a relation holds between two operands, as `operands` defines them."""
     if relation == "matches":
         if isinstance(left, Publication):
             left, right = right, left

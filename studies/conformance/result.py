@@ -1,4 +1,4 @@
-"""What became of a case."""
+"""Results of cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one client should have got and what it got."""
+    """Expected and actual notifications of one client, where they differ."""
 
     client: ClientId
     expected: tuple[Notification, ...]
@@ -44,13 +44,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class TablesOnTheWay:
-    """The routing tables that publications met, when they had been published."""
+    """The routing tables on the way of publications, when they had been published."""
 
     publications: tuple[str, ...]
     publisher: BrokerId
     subscriber: BrokerId
     tables: Mapping[BrokerId, Mapping[str, object]]
-    """Of the brokers that can lie on the way between those two."""
+    """Tables of the brokers that can lie on a path between those two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Result:
     note: str = ""
     """Why it was skipped."""
     refused: tuple[str, ...] = ()
-    """What brokers rejected, in words."""
+    """Brokers' reasons for rejecting operations."""
     on_the_way: tuple[TablesOnTheWay, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     """Real ones."""

@@ -1,4 +1,4 @@
-"""Runs one case: its steps one after another, then what everybody got against what they should have got."""
+"""Runs one case: its steps one after another, then the comparison of actual with expected notifications."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PUBLICATIONS_SHOWN = 3
 
 
 def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
-    """What a case takes that the protocol lacks, or the other way round; empty when it can be run."""
+    """Reason why a case cannot run under a protocol, which one of them lacks; empty when it can."""
     if case.composite and not protocol.composite:
         return f"{protocol.name} has no composite subscriptions"
     needed = set(protocol.attributes_needed)

@@ -1,4 +1,4 @@
-"""Which cases are run under which protocols, and in which order."""
+"""Selection of cases and protocols, and their order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a call of the command runs on each runtime; relations, once."""
+    """Cases that one call of the command runs on each runtime, and relations, which it runs once."""
 
     trials: tuple[Trial, ...]
     unknown: tuple[Unknown, ...]

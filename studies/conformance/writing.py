@@ -12,7 +12,7 @@ _INDENT = " "
 
 
 def write(case: AnyCase) -> str:
-    """One case. Fields that say what goes without saying are left out."""
+    """One case. Fields with their default value are left out."""
     data = case.model_dump(mode="json", exclude_unset=True, exclude_defaults=True)
     if isinstance(case, Relation):
         return _line(data)

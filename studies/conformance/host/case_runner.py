@@ -2,7 +2,7 @@
 
 Starting brokers takes longer than a case. So the network stays while one case after another has the same overlay, and
 the brokers stay too while the protocol is the same and no case has killed any of them, provided that once all clients
-have left all links work and the routing tables are what they were at first: then nobody can tell them from brokers that
+have left all links work and the routing tables are what they were at first: then they behave like brokers that
 have just started. Where they are not, the next case gets new brokers.
 """
 
@@ -169,7 +169,7 @@ class HostCaseRunner:
         return network
 
     def _as_new(self, run: HostCaseRun) -> bool:
-        """Whether the brokers that a case leaves behind behave as if they had just started."""
+        """True when the brokers that a case leaves behind behave as if they had just started."""
         if not run.overlay.as_started:
             return False
         try:

@@ -40,8 +40,8 @@ def test_other_errors_pass_unchanged() -> None:
             Ending("B1", 1, ("Traceback", "OSError: port taken")),
             "broker B1 ended with exit code 1: OSError: port taken",
         ),
-        (Ending("B1", -9, ()), "broker B1 got signal 9 and said nothing"),
-        (Ending("B1", None, ()), "broker B1 ended and said nothing"),
+        (Ending("B1", -9, ()), "broker B1 got signal 9 without output"),
+        (Ending("B1", None, ()), "broker B1 ended without output"),
     ],
 )
 def test_an_ending_reads_as_a_sentence(ending: Ending, text: str) -> None:

@@ -72,7 +72,7 @@ def test_timers_of_a_paused_broker_wait() -> None:
     trial = Faulty()
     fired: list[int] = []
     trial.overlay.brokers["B2"].timer = lambda _: fired.append(trial.overlay.events.now)  # type: ignore[method-assign]
-    trial.overlay._living["B2"]._schedule("test", 1.0)
+    trial.overlay._running["B2"]._schedule("test", 1.0)
     begin = trial.overlay.events.now
     trial.overlay.pause("B2")
     trial.wait(10.0)

@@ -103,7 +103,7 @@ def test_brokers_draw_latencies_of_their_own_which_the_seed_fixes() -> None:
         calibration = Calibration(link=Latency.of(range(100_000)))
         simulated = SimulatedOverlay(overlay, BrokerSettings(seed=seed), traces.__getitem__, calibration=calibration)
         simulated.start()
-        draws = [broker.latency() for broker in simulated._living.values() for _ in range(5)]
+        draws = [broker.latency() for broker in simulated._running.values() for _ in range(5)]
         assert draws[:5] != draws[5:]
         return draws
 

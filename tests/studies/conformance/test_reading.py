@@ -174,7 +174,7 @@ def test_a_mistake_names_file_line_case_and_field(change: dict[str, Any], place:
         ({**SUBSCRIBE, "broker": "B9"}, "steps[1].broker", "no broker 'B9'; the case has B1, B2, B3"),
         ({**SUBSCRIBE, "wait": 2}, "steps[1].wait", "a unit is missing"),
         ({"op": "subscribe", "client": "S", "id": "s1", "text": DEAR}, "steps[1].broker", "required"),
-        ({"op": "restart", "broker": "B1"}, "steps[1].broker", "B1 is alive at this step; kill it first"),
+        ({"op": "restart", "broker": "B1"}, "steps[1].broker", "B1 is running at this step; kill it first"),
         ({"op": "link_up", "link": ["B1", "B2"]}, "steps[1].link", "is up already"),
         ({"op": "link_down", "link": ["B1", "B3"]}, "steps[1].link", "there is no link B1 - B3"),
         ({"op": "link_down", "link": ["B1"]}, "steps[1].link[1]", "required"),
@@ -207,7 +207,7 @@ def test_a_mistake_in_a_relation_is_named_as_well(wrong: dict[str, Any], place: 
 def test_killed_twice_without_a_restart_is_a_mistake() -> None:
     kill = {"op": "kill", "broker": "B2"}
     (found,) = mistakes(line(kill, kill))
-    assert "steps[1].broker: B2 is dead at this step" in found
+    assert "steps[1].broker: B2 is down at this step" in found
     (case,) = parse_cases(json.dumps(line(kill, {"op": "restart", "broker": "B2"}, kill)), "x", json_only=True)
     assert isinstance(case, Case)
     assert case.faulty
