@@ -7,6 +7,7 @@ progress, are not touched. Temporary files of dead commands are removed as `emul
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulation.host.host_lock import remove_stale_holder
 from emulation.host.journal import Remains, Resource, remains
-from emulation.host.processes import ProcessIdentity, await_end, boot_id, processes_of_run
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, boot_id, processes_of_run
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
 from emulation.host.scratch import remove_stale_scratch
 from record.errors import HostError
@@ -102,9 +103,12 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
 
 def start_cleaning_after(process: ProcessIdentity) -> None:
     """Starts a process of its own that cleans this host as soon as `process` has ended."""
+    environment = os.environ.copy()
+    environment.pop(RUN_VARIABLE, None)  # that process belongs to no run, whose processes it would end
     subprocess.Popen(
         [sys.executable, "-m", __name__, str(process.pid), str(process.started)],
         cwd=_SOURCE_ROOT,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

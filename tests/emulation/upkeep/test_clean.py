@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ import requests
 
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, boot_id, identify
-from emulation.host.registry import Owner, register
-from emulation.upkeep.clean import RUN_LABEL, clean
+from emulation.host.registry import ROOT, Owner, register
+from emulation.upkeep.clean import RUN_LABEL, clean, start_cleaning_after
 
 
 @pytest.fixture
@@ -165,3 +167,26 @@ def test_a_run_that_begins_during_a_clean_up_is_not_touched(tmp_path: Path) -> N
     assert cleaned.containers == cleaned.runs == []
     assert "late-B1" in docker.containers_left
     assert (tmp_path / "run" / "late").is_dir()
+
+
+@pytest.mark.host
+def test_a_process_of_a_run_has_the_host_cleaned_after_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
+) -> None:
+    """The process that cleans is none of the run's, although it is started with the environment of one."""
+    run_id = f"ending-{uuid.uuid4().hex[:8]}"
+    monkeypatch.setenv(RUN_VARIABLE, run_id)
+    children.append(owner := subprocess.Popen(["sleep", "600"]))
+    identity = identify(owner.pid)
+    assert identity is not None
+    registered = ROOT / run_id
+    registered.mkdir(parents=True)
+    journal = tmp_path / "journal.jsonl"
+    (registered / "owner.json").write_bytes(msgspec.json.encode(Owner(run_id, identity, boot_id(), str(journal))))
+    start_cleaning_after(identity)
+    owner.kill()
+    owner.wait()
+    deadline = time.monotonic() + 60
+    while registered.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -61,7 +61,7 @@ def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(
         command.kill()
         command.wait()
     assert command.returncode == 130, said
-    assert "ending the cells under way in order" in said
+    assert "ending the running cells in order" in said
     assert "the same command continues with the rest" in said
     for host in laboratory.hosts:
         assert not list((host.directory / "cells").glob("*"))
