@@ -75,7 +75,7 @@ class LinkStream(Duplex):
 
     def _set_timer(self) -> None:
         """Has `_wake_session` called when the session asks for it, or earlier."""
-        at = self._session.wake_at()
+        at = self._session.wake_at
         if at is None or (self._timer is not None and self._timer_at <= at):
             return
         if self._timer is not None:

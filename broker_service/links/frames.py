@@ -23,7 +23,7 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     """Messages of that incarnation that the sender has handled so far."""
 
 
-class MessageFrame(msgspec.Struct, frozen=True):
+class MessageFrame(msgspec.Struct, frozen=True, gc=False):
     """Messages, and an acknowledgement. Without messages it is an acknowledgement alone, or a heartbeat."""
 
     messages: Sequence[Message] = ()

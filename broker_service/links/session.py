@@ -87,6 +87,8 @@ class LinkSession:
         """Whether a frame shall be written even if no message waits."""
         self.write_at = 0
         """The time from which the next write is allowed."""
+        self.wake_at: int | None = None
+        """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         self.unhandled = 0
         """Messages of the present stream that came in and wait for service."""
         self._broker = broker
@@ -177,6 +179,7 @@ class LinkSession:
             self.frame_due = True
         elif self._acknowledge_at is None:
             self._acknowledge_at = now + _ACKNOWLEDGE_AFTER
+            self._set_wake_at()
 
     def next_frames(self, now: int) -> Sequence[LinkFrame]:
         """All frames that may be written now; the present stream takes them."""
@@ -198,13 +201,6 @@ class LinkSession:
 
     # Time
 
-    def wake_at(self) -> int | None:
-        """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
-        acknowledge, beat = self._acknowledge_at, self._beat_at
-        if beat is None:
-            return acknowledge
-        return beat if acknowledge is None else min(acknowledge, beat)
-
     def wake(self, now: int) -> None:
         """Does what is due. Raises `SilentNeighbourError`; the driver then ends the stream."""
         if self._acknowledge_at is not None and now >= self._acknowledge_at:
@@ -213,6 +209,14 @@ class LinkSession:
                 self.frame_due = True
         if self._beat_at is not None and now >= self._beat_at:
             self._beat(now)
+        self._set_wake_at()
+
+    def _set_wake_at(self) -> None:
+        acknowledge, beat = self._acknowledge_at, self._beat_at
+        if beat is None:
+            self.wake_at = acknowledge
+        else:
+            self.wake_at = beat if acknowledge is None else min(acknowledge, beat)
 
     def _beat(self, now: int) -> None:
         assert self._heartbeat is not None
@@ -234,12 +238,13 @@ class LinkSession:
         self.frame_due = True
         if self._heartbeat is not None:
             self._beat_at = now + MISSED_HEARTBEATS * self._heartbeat
+        self._set_wake_at()
         return self.stream
 
     def _change(self, input: Input) -> None:
         """Leaves the present stream; what was not acknowledged on it travels again on the next."""
         former, self.state = self.state, transition(self.state, input)
-        self._acknowledge_at = self._beat_at = None
+        self._acknowledge_at = self._beat_at = self.wake_at = None
         self.frame_due = False
         self.unhandled = 0
         if former is State.OPEN:
@@ -270,6 +275,7 @@ class LinkSession:
         self._back_off.reset()
         if self._heartbeat is not None:
             self._beat_at = now + self._heartbeat
+        self._set_wake_at()
         self._broker.link_up(self.neighbour, hello.incarnation, self._handled(hello))
         self._acknowledged = self.link.received
 

@@ -160,15 +160,11 @@ class LinkEnd:
         if self._process.held is not None:
             self._process.held.append(self._flush_stream)
             return
-        self._flushing = False
-        self._write()
-
-    def _write(self) -> None:
         session, events = self._session, self._events
         for frame in session.next_frames(events.now):
             self._send(frame)
-        if session.write_at > events.now:
-            self._flushing = True
+        self._flushing = session.write_at > events.now
+        if self._flushing:
             events.at(session.write_at, self._flush_stream)
 
     def _send(self, frame: LinkFrame) -> None:
@@ -200,15 +196,15 @@ class LinkEnd:
         if stream == self.stream:
             session = self._session
             session.handle(stream, messages, self._events.now)
-            if session.frame_due or session.wake_at() != self._wake_at:
+            if session.frame_due or session.wake_at != self._wake_at:
                 self._attend(stream)
 
     def _attend(self, stream: int) -> None:
         """Sends a frame that is due, and has `_wake_session` called when the session asks for it."""
         session = self._session
         if session.frame_due and not self._flushing:
-            self._write()
-        at = session.wake_at()
+            self._flush(stream)
+        at = session.wake_at
         if at != self._wake_at:
             self._wake_at = at
             if at is not None:

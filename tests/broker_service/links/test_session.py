@@ -105,7 +105,7 @@ class NeverAcknowledges(LinkSession):
     def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
         super().handle(stream, messages, now)
         self.frame_due = False
-        self._acknowledge_at = None
+        self._acknowledge_at = self.wake_at = None
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_an_acknowledgement_travels_alone_for_a_quarter_of_the_window_or_after_a
     trial = Trial()
     stream = trial.open()
     trial.session.handle(stream, trial.come(stream, 1), 5)
-    assert (trial.session.frame_due, trial.session.wake_at()) == (False, 5 + round(ACKNOWLEDGE_AFTER * SECOND))
+    assert (trial.session.frame_due, trial.session.wake_at) == (False, 5 + round(ACKNOWLEDGE_AFTER * SECOND))
     trial.session.handle(stream, trial.come(stream, 1), 6)
     assert trial.session.frame_due
     assert list(trial.session.next_frames(6)) == [MessageFrame([], 2)]
@@ -295,7 +295,7 @@ def test_a_neighbour_that_failed_is_found_within_three_beats(last: int) -> None:
 
 
 def _wake_until(trial: Trial, time: int) -> None:
-    while (at := trial.session.wake_at()) is not None and at <= time:
+    while (at := trial.session.wake_at) is not None and at <= time:
         trial.now = at
         trial.session.wake(at)
         if trial.session.frame_due:
@@ -306,21 +306,21 @@ def _wake_until(trial: Trial, time: int) -> None:
 def test_every_beat_sends_a_frame() -> None:
     trial = Trial(heartbeat=1.0)
     trial.open()
-    assert trial.session.wake_at() == SECOND
+    assert trial.session.wake_at == SECOND
     trial.session.wake(SECOND)
     assert list(trial.session.next_frames(SECOND)) == [MessageFrame([], 0)]
-    assert trial.session.wake_at() == 2 * SECOND
+    assert trial.session.wake_at == 2 * SECOND
 
 
 def test_a_hello_that_is_not_answered_is_given_up() -> None:
     trial = Trial(heartbeat=1.0)
     stream = trial.session.dial(0)
     trial.session.next_frames(0)
-    assert trial.session.wake_at() == MISSED_HEARTBEATS * SECOND
+    assert trial.session.wake_at == MISSED_HEARTBEATS * SECOND
     with pytest.raises(SilentNeighbourError, match="does not answer"):
         trial.session.wake(MISSED_HEARTBEATS * SECOND)
     trial.session.closed(stream)
-    assert (trial.session.state, trial.session.wake_at()) == (State.CLOSED, None)
+    assert (trial.session.state, trial.session.wake_at) == (State.CLOSED, None)
 
 
 def test_the_back_off_grows_until_a_stream_is_open() -> None:

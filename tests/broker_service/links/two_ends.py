@@ -186,7 +186,7 @@ class TwoEnds:
 
     def _wake(self, _choice: int) -> None:
         for end in self._ends:
-            at = end.session.wake_at()
+            at = end.session.wake_at
             if at is not None and at <= self.now:
                 end.session.wake(self.now)
 
