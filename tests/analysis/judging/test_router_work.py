@@ -28,7 +28,7 @@ def compared(broker: str, time: int, took: int) -> Matched:
 
 
 @pytest.mark.parametrize(
-    ("sightings", "expected"),
+    ("events", "expected"),
     [
         pytest.param([arrived("B1", 10, 30), compared("B1", 25, 20)], [("B1", 10)], id="a comparison is no selection"),
         pytest.param([arrived("B1", 10, 30), compared("B2", 25, 20)], [("B1", 30)], id="another broker's comparison"),
@@ -53,10 +53,10 @@ def compared(broker: str, time: int, took: int) -> Matched:
     ],
 )
 def test_path_selection_is_what_an_arrival_took_less_its_comparisons(
-    sightings: list[PublicationEvent], expected: list[tuple[str, int]]
+    events: list[PublicationEvent], expected: list[tuple[str, int]]
 ) -> None:
-    assert list(path_selections(Journey.of(sightings))) == expected
-    assert list(path_selections(Journey.of(reversed(sightings)))) == expected
+    assert list(path_selections(Journey.of(events))) == expected
+    assert list(path_selections(Journey.of(reversed(events)))) == expected
 
 
 def worked(history: History, number: int, matching: int, selection: int) -> None:
