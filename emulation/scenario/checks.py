@@ -112,7 +112,7 @@ def _placement(path: FieldPath, placement: Placement, known: set[str]) -> Iterat
     if isinstance(placement, str):
         return
     if not placement:
-        yield Problem(path, "names no broker; leave it out to place clients at random")
+        yield Problem(path, "lists no broker; leave it out to place clients at random")
     for index, broker in enumerate(placement):
         if broker not in known:
             yield Problem((*path, index), _no_such_broker(broker, known))
@@ -129,7 +129,7 @@ def _individual_times(scenario: Scenario) -> Iterator[Problem]:
         for index, burst in enumerate(publisher.bursts):
             if (ends := burst.at + burst.publications / burst.rate.low) > run:
                 path = ("workload", "publications", "individually", name, "bursts", index)
-                yield Problem(path, f"lasts until {ends:g} s, beyond the run phase of {run:g} s: begin it sooner")
+                yield Problem(path, f"lasts until {ends:g} s, beyond the run phase of {run:g} s: start it sooner")
 
 
 def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
@@ -143,14 +143,14 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         if item.broker not in known:
             yield Problem((*path, "broker"), _no_such_broker(item.broker, known))
         if item.client in generated:
-            yield Problem((*path, "client"), f"{item.client} is a generated client; call this one otherwise")
+            yield Problem((*path, "client"), f"{item.client} is a generated client; choose another name")
         first = first_operations.setdefault(item.client, item)
         if first.broker != item.broker:
             yield Problem(
                 (*path, "broker"), f"{item.client} is already a client of {first.broker}; a client has one broker"
             )
         if item.at >= last:
-            yield Problem((*path, "at"), f"after the run phase, which ends {last:g} s from the begin")
+            yield Problem((*path, "at"), f"after the run phase, which ends {last:g} s after the start")
         try:
             item.content()
         except ContentError as error:

@@ -42,7 +42,7 @@ def _moment(value: object) -> Moment:
     if match is None:
         return Moment(DURATION.parse(value))
     if match["phase"] not in [phase.value for phase in Phase]:
-        raise ValueError(f"no phase is called {match['phase']!r}: write 60s, join+5s or run+10s")
+        raise ValueError(f"there is no phase {match['phase']!r}: write 60s, join+5s or run+10s")
     return Moment(DURATION.parse(match["offset"]) if match["offset"] else 0.0, Phase(match["phase"]))
 
 
@@ -107,7 +107,7 @@ class _Settings:
         given = [name for name in _ANY_SETTING if getattr(item, name) is not None]
         known = {*self.needed, *self.one_of, *self.some_of, *self.free}
         if strange := [name for name in given if name not in known]:
-            raise ValueError(f"`{_written(strange[0])}` does not go with {verb}")
+            raise ValueError(f"`{_written(strange[0])}` does not belong to {verb}")
         if missing := [name for name in self.needed if name not in given]:
             raise ValueError(f"{verb} needs {' and '.join(f'`{name}`' for name in missing)}")
         if self.one_of and len([name for name in self.one_of if name in given]) != 1:

@@ -110,7 +110,7 @@ class Publications(Section):
             raise ValueError("rate must be more than 0")
         names = {f"P{number}" for number in range(1, self.publishers + 1)}
         if unknown := [name for name in self.individually if name not in names]:
-            raise ValueError(f"individually: {unknown[0]} is none of the publishers P1 to P{self.publishers}")
+            raise ValueError(f"individually: {unknown[0]} is not one of the publishers P1 to P{self.publishers}")
         return self
 
     @property
@@ -241,7 +241,7 @@ class WorkloadSection(Section):
     @model_validator(mode="after")
     def _has_something_to_do(self) -> WorkloadSection:
         if self.publications is None and not self.operations:
-            raise ValueError("nothing to do: give `publications` and `subscriptions`, or `operations`")
+            raise ValueError("the workload is empty: give `publications` and `subscriptions`, or `operations`")
         if self.subscriptions is not None and self.publications is None:
             raise ValueError("`subscriptions` choose among the quotes of `publications`, which are missing")
         return self
@@ -253,7 +253,7 @@ class WorkloadSection(Section):
         most = self.publications.publishers
         for group in self.subscriptions.followers:
             if int(group.of[1:]) > most:
-                raise ValueError(f"subscriptions.followers: {group.of} is none of the publishers P1 to P{most}")
+                raise ValueError(f"subscriptions.followers: {group.of} is not one of the publishers P1 to P{most}")
         symbols = self.publications.symbol_count
         if any(group.symbols > symbols for group in self.subscriptions.followers):
             raise ValueError(f"subscriptions.followers: there are no more than {symbols} symbols")

@@ -121,7 +121,7 @@ PAPERS: Mapping[str, PaperEntry] = {
 
 def _known(name: str) -> str:
     if name not in PAPERS:
-        raise ValueError(f"no paper's topology is called {name!r}{suggestion(name, PAPERS)}")
+        raise ValueError(f"there is no paper's topology {name!r}{suggestion(name, PAPERS)}")
     return name
 
 

@@ -23,7 +23,7 @@ def tree_size(tree: TreeKind | TreeLinks, size: int | None, what: str, field: st
     if isinstance(tree, str) and size is None:
         raise ValueError(f"{what} of kind {tree!r} needs `{field}`, its number of nodes")
     if not isinstance(tree, str) and size is not None:
-        raise ValueError(f"leave `{field}` out: the links of {what} say how many there are")
+        raise ValueError(f"leave `{field}` out: the links of {what} determine it")
     return size if size is not None else len(tree) + 1
 
 

@@ -103,16 +103,16 @@ REPLACEMENTS = {
                              "timeline: advertise is for join_order: advertisements-first; remove it"),
     "no rate": (("rate: 60/min", "rate: 0"), "s.yaml:8: workload.publications: rate must be more than 0"),
     "no such publisher": (("rate: 60/min", "rate: 60/min\n    individually: {P3: {joins: 1s}}"), "s.yaml:8: "
-                          "workload.publications: individually: P3 is none of the publishers P1 to P2"),
+                          "workload.publications: individually: P3 is not one of the publishers P1 to P2"),
     "no such own broker": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {broker: B7}}"), "s.yaml:11: "
                            "workload.publications.individually.P2.broker: the overlay has no broker 'B7'; there are B1, B2, B3, B4"),
     "silent": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {rate: 0/min}}"), "s.yaml:11: "
                "workload.publications.individually.P2: rate must be more than 0, unless it is 0 and there are `bursts`"),
     "burst too long": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {bursts: [{at: 5s, publications: 100, rate: 10/s}]}}"),
                        "s.yaml:11: workload.publications.individually.P2.bursts[0]: lasts until 15 s, beyond the run phase of 10 s: "
-                       "begin it sooner"),
+                       "start it sooner"),
     "follows nobody": (("selectivity: 2%", "followers: [{of: P9, subscribers: 1}]"), "s.yaml:7: workload: "
-                       "subscriptions.followers: P9 is none of the publishers P1 to P2"),
+                       "subscriptions.followers: P9 is not one of the publishers P1 to P2"),
     "too many followers": (("selectivity: 2%", "followers: [{of: P1, subscribers: 4}]"), "s.yaml:11: workload.subscriptions: "
                            "there are 4 followers, but only 3 subscribers"),
     "too many symbols": (("selectivity: 2%", "followers: [{of: P1, subscribers: 1, symbols: 3}]"), "s.yaml:7: workload: "
@@ -294,7 +294,7 @@ timeline: {join: 2s, run: 1s}
          "the overlay has no broker 'D'; there are A, B, C"),
         ("client: S, broker: C", "client: P, broker: C", "s.yaml:7: workload.operations[1].broker: "
          "P is already a client of A; a client has one broker"),
-        ("at: 2s", "at: 3s", "s.yaml:8: workload.operations[2].at: after the run phase, which ends 3 s from the begin"),
+        ("at: 2s", "at: 3s", "s.yaml:8: workload.operations[2].at: after the run phase, which ends 3 s after the start"),
         (", id: a1", "", "s.yaml:6: workload.operations[0]: an operation that does advertise needs an `id`"),
         ("publish:", "subscribe: x, publish:", "s.yaml:8: workload.operations[2]: "
          "needs exactly one of advertise, unadvertise, subscribe, unsubscribe, publish; got subscribe, publish"),
@@ -333,7 +333,7 @@ def test_an_overlay_from_a_file(file: Path) -> None:
 def test_generated_client_names_are_taken(file: Path) -> None:
     item = "\n  operations: [{at: 2s, client: P1, broker: B1, publish: \"[class,'STOCK']\"}]\ntimeline"
     assert error(file, GOOD.replace("\ntimeline", item)) == (
-        "s.yaml:14: workload.operations[0].client: P1 is a generated client; call this one otherwise"
+        "s.yaml:14: workload.operations[0].client: P1 is a generated client; choose another name"
     )
 
 

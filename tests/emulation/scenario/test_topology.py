@@ -110,7 +110,7 @@ def test_the_mesh_of_a_kind_without_underlay_is_its_fastest_paths(tmp_path: Path
         ("kind: paper, name: medym-planetlab, link: {delay: 5ms}", "leave `link.delay` out"),
         ("kind: planetlab, link: {backward: {delay: 5ms}}", "leave `link.delay` out"),
         ("kind: planetlab, brokers: 57", "topology.brokers"),
-        ("kind: paper, name: octopia", "no paper's topology is called 'octopia'; did you mean 'octopia-"),
+        ("kind: paper, name: octopia", "there is no paper's topology 'octopia'; did you mean 'octopia-"),
         ("kind: random-regular, brokers: 5, degree: 3", "one of the two numbers must be even"),
         ("kind: redundant-tree, tree: star", "a tree of kind 'star' needs `nodes`"),
         ("kind: redundant-tree, tree: [[a, b]], nodes: 2", "leave `nodes` out"),
