@@ -82,7 +82,7 @@ class FaultInjector:
 
     def advance(self, now: int, counts: Counts = NOTHING_YET) -> list[Action]:
         """Actions that are due now, in order. None is left out, however late it is."""
-        for reached in [one for one in self._waiting if counts.of(one[0].counter) >= one[0].number]:
+        for reached in [waiting for waiting in self._waiting if counts.of(waiting[0].counter) >= waiting[0].number]:
             self._waiting.remove(reached)
             _, index, program = reached
             self._push(index, unfold(program, now, self._numbers))
@@ -131,8 +131,8 @@ class FaultInjector:
         for kind in (*OF_BROKERS, *OF_LINKS):
             for target, here in holding.items():
                 down = kind is not Down and any(isinstance(condition, Down) for condition in here)
-                so = [] if down else [condition for condition in here if isinstance(condition, kind)]
-                if (action := self._altered(kind, target, so)) is not None:
+                holding_here = [] if down else [condition for condition in here if isinstance(condition, kind)]
+                if (action := self._altered(kind, target, holding_here)) is not None:
                     yield action
 
     def _altered(self, kind: type[Condition], target: Target, holding: list[Condition]) -> Action | None:

@@ -177,7 +177,7 @@ class Targets:
         count = call.count()
         if len(everything) < count:
             raise TargetError(f"{call.word}({count}): the overlay has {len(everything)} {what}")
-        untouched = [one for one in everything if one not in hit]
+        untouched = [target for target in everything if target not in hit]
         return self._random.sample(untouched if len(untouched) >= count else everything, count)
 
 

@@ -163,7 +163,7 @@ def drivers(workload: Workload) -> dict[str, str]:
     publication late.
     """
     publishing = {client.client for client in workload.publishers}
-    publishing |= {each.client for each in workload.explicit if each.operation in _PUBLISHING}
+    publishing |= {operation.client for operation in workload.explicit if operation.operation in _PUBLISHING}
     return {client: PUBLISHERS if client in publishing else SUBSCRIBERS for client in workload.clients}
 
 
@@ -189,11 +189,11 @@ def write_driver_inputs(
     names = [f"{name}{suffix}" for name in (PUBLISHERS, SUBSCRIBERS)]
     inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl") for name in names}
     with ExitStack() as stack:
-        files = {name: stack.enter_context(one.path.open("wb")) for name, one in inputs.items()}
+        files = {name: stack.enter_context(given.path.open("wb")) for name, given in inputs.items()}
         for operation in workload.operations():
             if brokers is not None and operation.broker not in brokers:
                 continue
-            one = inputs[f"{driver_of[operation.client]}{suffix}"]
-            files[one.name].write(encoder.encode(operation) + b"\n")
-            one.count(operation)
-    return [one for one in inputs.values() if one.operations]
+            given = inputs[f"{driver_of[operation.client]}{suffix}"]
+            files[given.name].write(encoder.encode(operation) + b"\n")
+            given.count(operation)
+    return [given for given in inputs.values() if given.operations]

@@ -69,7 +69,7 @@ class HostShare:
     def _own(self, program: Program) -> Program:
         match program:
             case Hold(conditions, seconds):
-                return Hold(tuple(one for one in conditions if self._has(one.target)), seconds)
+                return Hold(tuple(condition for condition in conditions if self._has(condition.target)), seconds)
             case Sequence(parts):
                 return Sequence(tuple(map(self._own, parts)))
             case Repeat(part, times):

@@ -262,9 +262,9 @@ class docker_errors:  # noqa: N801 - used as a verb's context
 
 def explain(error: Exception) -> str:
     """One line for an error of Docker, with the remedy where one is known."""
-    said = (getattr(error, "explanation", None) or str(error)).strip().splitlines()[0]
-    if "is already in use" in said:
-        return f"{said} Remove or rename it; `brokerlab clean` removes what dead runs left."
-    if "no space left" in said:
-        return f"{said}. Make room where Docker keeps its data, then run again."
-    return str(said)
+    text = (getattr(error, "explanation", None) or str(error)).strip().splitlines()[0]
+    if "is already in use" in text:
+        return f"{text} Remove or rename it; `brokerlab clean` removes what dead runs left."
+    if "no space left" in text:
+        return f"{text}. Make room where Docker keeps its data, then run again."
+    return str(text)

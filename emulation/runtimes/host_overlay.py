@@ -91,9 +91,9 @@ class HostOverlay:
         """`brokers` are those on this host, all when None; `on_status` receives every status that is waited with."""
         self.overlay = overlay
         names = [broker.id for broker in overlay.brokers]
-        mine = set(names if brokers is None else brokers)
+        hosted = set(names if brokers is None else brokers)
         self.expected = Expectation(
-            [link for link in overlay.links if mine & {link.a, link.b}], [name for name in names if name in mine]
+            [link for link in overlay.links if hosted & {link.a, link.b}], [name for name in names if name in hosted]
         )
         self._configs = configs
         self._hosting = hosting

@@ -76,8 +76,8 @@ class Ending:
         how = "ended"
         if self.exit_code is not None:
             how = f"ended with exit code {self.exit_code}" if self.exit_code >= 0 else f"got signal {-self.exit_code}"
-        said = f": {self.last_lines[-1]}" if self.last_lines else " without output"
-        return f"broker {self.broker} {how}{said}"
+        output = f": {self.last_lines[-1]}" if self.last_lines else " without output"
+        return f"broker {self.broker} {how}{output}"
 
 
 class Runtime(Protocol):

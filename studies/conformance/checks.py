@@ -71,7 +71,7 @@ def _broker_problems(step: BrokerFault, down: set[str], place: FieldPath) -> Ite
 
 def _link_problems(step: LinkFault, overlay: Overlay, cut: set[frozenset[str]], place: FieldPath) -> Iterator[Problem]:
     link = frozenset(step.link)
-    if not any(link == {each.a, each.b} for each in overlay.links):
+    if not any(link == {candidate.a, candidate.b} for candidate in overlay.links):
         yield Problem(place, f"there is no link {' - '.join(step.link)}; name two brokers that `links` joins")
         return
     if (step.op == "link_down") == (link in cut):

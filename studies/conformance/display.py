@@ -96,7 +96,7 @@ def print_report(console: Console, results: Sequence[Result]) -> None:
         for text in explanation(result):
             console.print(f"  {text}", markup=False, soft_wrap=True)
     if more := failed[_FAILURES_EXPLAINED:]:
-        console.print(f"\nand {len(more)} failures more: {', '.join(dict.fromkeys(each.case for each in more))}")
+        console.print(f"\nand {len(more)} failures more: {', '.join(dict.fromkeys(result.case for result in more))}")
     console.print()
     for text in sums(results):
         console.print(text, markup=False, soft_wrap=True)
@@ -140,7 +140,10 @@ def _difference(difference: Difference) -> Iterator[str]:
 
 
 def _listed(notifications: Iterable[Notification]) -> str:
-    words = (each if isinstance(each, str) else f"[{', '.join(each)}]" for each in notifications)
+    words = (
+        notification if isinstance(notification, str) else f"[{', '.join(notification)}]"
+        for notification in notifications
+    )
     return ", ".join(words) or "nothing"
 
 
@@ -175,5 +178,5 @@ def _table(results: Sequence[Result]) -> Table:
         table.add_column(f"{protocol}\n{runtime}", justify="center", no_wrap=True)
     for case in dict.fromkeys(result.case for result in results if result.protocol):
         found = (cells.get((case, *column)) for column in columns)
-        table.add_row(Text(case), *(Text() if each is None else Text(*_MARKS[each.verdict]) for each in found))
+        table.add_row(Text(case), *(Text() if result is None else Text(*_MARKS[result.verdict]) for result in found))
     return table

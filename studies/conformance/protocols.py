@@ -35,8 +35,8 @@ _RECONCILE_AFTER = 1.0
 """Seconds. Less than scenarios use, so that cases need not wait long for what depends on it."""
 
 PROTOCOLS: Mapping[str, ConformanceProtocol] = {
-    each.name: each
-    for each in (
+    protocol.name: protocol
+    for protocol in (
         ConformanceProtocol("tid-fixed", "tid", {"publications": "fixed", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol("octopia-spr", "octopia", {"publications": "static", "reconcile_after": _RECONCILE_AFTER}),

@@ -104,7 +104,12 @@ class _Course:
     def tables_on_the_way(self, found: tuple[Difference, ...]) -> Iterator[TablesOnTheWay]:
         """For the first publications that went wrong."""
         overlay = self._case.overlay() if found else None
-        wrong = [(each.client, id) for each in found for one in each.concerns for id in _ids(one)]
+        wrong = [
+            (difference.client, id)
+            for difference in found
+            for notification in difference.concerns
+            for id in _ids(notification)
+        ]
         for client, id in wrong[:_PUBLICATIONS_SHOWN]:
             published = self._published.get(id)
             if overlay is None or published is None or client not in published.places:
