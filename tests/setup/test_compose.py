@@ -37,7 +37,7 @@ SHARED_KEYS = {
     "mem_limit", "memswap_limit", "network_mode", "networks", "pid", "pids_limit", "profiles", "pull_policy",
     "read_only", "security_opt", "tmpfs", "user", "volumes", "working_dir",
 }  # fmt: skip
-"""What a service says, of what docker-compose 1.29 and the Compose Specification of `docker compose` both know."""
+"""The keys of a service that docker-compose 1.29 and the Compose Specification of `docker compose` share."""
 
 needs_compose = pytest.mark.skipif(shutil.which("docker-compose") is None, reason="needs docker-compose")
 
@@ -103,7 +103,7 @@ def test_spark_is_bound_to_loopback(services: dict[str, Any]) -> None:
 
 @pytest.fixture
 def emulator_image() -> Iterator[docker.DockerClient]:
-    """The daemon, where it has the image: it takes minutes and 1.4 GB, so it is built for nobody who did not ask."""
+    """The daemon, if it has the image: building takes minutes and 1.4 GB, so that tests do not build it."""
     client = docker_client()
     if images.find(client, f"{REPOSITORY}:latest") is None:
         pytest.skip("needs the emulator image: make emulator-image")

@@ -61,7 +61,8 @@ def test_another_campaigns_cell_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_was_left_behind_is_ended(tmp_path: Path) -> None:
-    """Of the same campaign, whose command was killed: the one that goes on with it does not wait for the orphan."""
+    """A cell of the same campaign whose command was killed: the command that resumes the campaign does not wait for
+    it."""
     with held(tmp_path, command="1") as process:
         with hold_host_lock(holder(command="2"), tmp_path):
             assert process.wait(_WITHIN) == 0

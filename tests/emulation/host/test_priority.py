@@ -1,4 +1,4 @@
-"""What gets the CPU first, in processes of their own."""
+"""CPU priorities, in processes of their own."""
 
 from __future__ import annotations
 

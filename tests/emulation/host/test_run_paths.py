@@ -1,4 +1,4 @@
-"""Where runs keep their files, and what happens when they cannot."""
+"""The paths of runs, and the errors when they cannot be made."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_a_users_mistake_keeps_its_exit_code(exit_code: int) -> None:
     assert failed.value.exit_code == exit_code
 
 
-def test_whoever_stops_early_leaves_nothing_behind() -> None:
+def test_stopping_early_leaves_no_process() -> None:
     with closing(WorkerProcesses(time.sleep, 2).run([0.0, 600.0, 600.0])) as done:
         assert next(done) == 0.0
         assert multiprocessing.active_children()

@@ -42,7 +42,7 @@ class LabHost:
     process: subprocess.Popen[bytes]
     """Outside of the host's process namespace, in its network namespace."""
     directory: Path
-    """Where brokerlab is on this host."""
+    """brokerlab's directory on this host."""
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs a command on the host, without the detour over ssh."""

@@ -1,4 +1,4 @@
-"""What a network makes on the host, and that all of it goes away."""
+"""The resources that a network makes on the host, and their removal."""
 
 from __future__ import annotations
 

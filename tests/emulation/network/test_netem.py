@@ -1,4 +1,4 @@
-"""What the kernel is told and what is read back, on output that `tc` printed in a guest with netem."""
+"""Arguments of `tc`, and the parsing of output that `tc` printed in a guest with netem."""
 
 from __future__ import annotations
 

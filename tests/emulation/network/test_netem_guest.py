@@ -80,7 +80,7 @@ def in_guest() -> bool:
 
 @pytest.fixture(scope="module")
 def found(in_guest: bool, tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """What the trial found; if somebody held the guest's clock up, it is tried once more."""
+    """The findings of the trial, which is repeated once if another process held up the guest's clock."""
     for _ in range(2):
         printed = run_in_guest(tmp_path_factory.mktemp("uml")) if in_guest else run_here()
         lines = [line.removeprefix("FINDINGS ") for line in printed.splitlines() if line.startswith("FINDINGS ")]
@@ -130,7 +130,7 @@ def test_a_cut_is_one_way_and_can_be_undone(found: Findings) -> None:
 
 def test_damaged_frames_do_not_get_through(found: Findings) -> None:
     assert [number for number in found.undamaged if number >= 100] == list(range(100, 200))
-    # The kernel damages the Ethernet header too, whose source address nobody checks.
+    # The kernel damages the Ethernet header too, whose source address is not checked.
     assert len(found.undamaged) < 110
 
 

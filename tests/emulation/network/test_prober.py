@@ -1,4 +1,4 @@
-"""What the prober makes of arrivals."""
+"""The prober's evaluation of arrivals."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ arrivals = st.lists(st.tuples(st.integers(0, 3 * MILLISECOND), st.integers(60, 1
 
 
 def admit_all(shaper: Shaper, frames: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """When each frame arrived, and what was decided."""
+    """The arrival of each frame, and the decision about it."""
     now, decided = 0, []
     for gap, size in frames:
         now += gap

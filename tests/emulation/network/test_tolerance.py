@@ -1,4 +1,4 @@
-"""What counts as near enough."""
+"""The tolerances of links."""
 
 from __future__ import annotations
 

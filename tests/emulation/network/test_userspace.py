@@ -273,7 +273,7 @@ def test_a_relay_that_gave_up_its_precedence_says_so(run_id: str) -> None:
         statistics = network.relay_statistics()
         assert statistics is not None
         if not statistics.priority.startswith("real-time"):
-            pytest.skip("this host gives nobody real-time scheduling")
+            pytest.skip("this host allows no real-time scheduling")
         assert "given up" not in statistics.priority
         os.sched_setscheduler(statistics.pid, os.SCHED_OTHER, os.sched_param(0))
         later = network.relay_statistics()

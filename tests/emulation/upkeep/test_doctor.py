@@ -1,4 +1,4 @@
-"""What `brokerlab doctor` finds, and what it says to do."""
+"""The findings of `brokerlab doctor` and their remedies."""
 
 from __future__ import annotations
 

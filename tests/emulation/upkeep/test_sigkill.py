@@ -1,6 +1,6 @@
 """The emulator is killed at any moment: cleaning leaves the host as it was, and touches nothing else.
 
-Several runs are under way at once all the time, so every clean-up also has living runs that it must leave alone.
+Several runs are in progress at any time, so that every clean-up also meets runs that it must leave alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.timeout(280)
 
 @dataclass
 class Emulator:
-    """A run under way, and when it is to be killed."""
+    """A run in progress, and the time at which it is killed."""
 
     process: subprocess.Popen[bytes]
     out: Path
@@ -57,7 +57,7 @@ class Emulator:
 
     @property
     def last_words(self) -> str:
-        """What it was doing when it was killed."""
+        """The last line of its log before it was killed."""
         logs = list(self.out.glob("*/emulator.log"))
         return logs[0].read_text().splitlines()[-1] if logs else "it had made nothing yet"
 

@@ -1,4 +1,4 @@
-"""What a campaign's board tells of time."""
+"""The times on a campaign's progress board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cell is tried again, and that no try is hidden."""
+"""The choice of cells that are run again; every attempt is recorded."""
 
 from __future__ import annotations
 

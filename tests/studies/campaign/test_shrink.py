@@ -88,7 +88,7 @@ def test_faults_keep_hitting_what_they_hit(tmp_path: Path) -> None:
 
 
 def _happenings(schedule: Schedule) -> set[tuple[int | Count, str]]:
-    """When each condition begins."""
+    """The beginning of each condition."""
     return {(entry.start, str(condition)) for entry, condition in schedule.conditions}
 
 

@@ -32,7 +32,7 @@ OVERLAY = Overlay(name="guest", brokers=(Broker("A"), Broker("B"), Broker("C")),
 
 
 class Findings(msgspec.Struct):
-    """What the links did."""
+    """The measurements of the links."""
 
     drivers: dict[str, bool]
     missing_module: str
@@ -71,7 +71,7 @@ def complaint_of_start() -> str:
 
 
 def complaint_after(network: EmulatedNetwork, tc: str) -> str:
-    """What verification says of end B of the first link after somebody used `tc` on it."""
+    """The error of verification after a foreign use of `tc` on end B of the first link."""
     interface = network.ends("B")[0].interface
     done = run_in_namespace(network.pid("B"), ["tc", *tc.format(interface).split()])
     assert done.returncode == 0, done.stderr
@@ -106,7 +106,7 @@ def order_of_arrival(network: EmulatedNetwork, packets: int) -> list[int]:
 
 
 def arrivals_under_damage(network: EmulatedNetwork, packets: int) -> list[int]:
-    """Of so many packets from B to A, all of them damaged, those that arrived; and then of as many that were not."""
+    """The arrivals of `packets` damaged packets from B to A, and of as many undamaged ones after them."""
     with from_b_to_a(network) as (sender, receiver):
         network.corrupt("B", "A", 1.0)
         for number in range(packets):
@@ -121,7 +121,8 @@ def arrivals_under_damage(network: EmulatedNetwork, packets: int) -> list[int]:
 
 
 def arrivals_across_a_cut(network: EmulatedNetwork, packets: int) -> list[int]:
-    """Of so many packets from B to A while that way is cut, those that arrived; and then of as many afterwards."""
+    """The arrivals of `packets` packets from B to A while that direction is cut, and of as many after it is
+    restored."""
     with from_b_to_a(network) as (sender, receiver):
         network.cut("B", "A")
         for number in range(packets):

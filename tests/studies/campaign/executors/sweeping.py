@@ -19,7 +19,7 @@ from studies.campaign.result import encode
 
 
 def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignDirectory) -> dict[str, bytes]:
-    """After the first result every Python process of Spark's is killed, whatever it has under way.
+    """Runs cells, and kills every Python process of Spark after the first result, whatever it does.
 
     All run directories are brought to the campaign's.
     """

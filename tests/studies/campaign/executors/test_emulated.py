@@ -51,7 +51,7 @@ def await_file(out: Path, pattern: str, process: subprocess.Popen[str]) -> Path:
 
 
 def left_of(run: str) -> list[str]:
-    """What there still is of a run on this host: containers, processes, its place among the runs."""
+    """The remains of a run on this host: containers, processes, its registration."""
     with closing(docker_client()) as client:
         # Not `client.containers`, which fails when a container that it lists is removed meanwhile.
         containers = client.api.containers(all=True, filters={"label": f"{RUN_LABEL}={run}"})
@@ -69,7 +69,7 @@ def await_nothing_left_of(run: str) -> None:
 
 
 def test_killed_in_the_second_cell_and_gone_on_with(tmp_path: Path) -> None:
-    """Whether the host was idle enough for VALID is none of this test's business; what was delivered is."""
+    """The test checks delivery, and not whether the host was idle enough for VALID."""
     file, out = tmp_path / "small.yaml", tmp_path / "out"
     file.write_text(CAMPAIGN)
     first = command(file, out)

@@ -83,7 +83,7 @@ def test_hosts_share_one_queue(tmp_path: Path) -> None:
 
     def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
         if request.cell.seed <= 2:
-            both.wait()  # the first two cells are under way at the same time, on different hosts
+            both.wait()  # the first two cells run at the same time, on different hosts
         return attempt(request.cell)
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 8)]
@@ -155,7 +155,7 @@ def _stopped_under_way(
             if ended(cells, variables):
                 raise failed(host, "interrupted")
             threading.Event().wait(0.01)
-        raise AssertionError("nobody asked the cell to end")
+        raise AssertionError("the cell was not asked to end")
 
     ansible = Ansible(answer)
     cells = executor(tmp_path, ansible, hosts)

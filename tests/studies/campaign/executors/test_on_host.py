@@ -1,4 +1,4 @@
-"""What runs on a host: a cell, as long as its campaign is there."""
+"""The process that runs a cell on a host, and its end when it is asked or its campaign has ended."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def test_a_simulated_cell_from_request_to_attempt(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("reason", "code"), [("asked", ExitCode.INTERRUPTED), ("owner has ended", -signal.SIGKILL)])
 def test_it_ends_when_it_is_asked_or_its_campaign_has_ended(tmp_path: Path, reason: str, code: int) -> None:
-    """In order when it is asked, at once when nobody is left to read the attempt; a hundred hours are not simulated."""
+    """It ends in order when it is asked, and at once when its campaign has ended, long before the hundred simulated
+    hours."""
     file = write_campaign(tmp_path)
     scenario = tmp_path / "little.yaml"
     scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))

@@ -1,4 +1,4 @@
-"""Simulated cells on Spark: the same bytes as here, and what an executor had under way when it died."""
+"""Simulated cells on Spark: the same bytes as without it, also for the cells of an executor that was lost."""
 
 from __future__ import annotations
 
