@@ -1,6 +1,6 @@
 """The emulator is killed at any moment: cleaning leaves the host as it was, and touches nothing else.
 
-Several runs are in progress at any time, so that every clean-up also meets runs that it must leave alone.
+Several runs are in progress at any time, so that every clean-up also finds runs that it must leave alone.
 """
 
 from __future__ import annotations
