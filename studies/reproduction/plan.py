@@ -152,5 +152,5 @@ def _weight(scenario: Scenario) -> float:
 
 
 def _nearest(name: str, claims: Claims) -> str:
-    told = suggestion(name, [claim.id for claim in claims.claims])
-    return told if "mean" in told else "; `brokerlab reproduce --list` shows all"
+    nearest = suggestion(name, [claim.id for claim in claims.claims])
+    return nearest if "mean" in nearest else "; `brokerlab reproduce --list` shows all"

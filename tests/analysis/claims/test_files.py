@@ -33,9 +33,11 @@ def test_the_shipped_claims_of_five_papers() -> None:
     claims = load_claims()
     assert len(claims.claims) == 63
     assert (
-        {one.paper for one in claims.claims} == set(claims.papers) == {"tid", "octopia", "medym", "gryphon", "semiprob"}
+        {claim.paper for claim in claims.claims}
+        == set(claims.papers)
+        == {"tid", "octopia", "medym", "gryphon", "semiprob"}
     )
-    by_id = {one.id: one for one in claims.claims}
+    by_id = {claim.id: claim for claim in claims.claims}
     assert by_id["tid-5a"].kind is Kind.RATIO
     assert by_id["tid-5a"].published == -0.203
     assert by_id["tid-5e"].what.endswith("recovers first, settles lower")
@@ -47,7 +49,7 @@ def test_nested_numbers_are_read_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "problem"),
     [
         ({"kind": "guess"}, "kind: invalid enum value 'guess'"),
         ({"what": 3}, "what: expected `str`, got `int`"),
@@ -70,15 +72,15 @@ def test_nested_numbers_are_read_in_order() -> None:
         ({"measured_by": RECIPE, "kind": "value", "published": None}, "published: missing; a claim of kind value"),
     ],
 )
-def test_mistakes_name_file_claim_and_field(tmp_path: Path, fields: dict[str, Any], told: str) -> None:
+def test_mistakes_name_file_claim_and_field(tmp_path: Path, fields: dict[str, Any], problem: str) -> None:
     given = {key: value for key, value in claim(**fields).items() if value is not None}
     file = write(tmp_path, given)
     with pytest.raises(ClaimsError) as error:
         read_claims([file])
-    assert str(error.value).startswith(f"{file}: claim {given['id']}: {told}")
+    assert str(error.value).startswith(f"{file}: claim {given['id']}: {problem}")
 
 
-def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     file = write(tmp_path, claim(), claim(), claim(id="x-2", kind="guess"))
     old = write(tmp_path, paper={"id": "old", "system": "SIENA"}, name="old.yaml")
     same = write(tmp_path, claim(), name="same.yaml")
@@ -106,6 +108,6 @@ def test_a_file_of_something_else(tmp_path: Path, text: str) -> None:
 @pytest.mark.skipif(not FACTS.exists(), reason=f"needs the papers' facts in {FACTS}")
 def test_no_fact_was_changed() -> None:
     facts = yaml.safe_load(FACTS.read_text())["claims"]
-    assert [(one["id"], one["kind"], one.get("published")) for one in facts] == [
-        (one.id, one.kind.value, one.published) for one in load_claims().claims
+    assert [(fact["id"], fact["kind"], fact.get("published")) for fact in facts] == [
+        (claim.id, claim.kind.value, claim.published) for claim in load_claims().claims
     ]

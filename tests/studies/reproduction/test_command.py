@@ -35,7 +35,7 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
         (["tid-5f"], "brokerlab: tid-5f: brokerlab has no scenario for it yet"),
@@ -43,24 +43,29 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ],
 )
 def test_mistakes(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], told: str
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
 ) -> None:
-    code, printed, said = brokerlab(capfd, monkeypatch, *arguments, "--out", str(tmp_path))
+    code, printed, progress = brokerlab(capfd, monkeypatch, *arguments, "--out", str(tmp_path))
     assert (code, printed) == (2, "")
-    assert told in said
+    assert message in progress
 
 
 def test_a_claim_from_the_command_to_its_verdict(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     arguments = ["tid-adv-flood", "--seeds", "1", "--out", str(tmp_path)]
-    code, printed, said = brokerlab(capfd, monkeypatch, *arguments, "--json")
+    code, printed, progress = brokerlab(capfd, monkeypatch, *arguments, "--json")
     assert code == 0
     (claim,) = json.loads(printed)
     assert (claim["claim"], claim["parts"][0]["published"]) == ("tid-adv-flood", 0.8)
-    assert claim["parts"][0]["measured"] == pytest.approx(1 - 499 / (2 * 2500 - 499))  # every link carries it twice ...
-    assert "[1/1] tid-adv-flood, seed 1" in said  # ... but those by which brokers heard of it first
-    code, printed, said = brokerlab(capfd, monkeypatch, *arguments, "--resume")
-    assert "1 claims from 1 runs, 1 of them done before" in said
+    # Every link carries the advertisement twice, except the links over which brokers received it first.
+    assert claim["parts"][0]["measured"] == pytest.approx(1 - 499 / (2 * 2500 - 499))
+    assert "[1/1] tid-adv-flood, seed 1" in progress
+    code, printed, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
+    assert "1 claims from 1 runs, 1 of them done before" in progress
     assert "0.889 [one seed]" in printed
     assert "same direction" in printed

@@ -87,7 +87,7 @@ def test_a_name_without_a_claim_to_measure(name: str, message: str) -> None:
 
 def test_claims_of_one_scenario_share_its_runs(scenarios: Path) -> None:
     small, large = plan_experiments(CLAIMS.measurable, None, scenarios)
-    assert [one.id for one in small.claims] == ["tid-5a", "tid-5a-queue"]
+    assert [measured.id for measured in small.claims] == ["tid-5a", "tid-5a-queue"]
     assert (small.name, small.seeds) == ("small", tuple(range(1, SEEDS + 1)))
     assert large.weight > small.weight > 0
     planned = cells([small, large])
@@ -103,8 +103,8 @@ def test_seeds_are_the_users_or_else_the_claims(scenarios: Path) -> None:
 
 
 def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
-    def fingerprint(one: Claim) -> str:
-        return plan_experiments([one], None, scenarios)[0].fingerprint
+    def fingerprint(measured: Claim) -> str:
+        return plan_experiments([measured], None, scenarios)[0].fingerprint
 
     first = fingerprint(claim("tid-5a", "a.yaml"))
     assert fingerprint(claim("tid-5a", "a.yaml", seeds=7)) == first
@@ -119,7 +119,7 @@ def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path
         return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named)[0]
 
     plain, slower, longer = planned(), planned(time_dilation="5"), planned(timeline__run="9s")
-    assert len({one.fingerprint for one in (plain, slower, longer)}) == 3
+    assert len({experiment.fingerprint for experiment in (plain, slower, longer)}) == 3
     assert (plain.overrides, slower.overrides) == ({}, {"time_dilation": "5"})
     assert longer.weight > plain.weight
 
@@ -149,7 +149,7 @@ def test_mistakes_in_recipes_are_reported(scenarios: Path) -> None:
 def test_the_shipped_claims_can_be_planned() -> None:
     asked = ["5a", "5b", "full", "5c", "5d", "5e", "t3", "match", "adv-flood", "p1", "p2"]
     chosen = chosen_claims(load_claims(), [f"tid-{name}" for name in asked])
-    assert {one.id for one in chosen} == {f"tid-{name}" for name in [*asked, "5a-queue"]}
+    assert {measured.id for measured in chosen} == {f"tid-{name}" for name in [*asked, "5a-queue"]}
     experiments = plan_experiments(chosen, 1)
     assert len(experiments) == 10
 
@@ -184,7 +184,7 @@ def test_failures_stand_on_them_too_and_strike_brokers_without_clients() -> None
     assert wanted is not None
     assert interested is not None
     assert first.workload.subscriptions == interested.model_copy(update={"placement": "uniform"})
-    (variant,) = [one for one in make_plan(failing).variants if one.name == killing.name]
+    (variant,) = [variant for variant in make_plan(failing).variants if variant.name == killing.name]
     killed = variant.schedule().brokers
     assert len(killed) == 2
     assert killed.isdisjoint([*wanted.placement, *interested.placement])
@@ -194,7 +194,7 @@ def test_the_burst_that_is_measured_is_the_scenarios() -> None:
     scenario = load(SCENARIOS / "tid" / "tid-5e.yaml")
     assert scenario.workload.publications is not None
     (publisher,) = scenario.workload.publications.individually.values()
-    (recipe,) = [one.measured_by for one in load_claims().claims if one.id == "tid-5e"]
+    (recipe,) = [shipped.measured_by for shipped in load_claims().claims if shipped.id == "tid-5e"]
     assert recipe is not None
     assert recipe.arguments == (publisher.joins, publisher.leaves)
 
@@ -206,11 +206,14 @@ def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
         several, measured_by=msgspec.structs.replace(several.measured_by, also=("b.yaml",))
     )
     small, large = plan_experiments([several, claim("y", "b.yaml")], 2, scenarios)
-    assert ([one.id for one in small.claims], [one.id for one in large.claims]) == (["x"], ["x", "y"])
+    assert ([measured.id for measured in small.claims], [measured.id for measured in large.claims]) == (
+        ["x"],
+        ["x", "y"],
+    )
     store = Store(scenarios / "out", "simulated")
     for experiment, values in ((small, (0.1, 0.2)), (large, (0.3, 0.6))):
         for seed, value in zip(experiment.seeds, values, strict=True):
-            measurements = {one.id: Measurement(values=(value,)) for one in experiment.claims}
+            measurements = {measured.id: Measurement(values=(value,)) for measured in experiment.claims}
             result = CellResult(
                 scenario=experiment.name, seed=seed, runtime="simulated", fingerprint=experiment.fingerprint,
                 measurements=measurements, delivery=["correct"], fidelity="VALID", seconds=0.0, cpu_seconds=0.0,
@@ -223,9 +226,9 @@ def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
 
 
 def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios: Path) -> None:
-    one = claim("x", "a.yaml")
-    assert one.measured_by is not None
-    several = msgspec.structs.replace(one, measured_by=msgspec.structs.replace(one.measured_by, also=("b.yaml",)))
+    single = claim("x", "a.yaml")
+    assert single.measured_by is not None
+    several = msgspec.structs.replace(single, measured_by=msgspec.structs.replace(single.measured_by, also=("b.yaml",)))
     assert [each.seeds for each in plan_experiments([several], 2, scenarios)] == [(1, 2), (3, 4)]
 
 
@@ -234,18 +237,27 @@ def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> No
     chosen = chosen_claims(load_claims(), ["oct"])
     assert len(chosen) == 19
     files = sorted(
-        {SCENARIOS / file for one in chosen if one.measured_by is not None for file in one.measured_by.scenarios}
+        {
+            SCENARIOS / file
+            for measured in chosen
+            if measured.measured_by is not None
+            for file in measured.measured_by.scenarios
+        }
     )
     assert files == sorted((SCENARIOS / "octopia").glob("*.yaml"))
     resolved = [load(file).resolved() for file in files]
     for field in ("topology", "brokers"):
-        assert len({json.dumps(one[field], sort_keys=True) for one in resolved}) == 1
-    assert all(one["topology"]["name"] == "octopia-s-e" for one in resolved)
-    rivals = {json.dumps(one["vary"]["routing"], sort_keys=True) for one in resolved}
+        assert len({json.dumps(scenario[field], sort_keys=True) for scenario in resolved}) == 1
+    assert all(scenario["topology"]["name"] == "octopia-s-e" for scenario in resolved)
+    rivals = {json.dumps(scenario["vary"]["routing"], sort_keys=True) for scenario in resolved}
     assert len(rivals) == 2, "SPR, IDR, TID-S and TID-D, or OctopiA and PADRES"
-    wanting = [one["workload"]["subscriptions"] for one in resolved if "subscriptions" in one["workload"]]
-    assert {(one["popularity"], one["range_over"]) for one in wanting} == {("uniform", "symbols")}
-    bursts = [one for one in resolved if one["name"].startswith("oct-burst-")]
+    wanting = [
+        scenario["workload"]["subscriptions"] for scenario in resolved if "subscriptions" in scenario["workload"]
+    ]
+    assert {(section["popularity"], section["range_over"]) for section in wanting} == {("uniform", "symbols")}
+    bursts = [scenario for scenario in resolved if scenario["name"].startswith("oct-burst-")]
     assert len(bursts) == 4
-    alike = [json.dumps({**one, "name": "", "description": "", "workload": ""}, sort_keys=True) for one in bursts]
+    alike = [
+        json.dumps({**scenario, "name": "", "description": "", "workload": ""}, sort_keys=True) for scenario in bursts
+    ]
     assert len(set(alike)) == 1

@@ -40,7 +40,7 @@ vary: {routing.publications: [fixed, dynamic]}
 
 def claim(id: str, kind: Kind, measure: str, published: float | None = None, *parts: str) -> Claim:
     recipe = Recipe(scenario="tiny.yaml", measure=measure, parts=parts, explanation="because")
-    return Claim(id=id, paper="tid", kind=kind, what=f"what {id} says", published=published, measured_by=recipe)
+    return Claim(id=id, paper="tid", kind=kind, what=f"statement {id}", published=published, measured_by=recipe)
 
 
 CLAIMS = (
@@ -75,7 +75,7 @@ def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...]
     assert once.verdict is Verdict.REPRODUCED
     assert once.checked > 300
     found = results(experiments, store)
-    assert [(one.seed, one.delivery, one.fidelity) for one in found] == [
+    assert [(result.seed, result.delivery, result.fidelity) for result in found] == [
         (1, ["correct"], "VALID"),
         (2, ["correct"], "VALID"),
     ]
@@ -117,22 +117,22 @@ def test_an_unknown_runtime(tmp_path: Path) -> None:
 
 def test_rows_for_people() -> None:
     ratio = judge(CLAIMS[0], [Measurement(values=(-0.1,)), Measurement(values=(-0.12,))])
-    assert list(rows(ratio)) == [("x-delay", "what x-delay says", "-90.0%", "-11.0% [-23.7%, +1.7%]", "differs")]
+    assert list(rows(ratio)) == [("x-delay", "statement x-delay", "-90.0%", "-11.0% [-23.7%, +1.7%]", "differs")]
     single = judge(CLAIMS[1], [Measurement(values=(0.3,))])
-    assert list(rows(single)) == [("x-match", "what x-match says", "0.3", "0.3 [one seed]", "same direction")]
+    assert list(rows(single)) == [("x-match", "statement x-match", "0.3", "0.3 [one seed]", "same direction")]
     holds = judge(CLAIMS[2], [Measurement(values=(0.0,), checked=1234)])
-    assert list(rows(holds)) == [("x-once", "what x-once says", "never", "0 of 1,234", "reproduced")]
+    assert list(rows(holds)) == [("x-once", "statement x-once", "never", "0 of 1,234", "reproduced")]
     order = claim("x-order", Kind.ORDER, "overload", None, "fixed overloads", "dynamic does not")
     both = judge(order, [Measurement(values=(0.2, None)), Measurement(values=(0.2, None))])
     assert list(rows(both)) == [
-        ("x-order", "what x-order says", "", "", "not measured"),
+        ("x-order", "statement x-order", "", "", "not measured"),
         ("", "  fixed overloads", "holds", "+20.0% [+20.0%, +20.0%]", "reproduced"),
         ("", "  dynamic does not", "holds", "-", "not measured"),
     ]
     assert table([ratio, single, holds, both]).row_count == 6
 
 
-def test_differences_near_nothing_are_not_told_as_nothing() -> None:
+def test_tiny_differences_are_not_rounded_to_zero() -> None:
     tiny = judge(
         claim("x-tiny", Kind.RATIO, "relative delay", 0.0004),
         [Measurement(values=(0.0,)), Measurement(values=(-0.0005,))],
@@ -171,8 +171,8 @@ def test_runs_that_may_mislead_are_named() -> None:
     good, lost, doubtful = result(1, "correct", "VALID"), result(2, "lost", "VALID"), result(3, "correct", "DEGRADED")
     judged = [judge(CLAIMS[2], [Measurement(values=(0.0,), checked=7)])]
     assert list(closing_lines(judged, [good, result(4, "unjudged", "VALID")])) == ["1 reproduced"]
-    told = list(closing_lines(judged, [good, lost, doubtful]))
-    assert told[1] == "delivery was violated: tiny, seed 2 (lost)"
-    assert told[2].endswith("tiny, seed 3 (DEGRADED)")
+    lines = list(closing_lines(judged, [good, lost, doubtful]))
+    assert lines[1] == "delivery was violated: tiny, seed 2 (lost)"
+    assert lines[2].endswith("tiny, seed 3 (DEGRADED)")
     assert violated(judged, [good, lost])
     assert not violated(judged, [good, doubtful])

@@ -132,7 +132,7 @@ def spreading(tmp_path: Path) -> tuple[Path, list[MeasuredVariant]]:
     def op(name: str, time: int, kind: str, id: str) -> TraceRecord:
         return record(name, time, "a0", Event.RECEIVED, kind, id, client="C")
 
-    def told(name: str, time: int, node: str, kind: str, id: str) -> TraceRecord:
+    def from_neighbour(name: str, time: int, node: str, kind: str, id: str) -> TraceRecord:
         return record(name, time, node, Event.RECEIVED, kind, id, peer="x")
 
     octopia, padres = "OctopiA+7", "PADRES+7"
@@ -140,15 +140,15 @@ def spreading(tmp_path: Path) -> tuple[Path, list[MeasuredVariant]]:
     run = write_logs(
         tmp_path,
         op(octopia, 100, "advertise", "a1"),
-        told(octopia, 120, "a1", "advertise", "a0.1.1"),
+        from_neighbour(octopia, 120, "a1", "advertise", "a0.1.1"),
         op(octopia, 200, "subscribe", "s1"),
-        told(octopia, 210, "b0", "subscribe", "a0.1.2"),
-        told(octopia, 230, "c0", "subscribe", "a0.1.2"),
+        from_neighbour(octopia, 210, "b0", "subscribe", "a0.1.2"),
+        from_neighbour(octopia, 230, "c0", "subscribe", "a0.1.2"),
         op(padres, 100, "advertise", "a1"),
-        *(told(padres, time, node, "advertise", "a0.1.1") for node, time in everywhere.items()),
-        told(padres, 400, "b1", "advertise", "a0.1.1"),
+        *(from_neighbour(padres, time, node, "advertise", "a0.1.1") for node, time in everywhere.items()),
+        from_neighbour(padres, 400, "b1", "advertise", "a0.1.1"),
         op(padres, 200, "subscribe", "s1"),
-        told(padres, 240, "b0", "subscribe", "a0.1.2"),
+        from_neighbour(padres, 240, "b0", "subscribe", "a0.1.2"),
     )
     messages = {
         octopia: [
@@ -230,13 +230,13 @@ def test_matching_delay_is_of_single_comparisons(tmp_path: Path) -> None:
 
 
 def test_the_slowest_do_not_count(tmp_path: Path) -> None:
-    slow = [one for number in range(98) for one in routing("SPR", "a0", f"P:{number}", 10)]
+    slow = [record_ for number in range(98) for record_ in routing("SPR", "a0", f"P:{number}", 10)]
     run = write_logs(
         tmp_path,
         *slow,
         *routing("SPR", "a0", "P:98", 10**9),
         *routing("SPR", "a0", "P:99", 10**9),
-        *(one for name in RIVALS[1:] for one in routing(name, "a0", "P:1", 20)),
+        *(record_ for name in RIVALS[1:] for record_ in routing(name, "a0", "P:1", 20)),
     )
     assert measured("path selection", [variant(name) for name in RIVALS], run).values[2] == pytest.approx(1.0)
 
