@@ -28,7 +28,8 @@ _LAST = -1000
 
 @contextmanager
 def scratch_directory() -> Iterator[None]:
-    """Gives the calling process, and its children, a temporary directory that is removed when the process exits.
+    """Gives the calling process, and its children, a temporary directory that is removed when the process exits at
+    last.
 
     To be entered by the main function of a program. On a full or read-only file system there is no scratch directory; a
     program that needs temporary files then fails by itself, and all others go on.
@@ -38,7 +39,7 @@ def scratch_directory() -> Iterator[None]:
     except OSError:
         yield
         return
-    Finalize(None, _remove, (directory, lock), exitpriority=_LAST)
+    remove = Finalize(None, _remove, (directory, lock), exitpriority=_LAST)
     former = tempfile.tempdir, os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
     try:
@@ -48,6 +49,8 @@ def scratch_directory() -> Iterator[None]:
         os.environ.pop("TMPDIR")
         if variable is not None:
             os.environ["TMPDIR"] = variable
+        if not list(directory.glob("pymp-*")):  # else `multiprocessing` uses its sockets there until the process exits
+            remove()
 
 
 def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
