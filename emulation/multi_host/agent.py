@@ -3,14 +3,16 @@
     python -m emulation.multi_host.agent SHARE.JSON
 
 Beside `share.json` it keeps `signals/` and, in `run/`, a run directory of its own with times of this host's clock. It
-does what `brokerlab emulate` does with a whole scenario, and waits for the other hosts at six stages of a variant:
+does what `brokerlab emulate` does with a whole scenario, and waits for the other hosts at these stages of a variant:
 
     answering   Every host answers the others. Then each measures its distance to them, and to the run's clock.
     wired       The links of this host exist. Then they are probed.
     probed      All links are probed. Then brokers are started, which dial over the links.
     ready       Brokers and clients are connected. The signal to go on holds the time of the beginning by the run's
-    clock. drained     No message is in flight any more. Then clocks are compared once more. compared    All clocks are
-    compared. Then brokers are stopped.
+                clock.
+    drained     No message is in flight any more. Then clients leave.
+    ...-left    Clients of these nodes have left (`VariantPlan.leaving`). Then routing tables may be compared.
+    compared    All clocks are compared once more. Then brokers are stopped.
 """
 
 from __future__ import annotations

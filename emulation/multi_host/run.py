@@ -34,6 +34,7 @@ from emulation.network.echo import TOKEN_BYTES
 from emulation.planning.plan import Plan
 from emulation.run.context import open_log
 from emulation.run.directory import Outcome, new_manifest, save_overlays
+from emulation.run.host_share import leaving_stage
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
 from emulation.upkeep.clean import clean
@@ -257,6 +258,7 @@ class HostsRun:
             "variants": len(self._plan.variants),
             "patience": self._patience,
             "lead": LEAD,
+            "leaving": [[leaving_stage(nodes) for nodes in variant.leaving] for variant in self._plan.variants],
             "lasts": lasts,
             "longest": round(sum(lasts) + 8 * self._patience * len(lasts)),
         }

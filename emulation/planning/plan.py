@@ -66,6 +66,17 @@ class VariantPlan:
         return self.scenario.timeline.duration * self.scenario.time_dilation
 
     @property
+    def leaving(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of nodes whose clients leave together at the end, one group after another.
+
+        Where tables are compared, subscribers leave first, because a protocol may drop subscriptions with the
+        advertisement that they came for.
+        """
+        if self.scenario.timeline.withdraw is None:
+            return ((PUBLISHERS, SUBSCRIBERS),)
+        return ((SUBSCRIBERS,), (PUBLISHERS,))
+
+    @property
     def demand(self) -> Demand | None:
         """Brokers between which publications travel; None without publishers or without subscribers."""
         homes, speaks = self.workload.clients, drivers(self.workload)

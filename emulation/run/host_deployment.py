@@ -21,7 +21,7 @@ from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
-from emulation.run.host_share import HostShare
+from emulation.run.host_share import HostShare, leaving_stage
 from emulation.run.observation import LoadObserver, link_checks
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from record.errors import HostError
@@ -149,7 +149,7 @@ class HostDeployment:
     def leave(self, *nodes: str) -> None:
         for node in nodes:
             self._drivers.stop(f"{node}{self._share.suffix}")
-        self._share.rendezvous.wait_for_all(f"{'-'.join(nodes)}-left")
+        self._share.rendezvous.wait_for_all(leaving_stage(nodes))
 
     def stop(self) -> None:
         self._exits.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -14,6 +15,11 @@ from topology import BrokerId, LinkDirection, Overlay
 
 LEAD = 0.3
 """Seconds between giving the drivers the start of the workload and that moment, on a host that runs it alone."""
+
+
+def leaving_stage(nodes: Iterable[str]) -> str:
+    """Name of the stage at which the clients of these nodes have left on every host."""
+    return f"{'-'.join(nodes)}-left"
 
 
 class Rendezvous(Protocol):

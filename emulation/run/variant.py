@@ -5,7 +5,7 @@ from __future__ import annotations
 from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
-from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, VariantPlan, publishers_subscribe
+from emulation.planning.plan import VariantPlan, publishers_subscribe
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.faults import VariantFaults
@@ -118,19 +118,17 @@ class VariantRun:
             self._context.announce(f"{self._plan.name}: messages were still in flight when the drain phase ended")
 
     def _leave(self) -> None:
-        """Lets all clients leave, and notes the state that is left, where the scenario asks for it.
-
-        Subscribers leave first, because a protocol may drop subscriptions with the advertisement that they came for.
-        """
+        """Lets all clients leave, and notes the state that is left, where the scenario asks for it."""
         deployment, within = self._deployment, self._plan.scenario.timeline.withdraw
+        first, *others = self._plan.leaving
+        deployment.leave(*first)
         if within is None:
-            deployment.leave(PUBLISHERS, SUBSCRIBERS)
             return
         self._context.doing("comparing routing tables with those before the first client joined")
-        deployment.leave(SUBSCRIBERS)
         tables = self._settled_tables(within)
         left = {} if publishers_subscribe(self._plan.workload) else remaining_subscriptions(tables)
-        deployment.leave(PUBLISHERS)
+        for nodes in others:
+            deployment.leave(*nodes)
         self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within))
         if found := len(self._record.remaining_state):
             self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")

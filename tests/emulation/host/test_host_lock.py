@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,7 +95,10 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
             pass
 
 
-def test_cleaning_removes_the_note_of_a_killed_cell_and_nothing_else(tmp_path: Path) -> None:
+def test_cleaning_removes_the_note_of_a_killed_cell_and_nothing_else(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("system")))  # no scratch of other commands
     (tmp_path / "dockerd.pid").write_text("1")
     with held(tmp_path) as process:
         assert not clean(None, tmp_path).anything

@@ -89,7 +89,7 @@ def test_a_changed_campaign_is_refused_with_what_changed(tmp_path: Path) -> None
 def test_what_is_not_a_campaigns_is_not_touched(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     before = sorted(tmp_path.iterdir())
-    refused = pytest.raises(BadInputError, match=rf"holds {file.name}, and no campaign")
+    refused = pytest.raises(BadInputError, match=rf"holds {file.name} and no campaign")
     with refused, CampaignDirectory(tmp_path).held():
         pytest.fail("a campaign among other things")
     assert sorted(tmp_path.iterdir()) == before

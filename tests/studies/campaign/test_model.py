@@ -22,7 +22,7 @@ def test_a_campaign_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("seeds: 1..2", "seeds: 2..1", ":6: seeds: 2..1 is no range of seeds: write 1..20"),
+        ("seeds: 1..2", "seeds: 2..1", ":6: seeds: 2..1 is not a range of seeds: write 1..20"),
         ("seeds: 1..2", "seeds: [1, 1]", ":6: seeds: a seed appears twice"),
         ("seeds: 1..2", "seed: 1", "unknown field 'seed'; did you mean 'seeds'?"),
         ("runtime: simulated", "runtime: cloud", ":3: runtime: must be 'auto', 'container', 'process' or 'simulated'"),
