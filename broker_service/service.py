@@ -12,8 +12,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 Handler = Callable[[Sequence[Any]], None]
 """Handles messages of one sender, in order."""
@@ -22,36 +21,25 @@ _WAITING_OVERHEAD = 256
 """Bytes that a waiting message takes besides those of its frame, about."""
 
 
-class Work(Protocol):
-    """Division of messages that came in together into pieces of work, each of which occupies the server for a time."""
+Piece = tuple[Sequence[Any], int]
+"""Messages that are handled together, and the nanoseconds for which they occupy the server."""
 
-    def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
-        """The pieces in order, each with its nanoseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class WholeFrames:
-    """A frame is one piece."""
-
-    cost: Callable[[Sequence[Any]], int]
-    """Nanoseconds for the messages of a frame."""
-
-    def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
-        return ((messages, self.cost(messages)),)
+Work = Callable[[Sequence[Any]], Iterable[Piece]]
+"""Divides messages that came in together into pieces of work, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class SingleMessages:
-    """Each message is a piece."""
-
-    cost: Callable[[Any], int]
-    """Nanoseconds for a message."""
-
-    def pieces(self, messages: Sequence[Any]) -> Iterable[tuple[Sequence[Any], int]]:
-        return [((message,), self.cost(message)) for message in messages]
+def single_messages(cost: Callable[[Any], int]) -> Work:
+    """Work in which each message is a piece; `cost` is its nanoseconds."""
+    return lambda messages: [((message,), cost(message)) for message in messages]
 
 
-_AT_ONCE = WholeFrames(lambda _: 0)
+def whole_frames(frame: int, cost: Callable[[Any], int]) -> Work:
+    """Work in which a frame is a piece: `frame` nanoseconds, and `cost` for each message in it."""
+    return lambda messages: ((messages, frame + sum(map(cost, messages))),)
+
+
+def _at_once(messages: Sequence[Any]) -> Iterable[Piece]:
+    return ((messages, 0),)
 
 
 class ServiceQueue:
@@ -64,7 +52,8 @@ class ServiceQueue:
         self._work = work
         self._most_bytes = most_bytes
         self._pieces: deque[tuple[int, float, Handler, Sequence[Any]]] = deque()
-        """With the time at which each is to be handled, and its bytes; a tuple is quicker than a class here."""
+        """With the time at which each is to be handled, and the bytes of each of its messages. Tuples are quicker than a
+        class here."""
         self._bytes = 0.0
         self._busy_until = 0
         self._longest = 0
@@ -96,9 +85,12 @@ class ServiceQueue:
 
     def submit(self, now: int, handler: Handler, messages: Sequence[Any], size: int = 0) -> Sequence[int]:
         """Queues messages that came in together, `size` bytes; returns when `finish` is to be called for each piece."""
-        share = size / max(1, len(messages)) + _WAITING_OVERHEAD
+        count = len(messages)
+        share = _WAITING_OVERHEAD + size / count if size else _WAITING_OVERHEAD
+        self.waiting += count
+        self._bytes += share * count
         dones = []
-        for piece, cost in (self._work or _AT_ONCE).pieces(messages):
+        for piece, cost in (self._work or _at_once)(messages):
             begin = self._busy_until
             wait = begin - now
             if wait < 0:
@@ -106,10 +98,7 @@ class ServiceQueue:
             elif wait > self._longest:
                 self._longest = wait
             self._busy_until = done = begin + cost
-            occupied = share * len(piece)
-            self._bytes += occupied
-            self.waiting += len(piece)
-            self._pieces.append((done, occupied, handler, piece))
+            self._pieces.append((done, share, handler, piece))
             dones.append(done)
         return dones
 
@@ -118,9 +107,10 @@ class ServiceQueue:
         pieces = self._pieces
         if not pieces or pieces[0][0] > now:
             return False
-        _, size, handler, messages = pieces.popleft()
-        self.waiting -= len(messages)
-        self._bytes = self._bytes - size if pieces else 0.0  # sums of shares are not exact
+        _, share, handler, messages = pieces.popleft()
+        count = len(messages)
+        self.waiting -= count
+        self._bytes = self._bytes - share * count if pieces else 0.0  # sums of shares are not exact
         handler(messages)
         return True
 
@@ -128,7 +118,7 @@ class ServiceQueue:
         """Everything that waits is done so much later; returns when `finish` is to be called for each piece."""
         self._busy_until += nanoseconds
         self._pieces = deque(
-            (done + nanoseconds, size, handler, messages) for done, size, handler, messages in self._pieces
+            (done + nanoseconds, share, handler, messages) for done, share, handler, messages in self._pieces
         )
         return [piece[0] for piece in self._pieces]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, ServiceQueue, SingleMessages, Work
+from broker_service.service import Handler, ServiceQueue, Work, single_messages
 from broker_service.service_time import ServiceTime
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.turns import Turns
@@ -113,4 +113,4 @@ def paced_work(config: BrokerConfig, service_time: ServiceTime) -> Work | None:
     if not service_time:
         return None
     draw = config.service_times(service_time)
-    return SingleMessages(lambda _: draw())
+    return single_messages(lambda _: draw())

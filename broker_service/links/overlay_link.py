@@ -139,8 +139,9 @@ class OverlayLink:
             self._others_bytes = occupied
         now = self._clock()
         waiting.append((now, size, message))
-        for flow in self._flows.values():
-            flow.enter(now)
+        if self._flows:
+            for flow in self._flows.values():
+                flow.enter(now)
         self.on_waiting()
 
     def take(self) -> list[Message]:
@@ -227,8 +228,9 @@ class OverlayLink:
         self._others_bytes -= others_bytes
         self._in_flight_bytes = in_flight
         self.sent += taken
-        for flow in self._flows.values():
-            flow.leave(now, taken)
+        if self._flows:
+            for flow in self._flows.values():
+                flow.leave(now, taken)
         self._sample(now)
 
     def _sample(self, now: int) -> None:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.messages import ClientRequest, Message
-from broker_service.service import Handler, ServiceQueue, SingleMessages, WholeFrames, Work
+from broker_service.service import Handler, ServiceQueue, Work, single_messages, whole_frames
 from broker_service.service_time import ServiceTime
 from emulation.simulation.calibration import Calibration, Cost
 from emulation.simulation.event_queue import EventQueue
@@ -72,17 +71,13 @@ def work_of(config: BrokerConfig, calibration: Calibration, service_time: Servic
     """The work that a broker's service time and the calibration ask for; None where everything is free."""
     cost = calibration.cost()
     if service_time:
-        return SingleMessages(_paced(config.service_times(service_time), cost))
+        return single_messages(_paced(config.service_times(service_time), cost))
     if cost is None:
         return None
-    return WholeFrames(_framed(calibration.frame, cost))
+    return whole_frames(calibration.frame, cost)
 
 
 def _paced(service_times: Callable[[], int], cost: Cost | None) -> Cost:
     if cost is None:
         return lambda _: service_times()
     return lambda message: service_times() + cost(message)
-
-
-def _framed(frame: int, cost: Cost) -> Callable[[Sequence[Message | ClientRequest]], int]:
-    return lambda messages: frame + sum(map(cost, messages))

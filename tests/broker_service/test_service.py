@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.service import ServiceQueue, SingleMessages, WholeFrames
+from broker_service.service import ServiceQueue, single_messages, whole_frames
 
 FRAMES = st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 20), max_size=5)), max_size=30)
 """Time since the frame before, and what each message takes."""
@@ -18,7 +18,7 @@ FRAMES = st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 20), max
 @given(FRAMES)
 def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]]]) -> None:
     """Against adding up by hand: each begins when it has come and the one before it is done."""
-    queue = ServiceQueue(SingleMessages(lambda message: message[1]))
+    queue = ServiceQueue(single_messages(lambda message: message[1]))
     expected: list[tuple[int, int]] = []
     handled: list[tuple[int, int]] = []
     now = free_at = number = longest = 0
@@ -50,7 +50,7 @@ def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]
 
 
 def test_a_frame_is_one_piece_where_frames_are_served_whole() -> None:
-    queue = ServiceQueue(WholeFrames(lambda messages: 10 * len(messages)))
+    queue = ServiceQueue(whole_frames(0, lambda _: 10))
     handled: list[Sequence[Any]] = []
     assert list(queue.submit(5, handled.append, "ab")) == [25]
     assert (queue.waiting, queue.finish(24), queue.finish(25)) == (2, False, True)
@@ -61,7 +61,7 @@ def test_a_change_of_times_holds_for_what_comes_and_nothing_overtakes() -> None:
     queue = ServiceQueue(None)
     handled: list[Sequence[Any]] = []
     assert queue.immediate
-    queue.change(SingleMessages(lambda _: 2))
+    queue.change(single_messages(lambda _: 2))
     assert not queue.immediate
     assert list(queue.submit(0, handled.append, ["slow", "slow too"])) == [2, 4]
     queue.change(None)
@@ -74,14 +74,14 @@ def test_a_change_of_times_holds_for_what_comes_and_nothing_overtakes() -> None:
 
 
 def test_a_pause_postpones_what_waits() -> None:
-    queue = ServiceQueue(SingleMessages(lambda _: 10))
+    queue = ServiceQueue(single_messages(lambda _: 10))
     queue.submit(0, print, "ab")
     assert list(queue.postpone(100)) == [110, 120]
     assert list(queue.submit(105, print, "c")) == [130]
 
 
 def test_it_is_full_at_so_many_bytes_and_empty_again_when_all_is_served() -> None:
-    queue = ServiceQueue(SingleMessages(lambda _: 1), most_bytes=3000)
+    queue = ServiceQueue(single_messages(lambda _: 1), most_bytes=3000)
     queue.submit(0, lambda _: None, "abc", size=1000)
     assert not queue.full
     queue.submit(0, lambda _: None, "d", size=1000)
@@ -96,7 +96,7 @@ def test_it_is_full_at_so_many_bytes_and_empty_again_when_all_is_served() -> Non
 
 
 def test_a_handler_that_fails_keeps_nobody_waiting() -> None:
-    queue = ServiceQueue(SingleMessages(lambda _: 1))
+    queue = ServiceQueue(single_messages(lambda _: 1))
     handled: list[Sequence[Any]] = []
 
     def fail(_messages: Sequence[Any]) -> None:
@@ -110,7 +110,7 @@ def test_a_handler_that_fails_keeps_nobody_waiting() -> None:
 
 
 def test_what_waited_when_it_was_cleared_is_never_handled() -> None:
-    queue = ServiceQueue(SingleMessages(lambda _: 1))
+    queue = ServiceQueue(single_messages(lambda _: 1))
     queue.submit(0, print, "a")
     queue.clear()
     assert (queue.waiting, queue.finish(1)) == (0, False)

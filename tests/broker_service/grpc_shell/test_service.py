@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from broker_service.config import BrokerConfig
 from broker_service.grpc_shell.service import Service, make_service
-from broker_service.service import ServiceQueue, SingleMessages
+from broker_service.service import ServiceQueue, single_messages
 from broker_service.service_time import ServiceTime
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.turns import SLICE_MESSAGES
@@ -27,7 +27,7 @@ class Clock:
 
 
 def paced(service_times: Callable[[], int], clock: Clock) -> Service:
-    return Service(ServiceQueue(SingleMessages(lambda _: service_times())), clock)
+    return Service(ServiceQueue(single_messages(lambda _: service_times())), clock)
 
 
 async def served(queue: asyncio.Queue[object]) -> object:
@@ -91,7 +91,7 @@ async def test_a_change_of_pace_holds_for_what_comes_and_nothing_overtakes() -> 
     try:
         service.submit(handle, ["at once"])
         assert done.get_nowait() == ("at once", 0)
-        service.change(SingleMessages(lambda _: 2 * MILLISECOND))
+        service.change(single_messages(lambda _: 2 * MILLISECOND))
         service.submit(handle, ["slow", "slow too"])
         service.change(None)
         service.submit(handle, ["after those"])
@@ -177,7 +177,7 @@ async def test_a_pace_that_is_set_during_a_flood_keeps_its_order() -> None:
     handled: list[object] = []
     try:
         service.submit(handled.extend, range(200))
-        service.change(SingleMessages(lambda _: 1))
+        service.change(single_messages(lambda _: 1))
         service.submit(handled.extend, range(200, 210))
         clock.now = 1000
         async with asyncio.timeout(WITHIN):
