@@ -52,8 +52,8 @@ class ServiceQueue:
         self._work = work
         self._most_bytes = most_bytes
         self._pieces: deque[tuple[int, float, Handler, Sequence[Any]]] = deque()
-        """With the time at which each is to be handled, and the bytes of each of its messages. Tuples are quicker than a
-        class here."""
+        """With the time at which each is to be handled, and the bytes of each of its messages. Tuples are quicker than
+        a class here."""
         self._bytes = 0.0
         self._busy_until = 0
         self._longest = 0

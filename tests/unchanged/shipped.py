@@ -1,0 +1,44 @@
+"""The scenarios and campaigns that brokerlab ships, and the changes with which some are run for their digests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CHANGES: Mapping[str, tuple[str, ...]] = {
+    "scenarios/octopia-burst.yaml": ("workload.subscriptions.subscribers=500", "timeline.run=4s"),
+    "scenarios/octopia/oct-burst-100k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
+    "scenarios/octopia/oct-burst-40k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
+    "scenarios/octopia/oct-burst-60k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
+    "scenarios/octopia/oct-burst-80k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
+    "scenarios/octopia/oct-delivery.yaml": (
+        "workload.publications.publishers=20",
+        "workload.subscriptions.subscribers=100",
+        "timeline.run=10s",
+    ),
+    "scenarios/octopia/oct-path-selection.yaml": ("workload.subscriptions.subscribers=1000",),
+    "scenarios/octopia/oct-subscribers.yaml": ("workload.subscriptions.subscribers=4000",),
+}
+"""Settings for `--set`, by scenario, because these scenarios would take minutes without them. A field that a scenario
+varies then has one value. `oct-delivery.yaml` is made smaller than the others because a test runs it, too."""
+
+QUICK = (
+    "scenarios/line-3.yaml",
+    "scenarios/smoke.yaml",
+    "scenarios/quickstart.yaml",
+    "scenarios/faults/kill-one.yaml",
+    "scenarios/octopia/oct-delivery.yaml",
+)
+"""The scenarios that a test runs. Each takes seconds; together they have every routing protocol, and a fault."""
+
+
+def is_campaign(file: str) -> bool:
+    return file.startswith("campaigns/")
+
+
+def shipped() -> tuple[str, ...]:
+    """The files of all scenarios and campaigns, as paths from the root of the repository."""
+    found = [*(ROOT / "scenarios").rglob("*.yaml"), *(ROOT / "campaigns").glob("*.yaml")]
+    return tuple(sorted(file.relative_to(ROOT).as_posix() for file in found))
