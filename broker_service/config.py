@@ -65,7 +65,7 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     remote: str
     """host:port of the neighbour's end."""
     dial: bool
-    """Whether this end opens the stream (exactly one end does)."""
+    """True at the end that opens the stream (exactly one end does)."""
     attributes: dict[str, Any] = {}
     """The neighbour's overlay attributes."""
 

@@ -66,7 +66,7 @@ class ServiceQueue:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that nothing further should be brought."""
+        """True when so much waits that nothing further should be brought."""
         return self._bytes >= self._most_bytes
 
     @property
@@ -76,7 +76,7 @@ class ServiceQueue:
 
     @property
     def immediate(self) -> bool:
-        """Whether messages that come in now are to be handled at once, without this queue."""
+        """True when messages that come in now are to be handled at once, without this queue."""
         return self._work is None and not self._pieces
 
     def change(self, work: Work | None) -> None:

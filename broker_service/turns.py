@@ -55,7 +55,7 @@ class Turns:
                 self.waiting += len(rest)
 
     def waits(self, handler: Handler) -> bool:
-        """Whether messages of this sender wait."""
+        """True when messages of this sender wait."""
         return handler in self._waiting
 
     def take_all(self) -> list[tuple[Handler, Sequence[Any]]]:

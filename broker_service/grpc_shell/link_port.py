@@ -80,7 +80,7 @@ class LinkPort:
 
     @property
     def flushed(self) -> bool:
-        """Whether no message waits or is in flight, as far as the link is up."""
+        """True when no message waits or is in flight, or the link is down."""
         link = self._session.link
         return not link.up or not (link.queue_length or link.in_flight)
 

@@ -39,11 +39,11 @@ class Service:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that a sender which nothing else bounds should bring nothing further."""
+        """True when so much waits that a sender which nothing else bounds should bring nothing further."""
         return self._queue.full
 
     def waits(self, handler: Handler) -> bool:
-        """Whether messages of this sender wait for its turn."""
+        """True when messages of this sender wait for its turn."""
         return self._turns.waits(handler)
 
     async def progress(self) -> None:

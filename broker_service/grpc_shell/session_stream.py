@@ -55,7 +55,7 @@ class SessionStream(Duplex):
 
     @property
     def drained(self) -> bool:
-        """Whether all events so far were written."""
+        """True when all events so far were written."""
         return self.idle and not self.session.waiting
 
     def _handle(self, requests: Sequence[ClientRequest]) -> None:

@@ -90,7 +90,7 @@ class OverlayLink:
 
     @property
     def sendable(self) -> bool:
-        """Whether a message may travel now."""
+        """True when a message may travel now."""
         if not (self._waiting or self._repeat) or not self.up or len(self._in_flight) >= self._window:
             return False
         return self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
@@ -201,7 +201,7 @@ class OverlayLink:
         self.up = False
 
     def _fits(self, size: int) -> bool:
-        """Whether the window has room for this many bytes; a single message always fits."""
+        """True when the window has room for this many bytes; a single message always fits."""
         return not self._in_flight_bytes or self._in_flight_bytes + size <= self._window_bytes
 
     def _take_waiting(self, messages: list[Message], count: int) -> None:

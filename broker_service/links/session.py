@@ -84,7 +84,7 @@ class LinkSession:
         self.stream = 0
         """The number of the present stream; 0 while there is none."""
         self.frame_due = False
-        """Whether a frame shall be written even if no message waits."""
+        """True when a frame shall be written even if no message waits."""
         self.write_at = 0
         """The time from which the next write is allowed."""
         self.wake_at: int | None = None

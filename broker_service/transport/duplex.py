@@ -43,7 +43,7 @@ class Duplex:
 
     @property
     def idle(self) -> bool:
-        """Whether all frames so far are written."""
+        """True when all frames so far are written."""
         return self._idle is not None
 
     def wake(self) -> None:

@@ -80,6 +80,6 @@ def serve(target: aio.Server, method: tuple[str, str], handler: Callable[[Any, A
 
 
 def cancelled_by_us() -> bool:
-    """Whether a `CancelledError` is meant for the running task; gRPC raises one, too, when the other end cancels."""
+    """True when a `CancelledError` is meant for the running task; gRPC raises one, too, when the other end cancels."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

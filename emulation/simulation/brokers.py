@@ -45,7 +45,7 @@ class SimulatedBroker:
         self.config = config
         self.alive = True
         self.stopping = False
-        """Whether it ignores new requests of clients."""
+        """True while the broker ignores new requests of clients."""
         self.events = events
         self.held: list[Callable[[], None]] | None = None
         """Calls that a frozen broker makes once it continues; None when it is not frozen."""
@@ -63,12 +63,12 @@ class SimulatedBroker:
 
     @property
     def busy(self) -> bool:
-        """Whether a message waits here, is served, or is in flight to a neighbour."""
+        """True when a message waits here, is served, or is in flight to a neighbour."""
         return self.server.waiting > 0 or any(link.queue_length or link.in_flight for link in self.core.links.values())
 
     @property
     def flushed(self) -> bool:
-        """Whether no message waits here, or is in flight on a link that is up."""
+        """True when no message waits here, or is in flight on a link that is up."""
         return not self.server.waiting and not any(
             link.up and (link.queue_length or link.in_flight) for link in self.core.links.values()
         )

@@ -55,7 +55,7 @@ class EventQueue:
 
     @property
     def settled(self) -> bool:
-        """Whether no work is left."""
+        """True when no work is left."""
         return not self._working and not self._soon
 
     def run_until(self, time: int) -> None:

@@ -54,7 +54,7 @@ class LinkEnd:
         self._opposite: LinkEnd | None = None
         self._direction: Direction | None = None
         self._flushing = False
-        """Whether a call of `_flush` is yet to come."""
+        """True while a call of `_flush` is yet to come."""
         self._wake_at: int | None = None
         self._undelivered: list[Callable[[], None]] = []
         """Arrivals of frames that were sent while the direction was cut."""
@@ -72,7 +72,7 @@ class LinkEnd:
 
     @property
     def dialling(self) -> bool:
-        """Whether a stream was dialled and its answer is yet to come."""
+        """True while a stream was dialled and its answer is yet to come."""
         return self._session.state is State.DIALLING
 
     def hold(self, call: Callable[[], None]) -> bool:

@@ -159,7 +159,7 @@ class SimulatedLink:
             self._note_silences()
 
     def _ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
-        """Whether these two ends can have a new stream."""
+        """True when these two ends can have a new stream."""
         up = all(direction.up for direction in self._directions.values())
         ends = (dialler, listener)
         return up and self._stream is None and all(end.alive and not end.frozen for end in ends)
@@ -178,7 +178,7 @@ class SimulatedLink:
                     self._after(missed, partial(self._give_up, broker, self._silences[broker]))
 
     def _is_silent(self, broker: BrokerId) -> bool:
-        """Whether frames of the other broker do not reach this one, which runs and has a stream."""
+        """True when frames of the other broker do not reach this one, which runs and has a stream."""
         here, there = self._ends[broker], self._ends[self.other(broker)]
         if here is None or here.frozen or not here.stream:
             return False

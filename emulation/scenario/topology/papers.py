@@ -130,7 +130,7 @@ class PaperTopology(TopologyKind):
 
     kind: Literal["paper"]
     name: Annotated[str, Field(strict=True), AfterValidator(_known)]
-    """Such as `tid-30`, `octopia-s-e`, `medym` or `gryphon-failure`."""
+    """Name of the overlay, such as `tid-30`, `octopia-s-e`, `medym` or `gryphon-failure`."""
 
     @model_validator(mode="after")
     def _has_delays(self) -> PaperTopology:
