@@ -19,9 +19,7 @@ HELD = (
     "command_line",
     "benchmarks",
     "setup",
-    "tests/architecture",
-    "tests/benchmarks",
-    "tests/documentation",
+    "tests",
 )
 """Folders whose docstrings keep the rule."""
 

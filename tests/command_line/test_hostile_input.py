@@ -44,7 +44,7 @@ def _in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def refusal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
-    """What the command line prints when it refuses these arguments with exit code 2."""
+    """The output of the command line, which refuses these arguments with exit code 2."""
     before = sorted(path for path in Path().rglob("*"))
     monkeypatch.setattr(sys, "argv", ["brokerlab", *arguments])
     with pytest.raises(SystemExit) as ended:

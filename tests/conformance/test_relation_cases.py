@@ -86,7 +86,7 @@ def samples(predicates: tuple[Predicate, ...]) -> Iterator[Attributes]:
 
 
 def refuted(case: Relation) -> bool:
-    """Whether trying out shows the expectation to be wrong."""
+    """True when trying out shows the expectation to be wrong."""
     right = parse_subscription(case.right).predicates if case.relation != "matches" else ()
     if case.relation == "matches":
         publication = dict(parse_publication(case.right).attributes)

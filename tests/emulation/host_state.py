@@ -1,4 +1,4 @@
-"""What of this host a run could leave behind, as a set of lines that can be compared."""
+"""The state of this host that a run could leave behind, as a set of lines that can be compared."""
 
 from __future__ import annotations
 

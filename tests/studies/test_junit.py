@@ -1,4 +1,4 @@
-"""What continuous integration is told: documents that can be read back, and verdicts that fail a build."""
+"""JUnit documents can be read back, and verdicts in them fail a build."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_bad_graphml(tmp_path: Path, content: bytes, message: str) -> None:
 
 @given(overlays(), st.data())
 def test_damaged_files_are_read_or_refused(overlay: Overlay, data: st.DataObject) -> None:
-    """Whatever happens to a file, it is an overlay or an `OverlayError`."""
+    """A damaged file is an overlay or an `OverlayError`, and nothing else."""
     for written, read in (
         (to_json(overlay), from_json),
         (to_graphml(overlay), lambda content: from_graphml(content, "x", LinkTemplates(), 0)),

@@ -20,7 +20,7 @@ def test_a_busy_stream_is_paced() -> None:
 
 @given(st.lists(st.integers(0, 5 * INTERVAL), max_size=200))
 def test_writes_exceed_the_pace_by_the_burst_at_most(pauses: list[int]) -> None:
-    """Whatever is asked when: in no stretch of time are there more writes than its intervals and one burst."""
+    """For any times of writes, no stretch of time has more writes than its intervals and one burst."""
     pace, now, times = Pace(0), 0, []
     for pause in pauses:
         now = pace.take(now + pause)

@@ -16,7 +16,7 @@ ARRAYS_SOON = Tuning(vectorise_from=2, load_numpy_from=2, block_rows=40, block_c
 
 
 class IndexMachine(RuleBasedStateMachine):
-    """Whatever is added, replaced and removed, the index and the naive one return the same."""
+    """After any additions, replacements and removals, the index and the naive one return the same."""
 
     tuning = Tuning()
     keys = Bundle("keys")

@@ -19,7 +19,7 @@ QUICKSTART = str(ROOT / "scenarios" / "quickstart.yaml")
 
 
 class Ended:
-    """How a command ended."""
+    """The exit code of a command, and its output."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err

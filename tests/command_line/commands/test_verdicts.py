@@ -1,4 +1,4 @@
-"""What the terminal says of faults: one line a kind."""
+"""Lines about faults in the terminal: one for each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What faults hit, from what people write."""
+"""Targets of faults, resolved from the words of a scenario."""
 
 from __future__ import annotations
 

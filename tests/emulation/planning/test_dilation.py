@@ -152,7 +152,7 @@ def mean_delay(directory: Path) -> float:
 
 
 def test_a_slower_run_of_ideal_brokers_shows_the_same(tmp_path: Path) -> None:
-    """Where brokers and clients cost nothing, nothing is left that is not stretched."""
+    """With brokers and clients that cost nothing, dilation stretches everything."""
     plain, slow = (run(tmp_path, Calibration.free(), dilation) for dilation in (1, 5))
     was, now = by_notification(plain), by_notification(slow)
     assert len(was) > 200

@@ -97,7 +97,7 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
 
 
 def assert_faults_are_not_taken_for_a_slow_host(run: Path) -> None:
-    """Who is frozen finds its event loop late, and who has used up a quota waits for a CPU: neither is the host's."""
+    """A frozen broker finds its event loop late, and one without quota waits for a CPU: neither is the host's fault."""
     (judged,) = json.loads((run / "fidelity.json").read_bytes())["variants"]
     checks = {check["name"].split(",")[0]: check for check in judged["checks"]}
     slept = max(record["duration"] for record in records(run, "B3") if record["event"] == "lag")

@@ -1,4 +1,4 @@
-"""Which links are probed when, without a network."""
+"""The choice of links to probe and its times, without a network."""
 
 from __future__ import annotations
 

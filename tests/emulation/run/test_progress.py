@@ -1,4 +1,4 @@
-"""What the user sees, as text."""
+"""The progress display, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker's containers may do, by what the kernel says of their processes and not by what Docker was asked."""
+"""Confinement of broker containers, as the kernel reports it for their processes and not as Docker was asked for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users read when the host refuses."""
+"""Messages for users when the host refuses."""
 
 from __future__ import annotations
 

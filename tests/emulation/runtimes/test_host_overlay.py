@@ -92,7 +92,7 @@ class Hosted:
         return reply is not None and reply.links[0].up
 
     def answers(self, broker: BrokerId, within: float) -> bool:
-        """Whether a client's first operation is confirmed by then."""
+        """True when a client's first operation is confirmed by then."""
 
         async def attach() -> bool:
             session = ClientSession(self.addresses[broker], answered.put_nowait)
@@ -196,7 +196,7 @@ def test_a_paused_broker_is_told_to_be_slow_when_it_can_hear(hosted: Hosted) -> 
 
 
 def start_anew(hosted: Hosted) -> None:
-    """What is healed while a broker is down does nothing; it comes back at full speed."""
+    """Healing a broker that is down does nothing; the broker comes back at full speed."""
     hosted.overlay.kill("B")
     hosted.overlay.slow("B", None)
     hosted.overlay.throttle("B", None)
@@ -219,7 +219,7 @@ def test_a_throttled_broker_has_a_quota(hosted: Hosted) -> None:
 
 
 def quota(hosted: Hosted) -> float | None:
-    """What the kernel lets broker B use, in cores."""
+    """Cores that the kernel lets broker B use."""
     pid = hosted.runtime.processes()["B"].pid
     lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     of = {name: path for line in lines for name, path in [line.split(":", 2)[1:]]}

@@ -1,4 +1,4 @@
-"""What nobody can mean is refused at once: it would fill the memory or the disk, or run for years."""
+"""Absurd sizes are refused at once, because they would fill the memory or the disk, or run for years."""
 
 from __future__ import annotations
 

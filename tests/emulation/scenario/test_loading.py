@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def error(file: Path, text: str, **overrides: str) -> str:
-    """What loading this text says, with the file's directory left out."""
+    """The error of loading this text, without the file's directory."""
     file.write_text(text)
     with pytest.raises(ScenarioError) as raised:
         load(file, overrides)

@@ -52,7 +52,7 @@ def phases(run: Path) -> dict[str, Phase]:
 
 
 def told(run: Path, since: int) -> list[tuple[float, str, str | None, str | None]]:
-    """What the emulator says it did, with seconds since a moment."""
+    """The emulator's log of faults, with seconds since a moment."""
     return [
         ((record.time - since) / SECOND, record.event.value, record.text, record.peer)
         for record in log(run, "emulator")

@@ -1,4 +1,4 @@
-"""Where quotes come from: the package, the bootstrap, and files of the user's."""
+"""Sources of quotes: the package, the bootstrap, and the user's files."""
 
 from __future__ import annotations
 

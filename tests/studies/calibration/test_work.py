@@ -27,7 +27,7 @@ REST_PER_SECOND = 2_000_000
 
 
 def usages(plan: list[Phase]) -> list[Usage]:
-    """What brokers of known costs would use; at the high rate 16 messages share a frame."""
+    """Processor time of brokers with known costs; at the high rate 16 messages share a frame."""
     made = []
     for phase in plan:
         cost = {OperationKind.PUBLISH: PUBLISH, OperationKind.SUBSCRIBE: SUBSCRIBE}.get(phase.kind, OTHER)  # type: ignore[call-overload]

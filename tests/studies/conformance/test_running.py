@@ -38,7 +38,7 @@ def run(*steps: dict[str, Any], protocol: str = "tid-fixed", **fields: Any) -> R
 
 
 def got(*steps: dict[str, Any], client: str = "S", **fields: Any) -> tuple[Any, ...]:
-    """What a client got, learnt from a case that expects nothing."""
+    """Notifications of a client, learnt from a case that expects nothing."""
     return next((each.got for each in run(*steps, **fields).differences if each.client == client), ())
 
 

@@ -34,7 +34,7 @@ def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignD
 
 
 def _kill_python_workers() -> int:
-    """Those that Spark's daemon has forked to run tasks; the daemon makes new ones."""
+    """Processes that Spark's daemon has forked to run tasks; the daemon makes new ones."""
     assert SparkContext._gateway is not None
     java = SparkContext._gateway.proc.pid  # type: ignore[attr-defined]
     killed = 0
