@@ -11,13 +11,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from typing import Any
 
 from broker_service.config import BrokerConfig
+from broker_service.declaring import Declaring, advertising, subscribing
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
-from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription
+from broker_service.language import ContentError, Publication
 from broker_service.language.wire import decode_predicates, decode_publication
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import (
@@ -42,19 +42,6 @@ from record.log import Event
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every message needs these.
 _RECEIVED, _DELIVERED = Event.RECEIVED, Event.DELIVERED
 _ATTACH, _PUBLISH, _NOTIFIED = Operation.ATTACH, Operation.PUBLISH, Outcome.NOTIFIED
-
-
-@dataclass(frozen=True, slots=True)
-class _Declaring(Generic[Content]):
-    """Handling of advertisements, or of subscriptions: both are declared and withdrawn alike."""
-
-    noun: str
-    read: Callable[[tuple[Predicate, ...]], Content]
-    of: Callable[[Client], dict[str, Declared[Content]]]
-    """A client's present declarations, by its own names."""
-    declare: Callable[[ClientId, str, Content], Actions]
-    withdraw: Callable[[ClientId, str], Actions]
-    """Calls of the router."""
 
 
 MATCHING_INDEX = "matching_index"
@@ -120,14 +107,13 @@ class Broker:
                 report_dropped=self._report_dropped,
             )
         )
-        advertising = _Declaring("advertisement", Advertisement, _advertisements, router.advertise, router.unadvertise)
-        subscribing = _Declaring("subscription", Subscription, _subscriptions, router.subscribe, router.unsubscribe)
+        advertisements, subscriptions = advertising(router), subscribing(router)
         self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
-            Operation.ADVERTISE: partial(self._declare, advertising),
-            Operation.UNADVERTISE: partial(self._retract, advertising),
-            Operation.SUBSCRIBE: partial(self._declare, subscribing),
-            Operation.UNSUBSCRIBE: partial(self._retract, subscribing),
+            Operation.ADVERTISE: partial(self._declare, advertisements),
+            Operation.UNADVERTISE: partial(self._retract, advertisements),
+            Operation.SUBSCRIBE: partial(self._declare, subscriptions),
+            Operation.UNSUBSCRIBE: partial(self._retract, subscriptions),
             Operation.PUBLISH: self._publish,
         }
 
@@ -256,7 +242,7 @@ class Broker:
         client.session.clients.pop(client.id, None)
         self._clients.pop(client.id, None)
 
-    def _declare(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
+    def _declare(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
         """Idempotent: repeating a declaration has no effect; a different one under the same name replaces it."""
         try:
             content = declaring.read(decode_predicates(request.body))
@@ -277,7 +263,7 @@ class Broker:
         self._declared_bytes = occupied
         self._perform(actions)
 
-    def _retract(self, declaring: _Declaring[Content], client: Client, request: ClientRequest) -> None:
+    def _retract(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
         made = declaring.of(client).pop(request.id, None)
         if made is None:
             raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
@@ -400,11 +386,3 @@ def _read_publication(body: bytes) -> Publication:
         return decode_publication(body)
     except ContentError as error:
         raise RejectedError(str(error)) from None
-
-
-def _advertisements(client: Client) -> dict[str, Declared[Advertisement]]:
-    return client.advertisements
-
-
-def _subscriptions(client: Client) -> dict[str, Declared[Subscription]]:
-    return client.subscriptions

@@ -38,6 +38,7 @@ ROOMS: Mapping[str, Floors] = {
         "config errors matching sessions trace trace_writer turns",
         "links",
         "routing transport",
+        "declaring",
         "broker",
         "client_library grpc_shell",
     ),
