@@ -106,7 +106,7 @@ class Containers:
         namespaces = runtime.sandboxes(["A"])
         link = LinkConfig(neighbour="B", local=f"127.0.0.1:{PORT}", remote="", dial=False)
         config = BrokerConfig(
-            id="A", incarnation=1, protocol="tid", links=(link,), listen=(f"unix:{runtime.paths('A').socket}",)
+            id="A", incarnation=1, protocol="tid", links=(link,), listen=(f"unix:{runtime.files('A').socket}",)
         )
         runtime.start([Launch(config=config, config_directory=paths.variant("base") / "A")], namespaces)
         self.socket = paths.socket("A")
