@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.host.processes import RUN_VARIABLE
-from emulation.network.echo import FarHost
 from emulation.network.model import NetworkError
 from topology.model import BrokerId
 
@@ -57,10 +56,6 @@ class HostTunnels:
     def identifier(self, index: int) -> int:
         """The VXLAN network identifier of the `index`-th link: the same on both of its hosts."""
         return (self.first_identifier + index) % (1 << 24)
-
-    def far_host(self, peer: Peer) -> FarHost:
-        """A connection to a host's responder. Raises `NetworkError`."""
-        return FarHost(peer.address, self.echo_port, self.token)
 
 
 class ResponderProcess:

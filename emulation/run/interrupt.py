@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -51,10 +50,6 @@ class Interrupt:
         """Sleeps. Raises `Interrupted` as soon as the user asks."""
         if self._asked.wait(max(0.0, seconds)):
             raise Interrupted
-
-    def wait_until(self, moment: float) -> None:
-        """Sleeps until a moment of `time.monotonic()`."""
-        self.wait(moment - time.monotonic())
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked.is_set() and not self.teardown:
