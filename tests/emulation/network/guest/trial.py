@@ -21,6 +21,10 @@ from topology.model import Broker, Link, LinkProperties, Overlay  # noqa: E402
 
 FINIT_MODULE = 313
 """The number of the system call finit_module(2) on x86-64, the only processor that User-Mode-Linux runs on."""
+SO_RCVBUFFORCE = 33
+"""The option of socket(7) that exceeds the system's limit of receive buffers; Python does not name it."""
+RECEIVE_BUFFER = 4 << 20
+"""Bytes."""
 MODULES = Path("/usr/lib/uml/modules")
 POWER_OFF = 0x4321FEDC
 
@@ -92,6 +96,8 @@ def from_b_to_a(network: EmulatedNetwork) -> Iterator[tuple[socket.socket, socke
     with receiver, sender:
         receiver.bind((a.local_address, 0))
         receiver.settimeout(20)
+        # A guest that was held up releases all delayed packets at once, too many for the default buffer.
+        receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
         sender.bind((b.local_address, 0))
         sender.connect(receiver.getsockname())
         yield sender, receiver
