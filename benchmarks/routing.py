@@ -32,11 +32,11 @@ from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
 from broker_service.trace_writer import FileTrace
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import LOGS, log_file
 from record.log import Event, TraceRecord
+from scenario import load
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "oct-path-selection.yaml"
 AS_FAST_AS_CAN_BE = {"brokers.service_time": "0s", "timeline.run": "2s"}

@@ -29,8 +29,8 @@ from benchmarks.support.loopback import LoopbackBrokers, LoopbackDriver, end
 from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.language import Value
-from emulation.workload.operations import Operation, OperationKind
 from record.log import PredicateRecord
+from scenario.workload.operations import Operation, OperationKind
 
 OVERLAYS: Mapping[str, tuple[int, tuple[tuple[int, int], ...], int]] = {
     "one broker": (1, (), 1),

@@ -16,7 +16,7 @@ import msgspec
 from emulation.drivers.driver import DriverConfig
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.runtimes.loopback import LoopbackNetwork
-from emulation.workload.operations import Operation, write_operations
+from scenario.workload.operations import Operation, write_operations
 from topology import Broker, Link, Overlay
 
 ROOT = Path(__file__).resolve().parents[2]

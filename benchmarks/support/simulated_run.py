@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
 from emulation.simulation.run import simulate
 from record.files import LOGS
+from scenario import load
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"
 BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}

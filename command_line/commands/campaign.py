@@ -14,10 +14,10 @@ from rich.text import Text
 from command_line.commands.campaign_shrink import shrink_failures
 from emulation.ansible import Inventory, read_inventory
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
-from emulation.scenario.section import suggestion
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import Verdict
+from scenario.sections.section import suggestion
 from studies.campaign import Campaign, Cell, cells, fingerprint, load_campaign
 from studies.campaign.attempt import Keep
 from studies.campaign.directory import CampaignDirectory

@@ -8,7 +8,7 @@ import yaml
 from rich.console import Console
 
 from analysis.tables.summary import CORRECT
-from emulation.scenario.faults import FaultItem
+from scenario.sections.faults import FaultItem
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.interface import ExecutorOptions

@@ -20,13 +20,13 @@ from emulation.run import Outcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
-from emulation.scenario import load
 from emulation.simulation.calibration import load_calibration
 from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.manifest import MODELLED, Choice
+from scenario import load
 from studies.junit import require_writable
 
 _REASON_SHOWN = 110

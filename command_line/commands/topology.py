@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from command_line.commands.topology_source import TopologyRequest, resolve
-from emulation.scenario.reference import fields_table
-from emulation.scenario.section import suggestion
-from emulation.scenario.topology import KINDS, PAPERS
-from emulation.scenario.topology.meshes import LatencyMatrixTopology
 from record.errors import DISK_IS_FULL, BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.files import replace_file
+from scenario.reference import fields_table
+from scenario.sections.section import suggestion
+from scenario.sections.topology import KINDS, PAPERS
+from scenario.sections.topology.meshes import LatencyMatrixTopology
 from topology import Metrics, metrics
 from topology.drawing import to_html, to_svg
 from topology.files import to_graphml, to_json

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from emulation.scenario import load
-from emulation.scenario.fields import dotted, set_field
-from emulation.scenario.messages import describe
-from emulation.scenario.section import suggestion
-from emulation.scenario.topology import KINDS, PAPERS, TopologyKind, TopologySection
-from emulation.scenario.yaml_scalars import shortened
-from emulation.scenario.yaml_source import parse_setting
 from record.errors import BadInputError
+from scenario import load
+from scenario.sections.messages import describe
+from scenario.sections.section import suggestion
+from scenario.sections.topology import KINDS, PAPERS, TopologyKind, TopologySection
+from scenario.yaml_files.fields import dotted, set_field
+from scenario.yaml_files.scalars import shortened
+from scenario.yaml_files.source import parse_setting
 from topology import Mesh, Overlay, OverlayError
 
 _SCENARIOS = frozenset((".yaml", ".yml"))

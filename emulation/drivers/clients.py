@@ -14,8 +14,8 @@ from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
 from broker_service.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.drivers.status import ClientCounts
-from emulation.workload.operations import OperationKind
 from record.log import Event
+from scenario.workload.operations import OperationKind
 
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
 _PUBLISH, _NOTIFIED, _NOTIFICATION = OperationKind.PUBLISH, Outcome.NOTIFIED, Event.NOTIFIED

@@ -36,9 +36,9 @@ from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ReadyOperation, Schedule
 from emulation.drivers.status import DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
-from emulation.workload.operations import read_operations
 from record.exit_codes import ExitCode
 from record.log import Event
+from scenario.workload.operations import read_operations
 
 _STATUS_TICKS = 5
 """Ticks of `FLUSH_INTERVAL` between two status lines."""
@@ -62,7 +62,7 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     brokers: dict[str, str]
     """Address of each broker: `unix:/path` or `host:port`."""
     operations: str
-    """Path of its operations: JSON lines of `emulation.workload.operations.Operation`, sorted by time."""
+    """Path of its operations: JSON lines of `scenario.workload.operations.Operation`, sorted by time."""
     message_bytes: int = 1 << 20
     """Largest operation that the brokers take."""
     connect_within: float = 30.0

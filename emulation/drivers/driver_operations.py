@@ -11,8 +11,8 @@ import msgspec
 from broker_service.language import Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Operation as Request
-from emulation.workload.operations import Operation, OperationKind, recorded_predicate
 from record.log import Event, PredicateRecord
+from scenario.workload.operations import Operation, OperationKind, recorded_predicate
 
 LOOK_AHEAD = 50_000
 """Operations that are kept ready."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulation.faults.conditions import begins_by
-from emulation.faults.planning import Schedule
 from record.errors import HostError
 from record.faults import FaultKind
+from scenario.faults.conditions import begins_by
+from scenario.faults.planning import Schedule
 
 MISSING: Mapping[str, Mapping[FaultKind, str]] = {
     "process": {

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from broker_service.trace import Trace
 from emulation.faults.execution import perform
 from emulation.faults.injector import Action, FaultInjector
-from emulation.faults.planning import Schedule
-from emulation.faults.times import Counter, Counts
 from emulation.live_overlay.contract import LiveOverlay
+from scenario.faults.planning import Schedule
+from scenario.faults.times import Counter, Counts
 
 NODE = "emulator"
 """The node that logs faults."""

@@ -12,7 +12,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from emulation.faults.conditions import (
+from record.faults import FaultKind, HealKind
+from scenario.faults.conditions import (
     OF_BROKERS,
     OF_LINKS,
     Condition,
@@ -22,10 +23,9 @@ from emulation.faults.conditions import (
     begins_by,
     setting,
 )
-from emulation.faults.planning import Schedule
-from emulation.faults.programs import Begin, Change, End, Lift, Program, unfold
-from emulation.faults.times import Count, Counter, Counts
-from record.faults import FaultKind, HealKind
+from scenario.faults.planning import Schedule
+from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
+from scenario.faults.times import Count, Counter, Counts
 from topology import LinkDirection, LinkProperties, Overlay
 
 NOTHING_YET = Counts()

@@ -42,11 +42,11 @@ from emulation.run import emulate, host_share
 from emulation.run.context import HostRunContext
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import Simulated, choose
-from emulation.scenario import Scenario
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import HostError, UserError
 from record.manifest import HostRecord
+from scenario import Scenario
 
 _RESPONDER = "responder"
 

@@ -15,7 +15,6 @@ import msgspec
 from rich.console import Console
 
 from emulation.ansible import PlayCancelledError, Played, PlayError, play
-from emulation.faults import Count, Schedule
 from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE, boot_id
@@ -42,6 +41,7 @@ from record import manifest
 from record.errors import BadInputError, HostError
 from record.fidelity import Fidelity, Verdict
 from record.manifest import Choice, Manifest
+from scenario.faults import Count, Schedule
 
 FILES = "files.tar.gz"
 """The archive of the files that the scenario reads, if it reads some."""

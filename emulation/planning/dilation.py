@@ -32,12 +32,12 @@ from dataclasses import replace
 from typing import Any
 
 from broker_service.routing import read_options
-from emulation.faults.times import Moment
 from emulation.planning.plan import VariantPlan
-from emulation.scenario import Scenario
-from emulation.scenario.faults import FaultItem
-from emulation.scenario.model import Brokers, Routing, Timeline
-from emulation.scenario.service_time import ServiceTimeDistribution
+from scenario import Scenario
+from scenario.faults.times import Moment
+from scenario.model import Brokers, Routing, Timeline
+from scenario.sections.faults import FaultItem
+from scenario.sections.service_time import ServiceTimeDistribution
 from topology import Link, LinkProperties, Overlay, Range
 
 

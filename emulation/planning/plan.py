@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from emulation.faults import Demand, Schedule, require_possible
-from emulation.faults import plan as plan_faults
+from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.runtimes.interface import Resources
-from emulation.scenario import Scenario, Variant
-from emulation.workload import Operation, OperationKind, Workload, generate
 from record.errors import HostError
+from scenario import Scenario, Variant
+from scenario.faults import Demand, Schedule
+from scenario.faults import plan as plan_faults
+from scenario.workload import Operation, OperationKind, Workload, generate
 from topology import BrokerId, Overlay
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"

@@ -7,8 +7,8 @@ from typing import Any
 
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
-from emulation.scenario import Scenario
 from record.manifest import VariantRecord
+from scenario import Scenario
 
 
 def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> VariantRecord:

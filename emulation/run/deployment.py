@@ -12,8 +12,8 @@ from typing import Protocol
 
 from broker_service.trace import Trace
 from emulation.drivers.status import ClientCounts
-from emulation.faults import Schedule
 from emulation.live_overlay import LiveOverlay
+from scenario.faults import Schedule
 
 
 class Deployment(Protocol):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from emulation.faults import Action, Counts, FaultRun
+from emulation.faults import Action, FaultRun
 from emulation.faults.execution import described
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
+from scenario.faults import Counts
 
 _SHOWN = 4
 """Faults listed in one line."""

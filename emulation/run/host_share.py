@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from emulation.faults import Schedule
-from emulation.faults.conditions import Target
-from emulation.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from emulation.network.host_tunnels import HostTunnels
+from scenario.faults import Schedule
+from scenario.faults.conditions import Target
+from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from topology import BrokerId, LinkDirection, Overlay
 
 LEAD = 0.3

@@ -12,8 +12,8 @@ from emulation.drivers.status import ClientCounts
 from emulation.planning.plan import drivers
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
-from emulation.workload import Workload
 from record.log import Event
+from scenario.workload import Workload
 
 
 class ClientNodes:

@@ -17,9 +17,9 @@ from emulation.live_overlay import BrokerSettings, UnsettledError
 from emulation.run.drivers import Drivers
 from emulation.runtimes.host_overlay import HostOverlay
 from emulation.runtimes.loopback import loopback_overlay
-from emulation.workload.operations import Operation, write_operations
 from record.errors import HostError
 from record.files import LOGS, log_file
+from scenario.workload.operations import Operation, write_operations
 from topology import Broker, BrokerId, Link, Overlay
 
 RUN_ID = "calibration"

@@ -25,12 +25,12 @@ from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
 from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, Simulated, choose
-from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration, Latency, Origin
-from emulation.workload import OperationKind
 from record.errors import HostError
 from record.fidelity import Verdict
 from record.files import LOGS
+from scenario import Scenario
+from scenario.workload import OperationKind
 from studies.calibration.latency import Intervals, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import NANOSECONDS, Work, measure_work

@@ -17,9 +17,9 @@ import msgspec
 
 from broker_service.language import Value
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS
-from emulation.workload.operations import Operation, OperationKind
 from record.errors import HostError
 from record.log import Event, PredicateRecord, TraceRecord
+from scenario.workload.operations import Operation, OperationKind
 from studies.calibration.loopback import LoopbackOverlay
 
 NANOSECONDS = 1_000_000_000

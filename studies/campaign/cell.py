@@ -13,10 +13,10 @@ from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import Outcome
 from emulation.runtimes.ladder import SIMULATED
-from emulation.scenario import load_text
-from emulation.scenario.yaml_source import as_yaml, parse
 from emulation.simulation.run import simulate
 from record.files import replace_file
+from scenario import load_text
+from scenario.yaml_files.source import as_yaml, parse
 from studies.campaign.result import CellResult, variant_result
 
 

@@ -10,11 +10,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from emulation.scenario import ScenarioError, load
-from emulation.scenario.faults import FaultItem
-from emulation.scenario.model import value_name
-from emulation.scenario.yaml_source import as_yaml
 from record.errors import BadInputError
+from scenario import ScenarioError, load
+from scenario.model import value_name
+from scenario.sections.faults import FaultItem
+from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import Cell
 from studies.campaign.model import AS_WRITTEN, Campaign
 

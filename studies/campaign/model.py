@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator
 
-from emulation.scenario.faults import FaultItem
-from emulation.scenario.fields import dotted
-from emulation.scenario.messages import describe
-from emulation.scenario.section import FilePath, Name, Section
-from emulation.scenario.yaml_source import YamlSource, read
 from record.errors import BadInputError
+from scenario.sections.faults import FaultItem
+from scenario.sections.messages import describe
+from scenario.sections.section import FilePath, Name, Section
+from scenario.yaml_files.fields import dotted
+from scenario.yaml_files.source import YamlSource, read
 
 MOST_SEEDS = 10_000
 AS_WRITTEN = "as-written"

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from emulation.faults import Targets
-from emulation.faults.targets import REST
 from emulation.planning.plan import VariantPlan
-from emulation.scenario import Scenario
-from emulation.scenario.faults import FaultItem, OneWay, Partition
-from emulation.scenario.yaml_source import as_yaml
 from record.errors import BadInputError
+from scenario import Scenario
+from scenario.faults import Targets
+from scenario.faults.targets import REST
+from scenario.sections.faults import FaultItem, OneWay, Partition
+from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult
 from topology import LinkDirection

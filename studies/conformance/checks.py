@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulation.scenario.fields import FieldPath
-from emulation.scenario.messages import Problem
+from scenario.sections.messages import Problem
+from scenario.yaml_files.fields import FieldPath
 from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientStep, LinkFault
 from studies.conformance.protocols import PROTOCOLS
 from topology import Overlay, OverlayError

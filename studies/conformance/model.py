@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_validator
 
 from broker_service.language.notation import MAX_LENGTH
-from emulation.scenario.section import Section
-from emulation.scenario.units import Duration
+from scenario.sections.section import Section
+from scenario.sections.units import Duration
 from studies.conformance.content import check
 from studies.conformance.operands import left_operand, right_operand
 from topology import Broker, Link, LinkProperties, Overlay

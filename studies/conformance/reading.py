@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from emulation.scenario.errors import ScenarioError
-from emulation.scenario.fields import FieldPath, dotted
-from emulation.scenario.messages import Problem, describe
-from emulation.scenario.yaml_source import YamlSource, parse, parse_json, read_text
 from record.errors import BadInputError
+from scenario.sections.messages import Problem, describe
+from scenario.yaml_files.errors import ScenarioError
+from scenario.yaml_files.fields import FieldPath, dotted
+from scenario.yaml_files.source import YamlSource, parse, parse_json, read_text
 from studies.conformance.checks import problems
 from studies.conformance.model import AnyCase, Case, Relation
 

@@ -17,10 +17,10 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import Outcome
-from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.errors import UserError
+from scenario import load
 from studies.reproduction.plan import Cell
 from studies.reproduction.results import CellResult, Store
 

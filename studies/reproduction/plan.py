@@ -11,10 +11,10 @@ import msgspec
 
 from analysis.claims import Claim, Claims, Recipe
 from analysis.claims.shipped import MEASURES
-from emulation.scenario import Scenario, load
-from emulation.scenario.section import suggestion
-from emulation.workload import generate
 from record.errors import BadInputError
+from scenario import Scenario, load
+from scenario.sections.section import suggestion
+from scenario.workload import generate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SEEDS = 6

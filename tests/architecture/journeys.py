@@ -133,7 +133,7 @@ class Stage:
         return ".".join(self.function.split(".")[:2])
 
 
-LOAD = Stage("emulation.scenario.loading.load", "Path", "Scenario", "parse, check, name mistakes with their line")
+LOAD = Stage("scenario.loading.load", "Path", "Scenario", "parse, check, name mistakes with their line")
 PLAN = Stage("emulation.planning.plan.make_plan", "Scenario", "Plan", "draw everything random from the seed")
 EMULATE = Stage("emulation.run.emulate.emulate", "Plan", "Outcome", "real brokers over emulated links")
 SIMULATE = Stage("emulation.simulation.run.simulate", "Plan", "Outcome", "the same broker core in virtual time")

@@ -23,7 +23,8 @@ def _floors(*floors: str) -> Floors:
 PACKAGES: Floors = _floors(
     "record",
     "broker_service topology",
-    "emulation analysis",
+    "scenario",
+    "analysis emulation",
     "studies",
     "command_line",
 )
@@ -48,11 +49,17 @@ ROOMS: Mapping[str, Floors] = {
         "files layout mesh metrics recognition structures",
         "drawing inspection mesh_files mesh_overlays planetlab transit_stub",
     ),
+    "scenario": _floors(
+        "faults yaml_files",
+        "sections",
+        "model",
+        "checks workload",
+        "loading reference",
+    ),
     "emulation": _floors(
         "ansible host live_overlay",
-        "faults",
-        "network scenario",
-        "runtimes workload",
+        "faults network",
+        "runtimes",
         "drivers fidelity planning upkeep",
         "run",
         "multi_host simulation",

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
-from emulation.scenario import load_text
+from scenario import load_text
 from studies.conformance import SimulatedCaseRunner, Verdict, read_all, run_case
 from studies.conformance.display import explanation
 from studies.conformance.protocols import ConformanceProtocol

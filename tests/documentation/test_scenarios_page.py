@@ -7,7 +7,7 @@ import re
 import pytest
 
 from analysis.claims import load_claims
-from emulation.scenario import load
+from scenario import load
 from tests.documentation.markdown import ROOT
 
 DIRECTORY = ROOT / "scenarios"

@@ -13,9 +13,9 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.planning.plan import make_plan
-from emulation.scenario import Scenario
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
+from scenario import Scenario
 
 JOIN, RUN = 6.0, 40.0
 LAST_HEALED = JOIN + RUN - 12.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulation.faults import conditions
 from record.faults import FaultKind, HealKind
+from scenario.faults import conditions
 
 
 def test_a_name_is_found_among_the_kinds() -> None:

@@ -21,8 +21,8 @@ from emulation.host import images
 from emulation.host.docker_host import docker_client
 from emulation.host.emulator_image import REPOSITORY
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
 from emulation.simulation.run import simulate
+from scenario import load
 from tests.listening import LOOPBACK, listening_addresses
 from tests.waiting import await_true
 

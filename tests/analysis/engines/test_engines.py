@@ -22,10 +22,10 @@ from analysis.pipeline import stages as pipeline
 from analysis.tables.definitions import TABLES
 from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
 from emulation.simulation.run import simulate
 from record.errors import RunDirectoryError
 from record.log import Event, PredicateRecord, TraceRecord
+from scenario import load
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
 
 SCENARIO = """

@@ -24,9 +24,9 @@ from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import Notification
 from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
+from scenario import load
 
 SCENARIO = """
 name: burst

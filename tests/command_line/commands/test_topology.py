@@ -11,7 +11,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 import command_line as cli
-from emulation.scenario.topology import KINDS, PAPERS
+from scenario.sections.topology import KINDS, PAPERS
 from topology import Unit, load, load_mesh
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -19,8 +19,8 @@ import pytest
 from emulation.drivers.driver import DriverConfig, main
 from emulation.drivers.driver_operations import Schedule
 from emulation.host.priority import CLIENTS, LINKS
-from emulation.workload.operations import Operation, OperationKind, write_operations
 from record.log import Event, PredicateRecord, TraceRecord
+from scenario.workload.operations import Operation, OperationKind, write_operations
 from tests.broker_service.loopback import WITHIN, Loopback
 
 SOURCE = Path(__file__).parents[3]

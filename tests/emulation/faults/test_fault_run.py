@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from emulation.faults import Count, Counter, Counts, FaultRun
-from emulation.faults.conditions import Cut, Down
-from emulation.faults.planning import Entry, Schedule
-from emulation.faults.programs import Hold
+from emulation.faults import FaultRun
 from record.faults import FaultKind
+from scenario.faults import Count, Counter, Counts
+from scenario.faults.conditions import Cut, Down
+from scenario.faults.planning import Entry, Schedule
+from scenario.faults.programs import Hold
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 from topology import LinkDirection
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.service_time import ServiceTime
-from emulation.faults import Action, Count, Counter, Counts, FaultInjector
-from emulation.faults.conditions import (
+from emulation.faults import Action, FaultInjector
+from record.faults import FaultKind, HealKind
+from scenario.faults import Count, Counter, Counts
+from scenario.faults.conditions import (
     Condition,
     Corrupted,
     Cut,
@@ -21,11 +23,10 @@ from emulation.faults.conditions import (
     Slowed,
     Throttled,
 )
-from emulation.faults.planning import Entry, Schedule
-from emulation.faults.programs import Hold, Lift, Program, Repeat, Wait
-from emulation.faults.programs import Sequence as Then
-from record.faults import FaultKind, HealKind
-from tests.emulation.faults.overlays import overlay_of
+from scenario.faults.planning import Entry, Schedule
+from scenario.faults.programs import Hold, Lift, Program, Repeat, Wait
+from scenario.faults.programs import Sequence as Then
+from tests.scenario.faults.overlays import overlay_of
 from topology import LinkDirection, LinkProperties
 
 SECOND = 1_000_000_000

@@ -34,9 +34,9 @@ from emulation.network import EmulatedNetwork
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
-from emulation.scenario import load
 from record.fidelity import Check, VariantFidelity, Verdict
 from record.manifest import Choice
+from scenario import load
 from tests.tries import one_of_three
 
 pytestmark = [

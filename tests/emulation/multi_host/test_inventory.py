@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation.faults import Count, Counter, Schedule
-from emulation.faults.planning import Entry
-from emulation.faults.programs import Lift
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.inventory import read_hosts
 from emulation.multi_host.run import require_times_only
 from record.errors import BadInputError, HostError
+from scenario.faults import Count, Counter, Schedule
+from scenario.faults.planning import Entry
+from scenario.faults.programs import Lift
 
 
 def write(directory: Path, hosts: str, variables: str = "{}") -> Path:

@@ -16,12 +16,12 @@ from analysis.run_files.run_directory import open_run
 from analysis.tables.definitions import DelayOverTime, Notification, PhaseTimes
 from analysis.tables.results import read_table
 from broker_service.routing.registry import PROTOCOLS
-from emulation.faults import plan as plan_faults
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan
-from emulation.scenario import Scenario, load
 from emulation.simulation.calibration import Calibration, Latency
 from emulation.simulation.run import simulate
+from scenario import Scenario, load
+from scenario.faults import plan as plan_faults
 
 SCENARIO = """
 name: slower

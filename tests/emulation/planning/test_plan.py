@@ -16,9 +16,9 @@ from emulation.planning.plan import (
     make_run_id,
     write_driver_inputs,
 )
-from emulation.scenario import load
-from emulation.workload import OperationKind, read_operations
 from record.errors import HostError
+from scenario import load
+from scenario.workload import OperationKind, read_operations
 
 SCENARIO = """
 name: two-ways

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from emulation.planning.variant_record import new_variant
-from emulation.scenario import load
+from scenario import load
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

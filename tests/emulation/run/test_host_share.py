@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from emulation.faults import Schedule
-from emulation.faults.conditions import Cut, Down
-from emulation.faults.planning import Entry
-from emulation.faults.programs import Hold, Lift, Repeat, Sequence, Wait
 from emulation.run.host_share import HostShare
 from record.faults import FaultKind
+from scenario.faults import Schedule
+from scenario.faults.conditions import Cut, Down
+from scenario.faults.planning import Entry
+from scenario.faults.programs import Hold, Lift, Repeat, Sequence, Wait
 from topology import Broker, Link, LinkDirection, Overlay
 
 OVERLAY = Overlay("two", (Broker("A"), Broker("B"), Broker("C")), (Link("A", "B"), Link("B", "C")))

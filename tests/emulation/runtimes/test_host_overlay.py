@@ -25,7 +25,7 @@ from emulation.live_overlay import BrokerFiles, BrokerSettings
 from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
 from emulation.runtimes import ContainerRuntime, Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
 from record.errors import HostError
-from tests.emulation.faults.overlays import overlay_of
+from tests.scenario.faults.overlays import overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true
 from topology import BrokerId, LinkDirection, LinkProperties

@@ -11,8 +11,8 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import BROKER_DEFECT, Summary
 from emulation.planning.plan import make_plan
-from emulation.scenario import load_text
 from emulation.simulation.run import simulate
+from scenario import load_text
 from tests.broker_service.defective import DEFECTIVE, registered
 
 SCENARIO = """

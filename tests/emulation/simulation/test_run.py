@@ -16,7 +16,6 @@ import pytest
 
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.interrupt import Interrupt, Interrupted
-from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.logs import BUFFERED_BYTES, LogDirectory
 from emulation.simulation.run import simulate
@@ -24,6 +23,7 @@ from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import Verdict
 from record.log import Event, TraceRecord
+from scenario import load
 
 ROOT = Path(__file__).resolve().parents[3]
 SECOND = 1_000_000_000
@@ -44,7 +44,7 @@ HASH = """
 import hashlib, sys
 from pathlib import Path
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
+from scenario import load
 from emulation.simulation.run import simulate
 run = simulate(make_plan(load(Path(sys.argv[1]))), Path(sys.argv[2])).directory
 for log in sorted((run / "logs").iterdir()):

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from emulation.planning.plan import Plan, make_plan
-from emulation.scenario import load
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record import manifest
 from record.errors import HostError
 from record.log import Event, TraceRecord
 from record.manifest import Phase
+from scenario import load
 
 SECOND = 1_000_000_000
 SCENARIO = """

@@ -15,10 +15,10 @@ from broker_service.messages import Kind, Message
 from broker_service.routing.matcher import Matcher
 from command_line.commands.verdicts import exit_code
 from emulation.planning.plan import make_plan
-from emulation.scenario import load_text
 from emulation.simulation.run import simulate
 from record import manifest
 from record.exit_codes import ExitCode
+from scenario import load_text
 
 SCENARIO = """
 name: withdrawal

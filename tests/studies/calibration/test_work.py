@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.workload.operations import OperationKind
 from record.errors import HostError
+from scenario.workload.operations import OperationKind
 from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import (
     HIGH_RATE,

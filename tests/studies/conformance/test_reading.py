@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulation.scenario.yaml_source import LARGEST_FILE
+from scenario.yaml_files.source import LARGEST_FILE
 from studies.conformance import Case, CaseError, Relation, parse_cases, read, read_all, write, write_all
 from tests.studies.conformance.cases import ADVERTISE, DEAR, SUBSCRIBE, line, publish, step
 

@@ -10,8 +10,8 @@ import pytest
 
 from analysis.claims import Claim, Claims, Kind, Measurement, Paper, Recipe, load_claims
 from emulation.planning.plan import make_plan
-from emulation.scenario import load
 from record.errors import BadInputError, UserError
+from scenario import load
 from studies.reproduction import (
     Cell,
     CellResult,

@@ -1,0 +1,27 @@
+"""Planned faults: the failures of brokers and links that a scenario asks for, as values; nothing here runs.
+
+    schedule = plan(scenario.faults, overlay, join=30, run=120, seed=1)    # concrete brokers, links and times
+
+`emulation.faults` injects them.
+"""
+
+from scenario.faults.conditions import LinkChange
+from scenario.faults.planning import FaultError, Schedule, plan
+from scenario.faults.roles import Demand
+from scenario.faults.targets import TargetError, Targets
+from scenario.faults.times import Count, Counter, Counts, Moment, Phase
+
+__all__ = [
+    "Count",
+    "Counter",
+    "Counts",
+    "Demand",
+    "FaultError",
+    "LinkChange",
+    "Moment",
+    "Phase",
+    "Schedule",
+    "TargetError",
+    "Targets",
+    "plan",
+]

@@ -1,0 +1,136 @@
+"""Planning of faults: a schedule of concrete brokers, links and times, the same for the same overlay and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from scenario.faults.conditions import Condition, Target, Throttled
+from scenario.faults.programs import NANOSECONDS, Hold, Lift, Program, leaves
+from scenario.faults.roles import Demand
+from scenario.faults.targets import TargetError, Targets
+from scenario.faults.times import Count, Phase, When
+from topology import BrokerId, LinkDirection, Overlay
+
+
+class Fault(Protocol):
+    """One entry of a scenario's `faults`."""
+
+    @property
+    def verb(self) -> str:
+        """The field that names the fault, for messages."""
+
+    @property
+    def when(self) -> When: ...
+
+    def program(self, targets: Targets) -> Program:
+        """Conditions and times of the fault. Raises `TargetError`."""
+
+
+class FaultError(Exception):
+    """A fault that cannot be on this overlay: which entry, which of its fields, and why."""
+
+    def __init__(self, index: int, field: str, message: str) -> None:
+        super().__init__(f"faults[{index}].{field}: {message}")
+        self.index = index
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A fault that starts at a moment, in nanoseconds from the begin of the join phase, or at a count."""
+
+    start: int | Count
+    program: Program
+    name: str
+    """Its place in the scenario: `faults[2].kill`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """All faults of a variant, resolved."""
+
+    entries: tuple[Entry, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    @property
+    def conditions(self) -> Iterator[tuple[Entry, Condition]]:
+        """Every condition that can come to hold, with the entry that begins it."""
+        for entry in self.entries:
+            for leaf in leaves(entry.program):
+                if isinstance(leaf, Hold):
+                    for condition in leaf.conditions:
+                        yield entry, condition
+
+    @property
+    def brokers(self) -> frozenset[BrokerId]:
+        """Brokers that a fault hits."""
+        return frozenset(condition.target for _, condition in self.conditions if isinstance(condition.target, str))
+
+    @property
+    def throttles(self) -> bool:
+        """True when a broker gets a quota."""
+        return any(isinstance(condition, Throttled) for _, condition in self.conditions)
+
+    @property
+    def links(self) -> frozenset[frozenset[BrokerId]]:
+        """Links that a fault hits, by their ends."""
+        targets = (condition.target for _, condition in self.conditions)
+        return frozenset(frozenset((hit.source, hit.target)) for hit in targets if isinstance(hit, LinkDirection))
+
+
+def plan(
+    faults: Sequence[Fault], overlay: Overlay, *, join: float, run: float, seed: int, demand: Demand | None = None
+) -> Schedule:
+    """Resolves targets and times. `join` and `run` are how long these phases last, in seconds.
+
+    Raises `FaultError` for a target that the overlay does not have, a time outside the two phases, and for a heal of
+    what no fault of the scenario brings about.
+    """
+    targets = Targets(overlay, seed, demand)
+    entries = []
+    for index, fault in enumerate(faults):
+        targets.begin(index)
+        start = _start(index, fault, join, run)
+        try:
+            program = fault.program(targets)
+        except TargetError as error:
+            raise FaultError(index, fault.verb, str(error)) from error
+        entries.append(Entry(start, program, f"faults[{index}].{fault.verb}"))
+    schedule = Schedule(tuple(entries))
+    _require_something_to_heal(faults, schedule)
+    return schedule
+
+
+def _start(index: int, fault: Fault, join: float, run: float) -> int | Count:
+    when = fault.when
+    if isinstance(when, Count):
+        return when
+    seconds = when.seconds + (join if when.phase is Phase.RUN else 0.0)
+    if seconds >= join + run:
+        raise FaultError(
+            index, "at", f"{seconds:g} s from the begin, but the run phase ends after {join + run:g} s, healing all"
+        )
+    return round(seconds * NANOSECONDS)
+
+
+def _require_something_to_heal(faults: Sequence[Fault], schedule: Schedule) -> None:
+    wrong = [condition for _, condition in schedule.conditions]
+    for index, (fault, entry) in enumerate(zip(faults, schedule.entries, strict=True)):
+        for leaf in leaves(entry.program):
+            if isinstance(leaf, Lift) and (idle := _idle(leaf, wrong)):
+                raise FaultError(index, fault.verb, f"nothing to heal: no fault of this scenario is to hit {idle} so")
+
+
+def _idle(lift: Lift, wrong: Iterable[Condition]) -> str:
+    """The targets for which a lift can never have anything to do, in words."""
+    of_kind: set[Target] = {
+        condition.target for condition in wrong if lift.kind is None or isinstance(condition, lift.kind)
+    }
+    if lift.targets is None:
+        return "" if of_kind else "anything"
+    return ", ".join(sorted(str(target) for target in lift.targets - of_kind))

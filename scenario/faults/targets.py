@@ -1,0 +1,189 @@
+"""Targets of faults: brokers and links as people write them.
+
+    B7   hub   hub(2)   random(3)                                     brokers
+    B1-B2   B1->B2   bridge   busiest(2)   random-link(2)             links
+    links-of(B3)   links-of(hub)   links-between(cluster)             links
+
+`links-between(cluster)` are all links whose ends differ in the brokers' attribute `cluster`; any attribute will do.
+A name means that broker or link, also where a role has the same. `->` is one direction only. `random` draws from the
+brokers (`random-link`: links) that no earlier fault of the scenario names or draws, as long as there are enough, each
+fault from a stream of its own: two faults that each kill `random(1)` kill two brokers.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
+from topology import BrokerId, LinkDirection, Overlay
+
+REST = "rest"
+"""As a group of a partition: all brokers that no other group has."""
+RANDOM, RANDOM_LINK, LINKS_OF, LINKS_BETWEEN = "random", "random-link", "links-of", "links-between"
+
+_CALL = re.compile(r"([a-z-]+)\((.*)\)")
+_Chosen = TypeVar("_Chosen", BrokerId, LinkEnds)
+
+
+class TargetError(ValueError):
+    """A text that does not name a broker or link of the overlay; the message is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """`word(argument)`, or a word alone."""
+
+    word: str
+    argument: str | None
+
+    @classmethod
+    def of(cls, text: str) -> _Call:
+        match = _CALL.fullmatch(text.strip())
+        return cls(text.strip(), None) if match is None else cls(match[1], match[2].strip())
+
+    def count(self) -> int:
+        """The argument as a number, 1 without one. Raises `TargetError`."""
+        if self.argument is None:
+            return 1
+        if not (self.argument.isascii() and self.argument.isdigit() and int(self.argument) > 0):
+            raise TargetError(f"{self.word}({self.argument}): how many is a number from 1, such as {self.word}(2)")
+        return int(self.argument)
+
+
+class Targets:
+    """Resolves what faults hit, one fault of a scenario after another."""
+
+    def __init__(self, overlay: Overlay, seed: int, demand: Demand | None = None) -> None:
+        """`demand` is what `busiest` goes by: from every broker to every other when it is not known."""
+        self.overlay = overlay
+        self._seed = seed
+        self._demand = demand or Demand.everywhere(overlay)
+        self._brokers = overlay_order(overlay)
+        self._links = links_order(overlay)
+        self._random = random.Random()
+        self._hit_brokers: set[BrokerId] = set()
+        self._hit_links: set[LinkEnds] = set()
+
+    def begin(self, fault: int) -> None:
+        """The fault with this number comes next."""
+        self._random = random.Random(f"{self._seed}:fault:{fault}")
+
+    def brokers(self, texts: Iterable[str]) -> tuple[BrokerId, ...]:
+        """Each broker once, in the order written. Raises `TargetError`."""
+        found = dict.fromkeys(broker for text in texts for broker in self._broker(text))
+        self._hit_brokers.update(found)
+        return tuple(found)
+
+    def directions(self, texts: Iterable[str]) -> tuple[LinkDirection, ...]:
+        """Directions, once each; both of a link, unless only one is written. Raises `TargetError`."""
+        found = dict.fromkeys(direction for text in texts for direction in self._directions(text))
+        self._hit_links.update(
+            ends for ends in self._links if LinkDirection(*ends) in found or LinkDirection(*ends).reverse in found
+        )
+        return tuple(found)
+
+    def partition(self, groups: Sequence[Sequence[str]]) -> tuple[LinkDirection, ...]:
+        """The links between brokers of different groups, both directions; a broker in no group keeps its links.
+
+        One group may be `rest`. Raises `TargetError` when a broker is in two groups, or nothing is parted.
+        """
+        member = self._members(groups)
+        return self._parting(
+            lambda source, target: {source, target} <= member.keys() and member[source] != member[target]
+        )
+
+    def one_way(self, source: Sequence[str], target: Sequence[str]) -> tuple[LinkDirection, ...]:
+        """The directions in which brokers of `source` send to brokers of `target`. Raises `TargetError`."""
+        member = self._members([source, target])
+        return self._parting(lambda a, b: member.get(a) == 0 and member.get(b) == 1)
+
+    def _members(self, groups: Sequence[Sequence[str]]) -> dict[BrokerId, int]:
+        """The group of each broker that is in one."""
+        named = [(index, self.brokers(group)) for index, group in enumerate(groups) if list(group) != [REST]]
+        if len(named) + 1 < len(groups):
+            raise TargetError(f"only one group can be `{REST}`")
+        member: dict[BrokerId, int] = {}
+        for index, brokers in named:
+            for broker in brokers:
+                if member.setdefault(broker, index) != index:
+                    raise TargetError(f"{broker} is in two groups")
+        for index, group in enumerate(groups):
+            if list(group) == [REST]:
+                member |= {broker: index for broker in self._brokers if broker not in member}
+        return member
+
+    def _parting(self, parted: Callable[[BrokerId, BrokerId], bool]) -> tuple[LinkDirection, ...]:
+        both = (direction for ends in self._links for direction in (LinkDirection(*ends), LinkDirection(*ends).reverse))
+        directions = tuple(direction for direction in both if parted(direction.source, direction.target))
+        if not directions:
+            raise TargetError("no link leads from one group to another")
+        return directions
+
+    def _broker(self, text: str) -> Sequence[BrokerId]:
+        if text in self._brokers:
+            return (text,)
+        call = _Call.of(text)
+        if call.word == RANDOM:
+            return self._drawn(call, self._brokers, self._hit_brokers, "brokers")
+        if call.word in BROKER_ROLES:
+            return self._first(call, BROKER_ROLES)
+        raise TargetError(f"the overlay has no broker {text!r}; {_choices('a broker', RANDOM, BROKER_ROLES)}")
+
+    def _directions(self, text: str) -> Sequence[LinkDirection]:
+        if (named := self._named_link(text)) is not None:
+            return named
+        call = _Call.of(text)
+        if call.word == LINKS_OF and call.argument:
+            brokers = self._broker(call.argument)
+            return _both(ends for ends in self._links if set(ends) & set(brokers))
+        if call.word == RANDOM_LINK:
+            return _both(self._drawn(call, self._links, self._hit_links, "links"))
+        if call.word == LINKS_BETWEEN and call.argument:
+            return _both(self._between(call.argument))
+        if call.word in LINK_ROLES:
+            return _both(self._first(call, LINK_ROLES))
+        raise TargetError(
+            f"the overlay has no link {text!r}; {_choices('a link such as B1-B2', RANDOM_LINK, LINK_ROLES)}"
+        )
+
+    def _named_link(self, text: str) -> Sequence[LinkDirection] | None:
+        """A link by its ends. Names of brokers may have dashes in them, so that every dash is tried."""
+        for dash in re.finditer("->?", text):
+            source, target = text[: dash.start()].strip(), text[dash.end() :].strip()
+            if {source, target} <= set(self._brokers):
+                if target not in self.overlay.neighbours(source):
+                    raise TargetError(f"{source} and {target} are not linked")
+                direction = LinkDirection(source, target)
+                return (direction,) if dash.group() == "->" else (direction, direction.reverse)
+        return None
+
+    def _between(self, attribute: str) -> list[LinkEnds]:
+        """All links whose ends differ in an attribute. Raises `TargetError` where there are none."""
+        if not (found := links_between(self.overlay, attribute)):
+            raise TargetError(f"the overlay has no links whose ends differ in the attribute {attribute!r}")
+        return found
+
+    def _first(self, call: _Call, roles: Mapping[str, Callable[[Overlay, Demand], list[_Chosen]]]) -> list[_Chosen]:
+        playing = roles[call.word](self.overlay, self._demand)
+        if len(playing) < call.count():
+            raise TargetError(f"the overlay has {len(playing) or 'no'} {call.word}, not {call.count()}")
+        return playing[: call.count()]
+
+    def _drawn(self, call: _Call, everything: list[_Chosen], hit: set[_Chosen], what: str) -> list[_Chosen]:
+        count = call.count()
+        if len(everything) < count:
+            raise TargetError(f"{call.word}({count}): the overlay has {len(everything)} {what}")
+        untouched = [target for target in everything if target not in hit]
+        return self._random.sample(untouched if len(untouched) >= count else everything, count)
+
+
+def _both(links: Iterable[LinkEnds]) -> tuple[LinkDirection, ...]:
+    return tuple(direction for ends in links for direction in (LinkDirection(*ends), LinkDirection(*ends).reverse))
+
+
+def _choices(name: str, drawn: str, roles: Iterable[str]) -> str:
+    return f"write {name}, {drawn}(n), or one of {', '.join(roles)}"

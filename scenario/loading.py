@@ -1,0 +1,110 @@
+"""Loading: a YAML file and overrides become a checked scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from scenario.checks import problems
+from scenario.model import Scenario, VariantError
+from scenario.sections.messages import Problem, describe
+from scenario.yaml_files.errors import ScenarioError
+from scenario.yaml_files.fields import FieldPath, dotted, set_field
+from scenario.yaml_files.scalars import shortened
+from scenario.yaml_files.source import YamlSource, parse, parse_setting, read
+
+_MOST_PROBLEMS = 10
+"""Mistakes in one report."""
+_OTHER_FILES: Mapping[str, frozenset[str]] = {
+    "campaign": frozenset({"scenario", "seeds"}),
+    "conformance": frozenset({"id", "steps"}),
+}
+"""Fields that only other kinds of file have, by the command that takes them."""
+
+
+def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
+    """Reads and checks a scenario and every variant of it.
+
+    `overrides` are the command line's `--set path=value`: they replace the file's own values, also where the file
+    varies that field. Raises `ScenarioError`, which names the file, the line and the field of each mistake.
+    """
+    return _checked(read(path), path.parent.absolute(), overrides or {})
+
+
+def load_text(text: str, name: str) -> Scenario:
+    """As `load`, for a scenario that is in no file; `name` is its name in errors.
+
+    Relative paths in it start at the working directory.
+    """
+    return _checked(parse(text, name), Path.cwd(), {})
+
+
+def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) -> Scenario:
+    _require_no_other_kind(source)
+    if source.data is None:
+        raise ScenarioError(
+            f"{source.file}: empty; a scenario needs at least a name, a topology, routing and a workload"
+        )
+    if not isinstance(source.data, dict):
+        raise ScenarioError(f"{source.file}:1: a scenario is a mapping of fields such as name, topology and workload")
+    for key, text in overrides.items():
+        _override(source.data, key, text)
+    try:
+        scenario = Scenario.model_validate(source.data, context={"directory": directory})
+    except ValidationError as error:
+        raise _error(describe(error, source.data), source, overrides) from error
+    try:
+        variants = scenario.variants()
+    except VariantError as error:
+        raise _error(error.problems, source, overrides) from error
+    for variant in variants:
+        found = tuple(problems(variant.scenario))
+        if found:
+            raise _error(found, source, overrides, "" if len(variants) == 1 else f"variant {variant.name}: ")
+    return scenario
+
+
+def _require_no_other_kind(source: YamlSource) -> None:
+    """Raises `ScenarioError` for a file that belongs to another command."""
+    first = source.data[0] if isinstance(source.data, list) and source.data else source.data
+    for command, fields in _OTHER_FILES.items():
+        if isinstance(first, dict) and fields <= first.keys():
+            raise ScenarioError(f"{source.file}:1: not a scenario; give it to `brokerlab {command}`")
+
+
+def _override(data: dict[str, Any], key: str, text: str) -> None:
+    try:
+        set_field(data, key, parse_setting(f"--set {key}", text))
+    except ValueError as error:
+        raise ScenarioError(f"--set {shortened(key)}={shortened(text)}: {error}") from error
+    vary = data.get("vary")
+    if isinstance(vary, dict):
+        for varied in [varied for varied in vary if _covers(key, str(varied))]:
+            del vary[varied]
+
+
+def _covers(key: str, field: str) -> bool:
+    return field == key or field.startswith(f"{key}.")
+
+
+def _error(
+    found: Iterable[Problem], source: YamlSource, overrides: Mapping[str, str], prefix: str = ""
+) -> ScenarioError:
+    lines = [f"{_place(problem.path, source, overrides)}: {prefix}{problem.message}" for problem in found]
+    if len(lines) > _MOST_PROBLEMS:
+        lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more"]
+    return ScenarioError("\n".join(lines))
+
+
+def _place(path: FieldPath, source: YamlSource, overrides: Mapping[str, str]) -> str:
+    """The place of a mistake: an option of the command line, or a line of the file."""
+    field = ".".join(str(part) for part in path)
+    for key, text in overrides.items():
+        if field == key or field.startswith(f"{key}."):
+            return f"--set {key}={text}" + ("" if field == key else f": {dotted(path)}")
+    inside = [f"--set {key}={text}" for key, text in overrides.items() if key.startswith(f"{field}.")]
+    where = f"{source.file}:{source.line(path)}" + (f" (with {' '.join(inside)})" if inside else "")
+    return f"{where}: {dotted(path)}" if path else where

@@ -1,0 +1,282 @@
+"""A scenario: one whole experiment. The fields of the YAML file, with units resolved and values checked."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+
+from broker_service.config import Limits
+from broker_service.routing import PROTOCOLS
+from broker_service.service_time import ServiceTime
+from scenario.sections.faults import FaultItem
+from scenario.sections.messages import Problem, describe
+from scenario.sections.section import Count, CpuQuota, Name, Section
+from scenario.sections.service_time import ServiceTimeField, service_time
+from scenario.sections.topology import TopologySection
+from scenario.sections.units import DURATION, Duration, Size
+from scenario.sections.workload import WorkloadSection
+from scenario.yaml_files.fields import dotted, set_field
+from topology import Overlay, Range
+
+MOST_VARIANTS = 256
+"""A bound on combinations, because each variant is a run of its own."""
+_DEFAULTS = Limits()
+
+
+class Routing(Section):
+    """The routing protocol. Every further field is an option of that protocol."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True, allow_inf_nan=False)
+
+    protocol: Name
+    """The routing protocol's name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _times_in_seconds(cls, data: Any) -> Any:
+        """Converts times with a unit to seconds, in which protocols take their options."""
+        protocol = PROTOCOLS.get(str(data.get("protocol"))) if isinstance(data, dict) else None
+        if protocol is None:
+            return data
+        times = {name: data[name] for name in protocol.options.times if isinstance(data.get(name), str)}
+        return data | {name: _seconds(name, text) for name, text in times.items()}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All fields except the protocol's name, in the form of `BrokerConfig.options`."""
+        return dict(self.model_extra or {})
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        return DURATION.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+class Timeline(Section):
+    """The durations of the phases."""
+
+    join: Duration
+    """Clients connect, advertise and subscribe."""
+    run: Duration
+    """Publishers publish."""
+    drain: Duration = 5.0
+    """Nothing new is published; messages in flight arrive."""
+    join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
+    """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
+    withdraw: Duration | None = None
+    """Compares routing tables once all clients have left with what they were before the first one joined, after this
+    time at most. Rows that are left are a verdict of the run. Without it, tables are not looked at."""
+    advertise: Duration | None = None
+    """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
+    subscribers need less, which leaves subscriptions more time to spread."""
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Timeline:
+        for name in ("join", "run"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be more than 0")
+        if self.advertise is not None:
+            if self.join_order == "mixed":
+                raise ValueError("advertise is for join_order: advertisements-first; remove it")
+            if self.advertise > self.join / 2:
+                raise ValueError(f"advertise must be half of join ({self.join / 2:g} s) at most")
+        return self
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the start of `join` to the end of `drain`."""
+        return self.join + self.run + self.drain
+
+
+class BrokerLimits(Section):
+    """Bounds of every broker; messages beyond them are dropped, counted and logged."""
+
+    window: Count = _DEFAULTS.window
+    """Messages in flight on a link before its peer must acknowledge some."""
+    window_bytes: Size = _DEFAULTS.window_bytes
+    """Bytes in flight on a link; a single message may exceed them."""
+    batch: Count = _DEFAULTS.batch
+    """Largest number of messages in a frame."""
+    link_queue: Count = _DEFAULTS.link_queue
+    """Largest number of publications queued for a link."""
+    control_queue: Count = _DEFAULTS.control_queue
+    """Largest number of other messages queued for a link. Neighbours never repeat a message that overflowed here."""
+    session_queue: Count = _DEFAULTS.session_queue
+    """Largest number of notifications queued for a client session that does not read; the same for replies."""
+    queue_bytes: Size = _DEFAULTS.queue_bytes
+    """Largest size of each queue: publications for a link, other messages for a link, a session, service."""
+    sessions: Count = _DEFAULTS.sessions
+    """Largest number of open client sessions; each may serve many clients."""
+    clients: Count = _DEFAULTS.clients
+    """Largest number of attached logical clients."""
+    declared_bytes: Size = _DEFAULTS.declared_bytes
+    """Approximate memory for the advertisements and subscriptions of all clients."""
+    heartbeat: Duration = _DEFAULTS.heartbeat
+    """Time between heartbeats; a neighbour that is silent for three of them counts as failed."""
+    reconnect_first: Duration = _DEFAULTS.reconnect_first
+    """Time before a broken link is opened again; it doubles with each attempt."""
+    reconnect_last: Duration = _DEFAULTS.reconnect_last
+    """Longest time between two attempts."""
+    message_bytes: Size = _DEFAULTS.message_bytes
+    """Largest frame accepted from a client or a neighbour."""
+    utilisation_window: Duration = _DEFAULTS.utilisation_window
+    """Time over which the link status table averages its rates."""
+
+    def limits(self) -> Limits:
+        return Limits(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class Brokers(Section):
+    """Resources of each broker."""
+
+    cpu: CpuQuota | None = None
+    """CPU quota in cores (`0.5` is half a core); unlimited by default."""
+    memory: Size | None = None
+    """Memory limit; the runtime's default without it."""
+    service_time: ServiceTimeField = Range.fixed(0.0)
+    """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
+    limits: BrokerLimits = BrokerLimits()
+    """Bounds on queues, frames and windows."""
+
+    def work(self) -> ServiceTime:
+        """The service time in the form of `BrokerConfig.service_time`."""
+        return service_time(self.service_time)
+
+
+class Scenario(Section):
+    """One experiment."""
+
+    name: Name
+    """Name of the run."""
+    description: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
+    """Purpose of the experiment, for the report."""
+    topology: TopologySection
+    """The overlay."""
+    routing: Routing
+    """The routing protocol and its options."""
+    workload: WorkloadSection
+    """Publishers, subscribers and their operations."""
+    timeline: Timeline
+    """The phases of a run."""
+    brokers: Brokers = Brokers()
+    """CPU, memory, service time and bounds of each broker."""
+    faults: tuple[FaultItem, ...] = ()
+    """Faults to inject: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
+    vary: dict[str, Any] = Field(default_factory=dict)
+    """Dotted paths of fields, each with a list or a mapping of named values: one variant for each combination."""
+    time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0
+    """Slows the run down by this factor, for a host that is too slow; all results are in the scenario's own time."""
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
+    """Seed of every random choice."""
+
+    @field_validator("vary")
+    @classmethod
+    def _varies_what_can_vary(cls, vary: dict[str, Any]) -> dict[str, Any]:
+        for path, values in vary.items():
+            if path.split(".")[0] in ("vary", "name", "description"):
+                raise ValueError(f"{path} cannot vary")
+            if not isinstance(values, list | dict) or not values:
+                raise ValueError(f"{path} needs values: a list `[first, second]`, or `{{name: first, other: second}}`")
+            if isinstance(values, dict) and (bad := [name for name in values if value_name(name) != name]):
+                raise ValueError(
+                    f"{path}: {bad[0]!r} cannot be part of a variant's name: use letters, digits, _, . and -"
+                )
+        return vary
+
+    def overlay(self) -> Overlay:
+        """The overlay, which follows from the topology and the seed alone. Raises `OverlayError`."""
+        return self.topology.build(self.name, self.seed)
+
+    def resolved(self) -> dict[str, Any]:
+        """Plain JSON with all defaults and with units, which `load` reads again."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """A paired comparison: every combination of the varied fields' values, all else (seed, workload) equal.
+
+        A variant is named by its values, or by their names, joined by `+`; a scenario that varies nothing has the one
+        variant `base`. Raises `VariantError`.
+        """
+        base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
+        if not self.vary:
+            return (Variant("base", {}, self),)
+        if (count := prod(map(len, self.vary.values()))) > MOST_VARIANTS:
+            raise VariantError([Problem(("vary",), f"makes {count:,} variants; {MOST_VARIANTS} is the most")])
+        made: dict[str, Variant] = {}
+        for chosen in product(*map(_named, self.vary.values())):
+            settings = {path: value for path, (_, value) in zip(self.vary, chosen, strict=True)}
+            name = "+".join(called for called, _ in chosen)
+            if name in made:
+                raise VariantError(
+                    [Problem(("vary",), f"two variants would be called {name!r}; let their values differ")]
+                )
+            made[name] = Variant(name, settings, _with_settings(base, settings, name))
+        return tuple(made.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One member of a paired comparison."""
+
+    name: str
+    settings: Mapping[str, Any]
+    """The varied fields, by dotted path, and their values in this variant."""
+    scenario: Scenario
+    """The variant's own scenario, which varies nothing."""
+
+
+class VariantError(Exception):
+    """A value in `vary` that its field does not take."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+
+def _with_settings(base: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> Scenario:
+    data = copy.deepcopy(dict(base))
+    for path, value in settings.items():
+        try:
+            set_field(data, path, copy.deepcopy(value))
+        except ValueError as error:
+            raise VariantError([Problem(("vary", path), str(error))]) from error
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        problems = [
+            Problem(_blamed(found, settings), f"variant {name}: {dotted(found.path)}: {found.message}")
+            for found in describe(error, data)
+        ]
+        raise VariantError(problems) from error
+
+
+def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The varied field that has a problem, as a path into the file."""
+    field = ".".join(str(part) for part in problem.path)
+    for path in settings:
+        if field == path or field.startswith(f"{path}.") or path.startswith(f"{field}."):
+            return ("vary", path)
+    return ("vary",)
+
+
+def _named(values: list[Any] | dict[str, Any]) -> list[tuple[str, Any]]:
+    """The values of a varied field, each with its part of a variant's name."""
+    if isinstance(values, dict):
+        return list(values.items())
+    return [(value_name(value), value) for value in values]
+
+
+def value_name(value: Any) -> str:
+    """A value as part of a variant's name, which becomes part of file names and of legends."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "empty"

@@ -1,0 +1,130 @@
+"""The reference part of docs/scenarios.md, generated from the models.
+
+`python -m scenario.reference docs/scenarios.md` writes it between the two markers in that file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from broker_service.routing import PROTOCOLS
+from scenario.model import BrokerLimits, Brokers, Routing, Scenario, Timeline
+from scenario.sections import faults, service_time, topology, workload
+from scenario.sections.section import Section
+
+BEGIN = "<!-- reference: begin (written by `python -m scenario.reference docs/scenarios.md`) -->"
+END = "<!-- reference: end -->"
+
+SECTIONS: Mapping[str, type[Section]] = {
+    "the whole scenario": Scenario,
+    **{f"topology, kind: {kind}": section for kind, section in topology.KINDS.items()},
+    "topology.link": topology.LinkSection,
+    "topology.link.backward": topology.LinkDirection,
+    "topology.links[]": topology.LinkItem,
+    "routing": Routing,
+    "workload": workload.WorkloadSection,
+    "workload.publications": workload.Publications,
+    "workload.publications.source": workload.QuoteFile,
+    "workload.publications.individually.*": workload.IndividualPublisher,
+    "workload.publications.individually.*.bursts[]": workload.Burst,
+    "workload.subscriptions": workload.Subscriptions,
+    "workload.subscriptions.followers[]": workload.Followers,
+    "workload.operations[]": workload.OperationItem,
+    "timeline": Timeline,
+    "brokers": Brokers,
+    "brokers.service_time": service_time.ServiceTimeDistribution,
+    "brokers.limits": BrokerLimits,
+    "faults[]": faults.FaultItem,
+    "faults[].partition": faults.OneWay,
+}
+"""The model of each section, by its place in a scenario."""
+
+_SIMPLE = {
+    "integer": "whole number",
+    "number": "number",
+    "string": "text",
+    "object": "mapping",
+    "array": "list",
+    "boolean": "`true` or `false`",
+}
+
+
+def reference() -> str:
+    """Markdown: a table of fields for each section."""
+    parts = [_section(place, model) for place, model in SECTIONS.items()]
+    return "\n\n".join([*parts, *_protocols()])
+
+
+def updated(document: str) -> str:
+    """The document with new text between the markers. Raises `ValueError` when it lacks them."""
+    before, _, rest = document.partition(BEGIN)
+    _, marker, after = rest.partition(END)
+    if not marker:
+        raise ValueError(f"the document lacks the lines {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n\n{reference()}\n\n{END}{after}"
+
+
+def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
+    """A section's fields in Markdown: name, accepted values, default and meaning."""
+    schema = model.model_json_schema()
+    defaults = model.model_construct().model_dump(mode="json", warnings="none")
+    required = set(schema.get("required", ()))
+    for name, field in schema["properties"].items():
+        if "const" in field:
+            continue  # the kind, which the heading names
+        default = "required" if name in required else _default(defaults.get(name))
+        yield f"`{name}`", _takes(field), default, field.get("description", "")
+
+
+def _section(place: str, model: type[Section]) -> str:
+    rows = ["| field | takes | default | meaning |", "|---|---|---|---|"]
+    rows += [f"| {' | '.join(cells)} |" for cells in fields_table(model)]
+    return f"### {place}\n\n{model.model_json_schema().get('description', '')}\n\n" + "\n".join(rows)
+
+
+def _protocols() -> Iterator[str]:
+    for name, protocol in PROTOCOLS.items():
+        rows = ["| field | takes | default |", "|---|---|---|"]
+        times = protocol.options.times
+        schema = msgspec.json.schema_components([protocol.options])[1][protocol.options.__name__]
+        for option in msgspec.structs.fields(protocol.options):
+            default = "required" if option.default is msgspec.NODEFAULT else f"`{json.dumps(option.default)}`"
+            word = option.encode_name
+            takes = "duration: `50ms`; or seconds" if word in times else _takes(schema["properties"][word])
+            rows.append(f"| `{word}` | {takes} | {default} |")
+        meaning = "Options of this protocol; what they mean: [routing-protocols.md](routing-protocols.md)."
+        yield f"### routing, protocol: {name}\n\n{meaning}\n\n" + "\n".join(rows)
+
+
+def _takes(field: Mapping[str, Any]) -> str:
+    if members := field.get("anyOf") or field.get("oneOf"):
+        alternatives = [_takes(member) for member in members if member.get("type") != "null"]
+        return " or ".join(dict.fromkeys(alternatives))
+    if "$ref" in field:
+        return "a mapping, see below"
+    if "enum" in field or "const" in field:
+        return " or ".join(f"`{word}`" for word in field.get("enum", [field.get("const")]))
+    if "examples" in field:
+        return f"{field['title']}: {', '.join(f'`{example}`' for example in field['examples'])}"
+    return _SIMPLE[field["type"]]
+
+
+def _default(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, dict):
+        return "as below" if value else "none"
+    if isinstance(value, list):
+        return f"`{json.dumps(value)}`" if value else "none"
+    return f"`{value}`"
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(updated(target.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,315 @@
+"""The `faults` section: faults to inject, with their times and durations."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, WithJsonSchema, model_validator
+
+from record.faults import FaultKind
+from scenario.faults.conditions import (
+    Condition,
+    Corrupted,
+    Cut,
+    Degraded,
+    Down,
+    LinkChange,
+    Paused,
+    Slowed,
+    Throttled,
+)
+from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
+from scenario.faults.targets import Targets
+from scenario.faults.times import Count, Counter, Moment, Phase, When
+from scenario.sections.section import Count as Number
+from scenario.sections.section import CpuQuota, Section
+from scenario.sections.service_time import ServiceTimeField, service_time
+from scenario.sections.units import BIT_RATE, DURATION, Duration, Share
+from topology import BrokerId, LinkDirection
+
+_MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
+_COUNT = re.compile(r"(?P<number>[1-9]\d{0,11})\s+(?P<counter>[a-z]+)", re.ASCII)
+
+
+def _moment(value: object) -> Moment:
+    if isinstance(value, Moment):
+        return value
+    match = _MOMENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return Moment(DURATION.parse(value))
+    if match["phase"] not in [phase.value for phase in Phase]:
+        raise ValueError(f"there is no phase {match['phase']!r}: write 60s, join+5s or run+10s")
+    return Moment(DURATION.parse(match["offset"]) if match["offset"] else 0.0, Phase(match["phase"]))
+
+
+def _count(value: object) -> Count:
+    if isinstance(value, Count):
+        return value
+    match = _COUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    counters = [counter.value for counter in Counter]
+    if match is None or match["counter"] not in counters:
+        raise ValueError(f"expected a count of {' or '.join(counters)}, such as 1000 notifications; got {value!r}")
+    return Count(int(match["number"]), Counter(match["counter"]))
+
+
+def _list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _form(value: Any) -> str:
+    return "one way" if isinstance(value, Mapping | OneWay) else "groups"
+
+
+def _shown(title: str, *examples: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "title": title, "examples": list(examples)})
+
+
+Time = Annotated[
+    Moment,
+    BeforeValidator(_moment),
+    PlainSerializer(lambda moment: f"{moment.phase.value}+{DURATION.format(moment.seconds)}"),
+    _shown("time", "60s", "run+10s"),
+]
+Counted = Annotated[
+    Count,
+    BeforeValidator(_count),
+    PlainSerializer(lambda count: f"{count.number} {count.counter.value}"),
+    _shown("count", "1000 notifications", "500 publications"),
+]
+BitRate = Annotated[
+    float, BeforeValidator(BIT_RATE.parse), PlainSerializer(BIT_RATE.format), _shown("bandwidth", "1mbit")
+]
+_Texts = Annotated[
+    tuple[Annotated[str, Field(strict=True, min_length=1)], ...], BeforeValidator(_list), Field(min_length=1)
+]
+BrokerTexts = Annotated[_Texts, _shown("brokers", "B7", "[B1, B2]", "hub", "random(3)")]
+LinkTexts = Annotated[_Texts, _shown("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
+Groups = Annotated[
+    tuple[_Texts, ...], Field(min_length=2), _shown("groups of brokers", "[[B1, B2], rest]", "[hub, random(2), rest]")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The further fields that a verb takes."""
+
+    needed: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    some_of: tuple[str, ...] = ()
+    free: tuple[str, ...] = ("lasts",)
+
+    def check(self, item: FaultItem, verb: str) -> None:
+        """Raises `ValueError` for a field that is missing or does not belong to the verb."""
+        given = [name for name in _ANY_SETTING if getattr(item, name) is not None]
+        known = {*self.needed, *self.one_of, *self.some_of, *self.free}
+        if strange := [name for name in given if name not in known]:
+            raise ValueError(f"`{_written(strange[0])}` does not belong to {verb}")
+        if missing := [name for name in self.needed if name not in given]:
+            raise ValueError(f"{verb} needs {' and '.join(f'`{name}`' for name in missing)}")
+        if self.one_of and len([name for name in self.one_of if name in given]) != 1:
+            raise ValueError(f"{verb} needs exactly one of {', '.join(self.one_of)}")
+        if self.some_of and not any(name in given for name in self.some_of):
+            raise ValueError(f"{verb} needs at least one of {', '.join(self.some_of)}")
+
+
+_SETTINGS: Mapping[str, _Settings] = {
+    "kill": _Settings(),
+    "stop": _Settings(),
+    "restart": _Settings(free=()),
+    "pause": _Settings(),
+    "resume": _Settings(free=()),
+    "slow": _Settings(one_of=("cpu", "service_time")),
+    "partition": _Settings(),
+    "link_down": _Settings(),
+    "link_up": _Settings(free=()),
+    "flap": _Settings(needed=("down", "up"), free=("lasts", "times")),
+    "degrade": _Settings(some_of=("delay", "jitter", "loss", "bandwidth")),
+    "corrupt": _Settings(needed=("share",)),
+    "heal": _Settings(free=()),
+}
+"""Each verb and its further fields."""
+_LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
+_OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt"})
+_ANY_SETTING = (
+    "lasts",
+    "cpu",
+    "service_time",
+    "down",
+    "up",
+    "times",
+    "delay",
+    "jitter",
+    "loss",
+    "bandwidth",
+    "share",
+)
+
+
+def _written(name: str) -> str:
+    """A field's name in the file."""
+    return FaultItem.model_fields[name].alias or name
+
+
+class OneWay(Section):
+    """A partition in one direction: messages of some brokers do not reach the others, while the reverse works."""
+
+    source: BrokerTexts = Field(alias="from")
+    """Brokers whose messages are cut off."""
+    target: BrokerTexts = Field(alias="to")
+    """Brokers that do not receive them. One of the two fields may be `rest`."""
+
+
+Partition = Annotated[
+    Annotated[Groups, Tag("groups")] | Annotated[OneWay, Tag("one way")],
+    Discriminator(_form),
+]
+
+
+class FaultItem(Section):
+    """One fault, or the end of one: exactly one verb, and its time as `at` or `after`."""
+
+    at: Time | None = None
+    """Time since the start of the join phase, or of the phase named: `60s`, `run+10s`."""
+    after: Counted | None = None
+    """Count over all clients that triggers the fault: `1000 notifications`."""
+    lasts: Duration | None = Field(default=None, alias="for")
+    """Duration; without it, until a later entry ends the fault. All faults are healed before the drain phase."""
+
+    kill: BrokerTexts | None = None
+    """Crashes brokers (SIGKILL); `for` restarts them."""
+    stop: BrokerTexts | None = None
+    """Stops brokers in order (SIGTERM); `for` restarts them."""
+    restart: BrokerTexts | None = None
+    """Starts brokers that were killed or stopped, with empty tables."""
+    pause: BrokerTexts | None = None
+    """Freezes brokers; their connections stay open."""
+    resume: BrokerTexts | None = None
+    """Ends a pause."""
+    slow: BrokerTexts | None = None
+    """Makes brokers slow: give `cpu` or `service_time`."""
+    partition: Partition | None = None
+    """Cuts every link between groups of brokers, one of which may be `rest`; `{from: B1, to: rest}` cuts one way."""
+    link_down: LinkTexts | None = None
+    """Cuts links; `B1->B2` cuts one direction."""
+    link_up: LinkTexts | None = None
+    """Restores links, whichever fault cut them, a partition included."""
+    flap: LinkTexts | None = None
+    """Links that are `down` and `up` in turn, for a duration or a number of `times`."""
+    degrade: LinkTexts | None = None
+    """Changes the `delay`, `jitter`, `loss` or `bandwidth` of links."""
+    corrupt: LinkTexts | None = None
+    """Damages a `share` of the frames on links; TCP sends them again."""
+    heal: Literal["all"] | None = None
+    """`all`: ends every fault that lasts."""
+
+    cpu: CpuQuota | None = None
+    """For `slow`: CPU quota in cores."""
+    service_time: ServiceTimeField | None = None
+    """For `slow`: work added to each message, instead of `brokers.service_time`."""
+    down: Duration | None = None
+    """For `flap`."""
+    up: Duration | None = None
+    """For `flap`."""
+    times: Number | None = None
+    """For `flap`: number of times that the link goes down."""
+    delay: Duration | None = None
+    """For `degrade`: one way."""
+    jitter: Duration | None = None
+    """For `degrade`."""
+    loss: Share | None = None
+    """For `degrade`."""
+    bandwidth: BitRate | None = None
+    """For `degrade`."""
+    share: Share | None = None
+    """For `corrupt`."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> FaultItem:
+        verbs = [verb for verb in _SETTINGS if getattr(self, verb) is not None]
+        if len(verbs) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(_SETTINGS)}; got {', '.join(verbs) or 'none'}")
+        if (self.at is None) == (self.after is None):
+            raise ValueError("needs `at` or `after`, and not both")
+        verb = verbs[0]
+        _SETTINGS[verb].check(self, verb)
+        return self
+
+    @model_validator(mode="after")
+    def _flaps_in_time(self) -> FaultItem:
+        if self.times is not None and self.lasts is not None:
+            raise ValueError("give `for` or `times`, and not both")
+        if self.flap is not None and not (self.down and self.up):
+            raise ValueError("`down` and `up` must be more than 0")
+        return self
+
+    @property
+    def verb(self) -> str:
+        return next(verb for verb in _SETTINGS if getattr(self, verb) is not None)
+
+    @property
+    def when(self) -> When:
+        when = self.at or self.after
+        assert when is not None
+        return when
+
+    def program(self, targets: Targets) -> Program:
+        """The fault as a program on these targets. Raises `TargetError`."""
+        if self.verb in _LIFTING:
+            return self._lift(targets)
+        conditions = tuple(self._conditions(targets))
+        if self.flap is not None:
+            return Repeat(Sequence((Hold(conditions, self.down), Wait(self.up or 0.0))), self._times())
+        return Hold(conditions, self.lasts)
+
+    def _lift(self, targets: Targets) -> Lift:
+        named = getattr(self, self.verb)
+        match self.verb:
+            case "link_up":
+                return Lift(Cut, frozenset(targets.directions(named)))
+            case "heal":
+                return Lift()
+        return Lift(Down if self.restart is not None else Paused, frozenset(targets.brokers(named)))
+
+    def _conditions(self, targets: Targets) -> Iterable[Condition]:
+        if self.partition is not None:
+            return map(Cut, self._parted(targets, self.partition))
+        named = getattr(self, self.verb)
+        if self.verb in _OF_LINKS:
+            return map(self._link_condition, targets.directions(named))
+        return map(self._broker_condition, targets.brokers(named))
+
+    def _times(self) -> int | None:
+        """Number of times that a link goes down: every time that starts within `for`."""
+        if self.lasts is None:
+            return self.times
+        return max(1, math.ceil(self.lasts / ((self.down or 0.0) + (self.up or 0.0))))
+
+    def _parted(self, targets: Targets, partition: OneWay | tuple[tuple[str, ...], ...]) -> tuple[LinkDirection, ...]:
+        if isinstance(partition, OneWay):
+            return targets.one_way(partition.source, partition.target)
+        return targets.partition(partition)
+
+    def _broker_condition(self, broker: BrokerId) -> Condition:
+        match self.verb:
+            case "kill":
+                return Down(broker, FaultKind.KILL)
+            case "stop":
+                return Down(broker, FaultKind.STOP)
+            case "pause":
+                return Paused(broker)
+        if self.cpu is not None:
+            return Throttled(broker, self.cpu)
+        assert self.service_time is not None
+        return Slowed(broker, service_time(self.service_time))
+
+    def _link_condition(self, direction: LinkDirection) -> Condition:
+        match self.verb:
+            case "degrade":
+                return Degraded(direction, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth))
+            case "corrupt":
+                return Corrupted(direction, self.share or 0.0)
+        return Cut(direction)

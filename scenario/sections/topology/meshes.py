@@ -1,0 +1,147 @@
+"""Kinds of topology with an underlay: delays between any two brokers, and an overlay laid over them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Annotated, Literal
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from scenario.sections.section import BrokerCount, Count, Degree, FilePath
+from scenario.sections.topology.kind import TopologyKind, check_total
+from scenario.sections.topology.links import LinkDirection, LinkSection
+from scenario.sections.units import Duration, DurationRange, Share
+from topology import BrokerId, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
+from topology.planetlab import WideArea, planetlab
+from topology.transit_stub import LAN_DELAY, TransitStub, routers, server_mesh
+
+_WIDE_AREA = WideArea()
+_TRANSIT_STUB = TransitStub()
+_MOST_ROUTERS = 100_000
+
+
+def refuse_delay(link: LinkSection) -> None:
+    """Raises `ValueError` when the link's section sets a delay."""
+    directions = [link] if link.backward is None else [link, link.backward]
+    if any(direction.delay != LinkDirection().delay for direction in directions):
+        raise ValueError("leave `link.delay` out: the delays of this topology are those of its underlay")
+
+
+class MeshTopology(TopologyKind):
+    """The base of all kinds with an underlay."""
+
+    link: LinkSection = LinkSection()
+    """Properties of every link, except the delay, which is the underlay's."""
+    overlay: Literal["full", "mst", "nearest", "cyclic"] = "full"
+    """Linked pairs: all, the minimum spanning tree of CBF, each broker's `nearest`, or random ones."""
+    nearest: Count = 3
+    """For `overlay: nearest`, the nearest brokers that each is linked to, besides the minimum spanning tree."""
+    degree: Degree = 4.0
+    """For `overlay: cyclic`, the mean number of links of a broker."""
+
+    @model_validator(mode="after")
+    def _has_delays(self) -> MeshTopology:
+        refuse_delay(self.link)
+        return self
+
+    def build(self, name: str, seed: int) -> Overlay:
+        mesh = self.mesh(name, seed)
+        return mesh_overlays.overlay_on(name, mesh, self._graph(mesh, seed), self.link.templates(), seed)
+
+    def _graph(self, mesh: Mesh, seed: int) -> nx.Graph[BrokerId]:
+        match self.overlay:
+            case "full":
+                return mesh_overlays.full_mesh(mesh)
+            case "mst":
+                return mesh_overlays.minimum_spanning_tree(mesh)
+            case "nearest":
+                return mesh_overlays.nearest_neighbours(mesh, self.nearest)
+            case "cyclic":
+                return mesh_overlays.random_links(mesh, self.degree, random.Random(f"{seed}:topology"))
+
+
+class PlanetLabTopology(MeshTopology):
+    """Brokers at 56 sites, 44 in the United States and 12 elsewhere, as MEDYM used on PlanetLab; delays are a model."""
+
+    kind: Literal["planetlab"]
+    brokers: Annotated[int, Field(strict=True, ge=1, le=56)] = 56
+    """Number of sites with a broker, drawn by the seed."""
+    inflation: Annotated[float, Field(ge=1, le=100)] = _WIDE_AREA.inflation
+    """Mean ratio of a path's length to the great circle's."""
+    noise: Annotated[float, Field(ge=0, le=2)] = _WIDE_AREA.noise
+    """Standard deviation of the logarithm of each pair's own factor."""
+    access: Duration = _WIDE_AREA.access
+    """One-way delay between a site and the network."""
+
+    def mesh(self, name: str, seed: int) -> Mesh:
+        return planetlab(self.brokers, WideArea(self.inflation, self.noise, self.access), seed)
+
+
+class TransitStubTopology(MeshTopology):
+    """Servers on a network of routers as GT-ITM generates it; the defaults are MEDYM's, where the paper gives them."""
+
+    kind: Literal["transit-stub"]
+    brokers: BrokerCount
+    """Number of servers: B1, B2, ..., at routers drawn at random."""
+    transit_domains: Count = _TRANSIT_STUB.transit_domains
+    """Number of transit domains."""
+    transit_routers: Count = _TRANSIT_STUB.transit_routers
+    """Mean number of routers in a transit domain."""
+    stubs: Count = _TRANSIT_STUB.stubs
+    """Mean number of stub domains at a transit router."""
+    stub_routers: Count = _TRANSIT_STUB.stub_routers
+    """Mean number of routers in a stub domain."""
+    domain_degree: Degree = _TRANSIT_STUB.domain_degree
+    """Mean number of transit domains linked to each one."""
+    density: Share = _TRANSIT_STUB.density
+    """Share of the pairs of routers of one domain that are linked, beside a spanning tree."""
+    router_links: Count | None = None
+    """Total number of links between routers; stub domains then make up the total, instead of `density`."""
+    transit_delay: DurationRange = _TRANSIT_STUB.transit_delay
+    """Delay of links between transit routers."""
+    transit_stub_delay: DurationRange = _TRANSIT_STUB.transit_stub_delay
+    """Delay of links between a transit router and a stub domain."""
+    stub_delay: DurationRange = _TRANSIT_STUB.stub_delay
+    """Delay of links in a stub domain."""
+    lan_delay: Duration = LAN_DELAY
+    """Delay between a server and its router."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> TransitStubTopology:
+        transit = self.transit_domains * self.transit_routers
+        check_total(transit * (1 + self.stubs * self.stub_routers), _MOST_ROUTERS, "routers")
+        return self
+
+    def mesh(self, name: str, seed: int) -> Mesh:
+        parameters = TransitStub(
+            transit_domains=self.transit_domains,
+            transit_routers=self.transit_routers,
+            stubs=self.stubs,
+            stub_routers=self.stub_routers,
+            domain_degree=self.domain_degree,
+            density=self.density,
+            links=self.router_links,
+            transit_delay=self.transit_delay,
+            transit_stub_delay=self.transit_stub_delay,
+            stub_delay=self.stub_delay,
+        )
+        network = routers(parameters, random.Random(f"{seed}:routers"))
+        return server_mesh(network, self.brokers, self.lan_delay, random.Random(f"{seed}:servers"))
+
+
+class LatencyMatrixTopology(MeshTopology):
+    """Brokers with the delays of a latency matrix in a CSV file."""
+
+    kind: Literal["latencies"]
+    path: FilePath
+    """A square of numbers with the brokers' names in the first row and column, relative to the scenario's directory."""
+    unit: Literal["delay_ms", "delay_s", "rtt_ms", "rtt_s"] | None = None
+    """Meaning of the numbers, if the matrix lacks it in its corner: one-way delays or round-trip times."""
+
+    def mesh(self, name: str, seed: int) -> Mesh:
+        try:
+            return load_mesh(Path(self.path), None if self.unit is None else Unit(self.unit))
+        except OSError as error:
+            raise OverlayError(f"{self.path}: cannot be read: {error.strerror}") from error

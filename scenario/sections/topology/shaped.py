@@ -1,0 +1,158 @@
+"""Kinds of topology that generate a shape and draw the properties of its links."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Literal
+
+import networkx as nx
+from pydantic import model_validator
+
+from scenario.sections.section import BrokerCount, Count, Degree
+from scenario.sections.topology.kind import TopologyKind, check_total
+from topology import BrokerId, LinkTemplates, Overlay, build, shapes
+from topology.model import MOST_LINKS
+
+
+class Shaped(TopologyKind):
+    """The base of all kinds of generated overlays."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        """The overlay's shape. Raises `OverlayError` for impossible sizes."""
+        raise NotImplementedError
+
+    def exceptions(self) -> Mapping[tuple[BrokerId, BrokerId], LinkTemplates]:
+        """The links that differ from `link`."""
+        return {}
+
+    def build(self, name: str, seed: int) -> Overlay:
+        graph = self.graph(random.Random(f"{seed}:topology"))
+        return build(name, graph, self.link.templates(), seed, self.exceptions())
+
+
+class CyclicTopology(Shaped):
+    """A random connected overlay with cycles: every broker's degree is near the mean."""
+
+    kind: Literal["cyclic"]
+    brokers: BrokerCount
+    """Number of brokers: B1, B2, ..."""
+    degree: Degree = 4.0
+    """Mean number of links of a broker."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> CyclicTopology:
+        check_total(int(self.brokers * min(self.degree, self.brokers) / 2), MOST_LINKS, "links")
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.cyclic(self.brokers, self.degree, rng)
+
+
+class RandomRegularTopology(Shaped):
+    """A random connected overlay in which all brokers have the same number of links."""
+
+    kind: Literal["random-regular"]
+    brokers: BrokerCount
+    """Number of brokers: B1, B2, ..."""
+    degree: Count = 4
+    """Number of links of each broker; this number or that of brokers must be even."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> RandomRegularTopology:
+        check_total(self.brokers * self.degree // 2, MOST_LINKS, "links")
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.random_regular(self.brokers, self.degree, rng)
+
+
+class LineTopology(Shaped):
+    """B1 - B2 - ... - Bn."""
+
+    kind: Literal["line"]
+    brokers: BrokerCount
+    """Number of brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.line(self.brokers)
+
+
+class RingTopology(Shaped):
+    """A line whose ends are linked."""
+
+    kind: Literal["ring"]
+    brokers: BrokerCount
+    """Number of brokers, at least 3."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.ring(self.brokers)
+
+
+class GridTopology(Shaped):
+    """Brokers in rows and columns, each linked to its neighbours in both; numbered row by row."""
+
+    kind: Literal["grid"]
+    rows: Count
+    """Number of rows."""
+    columns: Count
+    """Number of brokers in a row."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> GridTopology:
+        check_total(self.rows * self.columns)
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.grid(self.rows, self.columns)
+
+
+class StarTopology(Shaped):
+    """B1 in the middle, linked to all others."""
+
+    kind: Literal["star"]
+    brokers: BrokerCount
+    """Number of brokers, including the one in the middle."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.star(self.brokers)
+
+
+class FullTopology(Shaped):
+    """A link between every two brokers."""
+
+    kind: Literal["full"]
+    brokers: BrokerCount
+    """Number of brokers."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> FullTopology:
+        check_total(self.brokers * (self.brokers - 1) // 2, MOST_LINKS, "links")
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.full(self.brokers)
+
+
+class TreeTopology(Shaped):
+    """A balanced tree with root B1."""
+
+    kind: Literal["tree"]
+    brokers: BrokerCount
+    """Number of brokers."""
+    branching: Count = 2
+    """Number of children of each broker."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.tree(self.brokers, self.branching)
+
+
+class RandomTreeTopology(Shaped):
+    """A tree drawn at random from all trees of this size."""
+
+    kind: Literal["random-tree"]
+    brokers: BrokerCount
+    """Number of brokers."""
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.random_tree(self.brokers, rng)

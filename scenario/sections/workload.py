@@ -1,0 +1,269 @@
+"""The `workload` section: publishers, subscribers, and operations written out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
+from scenario.sections.section import BrokerName, Count, FilePath, Section
+from scenario.sections.units import Duration, MessageRateRange, ShareRange
+from topology import Range
+
+MOST_PUBLISHERS = 100_000
+MOST_SYMBOLS = 100_000
+MOST_ADVERTISEMENTS = 1_000_000
+MOST_SUBSCRIPTIONS = 1_000_000
+MOST_PUBLICATIONS = 100_000_000
+"""Bounds on a whole workload, because larger ones would fill the memory or the disk."""
+
+Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
+
+
+class QuoteFile(Section):
+    """Quotes of the user's own."""
+
+    file: FilePath
+    """A file, a directory of files, or a .tar.gz of them; relative to the scenario's directory."""
+    format: Literal["padres", "csv"]
+    """`padres`: a publication a line; `csv`: a header with date, open, high, low, close, volume (and symbol)."""
+
+
+class Burst(Section):
+    """Publications that a publisher makes on top of its usual ones, at a separate rate."""
+
+    at: Duration
+    """Start, counted from the start of the run phase."""
+    publications: Count
+    """Number of publications; together with the rate it determines the burst's duration."""
+    rate: MessageRateRange
+    """Rate of the burst: `100000/min`, or a range to draw from."""
+
+    @model_validator(mode="after")
+    def _moves(self) -> Burst:
+        if self.rate.low <= 0:
+            raise ValueError("rate must be more than 0")
+        return self
+
+
+class IndividualPublisher(Section):
+    """Differences of one publisher from the others. Times count from the start of the run phase."""
+
+    rate: MessageRateRange | None = None
+    """Replaces the others' rate; `0/min` for a publisher that publishes only in `bursts`."""
+    bursts: tuple[Burst, ...] = ()
+    """Publications on top of the rate: `[{at: 30s, publications: 50000, rate: 100000/min}]`."""
+    broker: BrokerName | None = None
+    """The publisher's broker, instead of the one that `placement` chooses."""
+    quote_class: Annotated[str, Field(strict=True, min_length=1, max_length=64)] | None = None
+    """The attribute `class` of its quotes, instead of the source's; only subscriptions of followers name it."""
+    joins: Duration | None = None
+    """Time of its advertisement and first publication; by default it advertises in the join phase like the others."""
+    stops: Duration | None = None
+    """End of its publications; the end of the run phase by default."""
+    leaves: Duration | None = None
+    """Time at which it withdraws its advertisements and stops publishing; never by default."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> IndividualPublisher:
+        if self.rate is not None and self.rate.low <= 0 and not (self.rate.high == 0 and self.bursts):
+            raise ValueError("rate must be more than 0, unless it is 0 and there are `bursts`")
+        given = [(name, time) for name in ("joins", "stops", "leaves") if (time := getattr(self, name)) is not None]
+        for (former, earlier), (latter, later) in pairwise(given):
+            if later < earlier:
+                raise ValueError(f"{latter} ({later:g} s) is before {former} ({earlier:g} s)")
+        return self
+
+
+class Publications(Section):
+    """Publishers, which advertise quotes of their symbols and publish them open-loop during the run phase."""
+
+    source: Literal["stocks"] | QuoteFile = "stocks"
+    """`stocks` (real daily quotes that come with brokerlab), or `{file: quotes.csv, format: csv}`."""
+    publishers: Annotated[int, Field(strict=True, ge=1, le=MOST_PUBLISHERS)]
+    """Number of publishers: P1, P2, ..."""
+    symbols: Annotated[int, Field(strict=True, ge=1, le=MOST_SYMBOLS)] | None = None
+    """Number of symbols; that of publishers by default. Symbols beyond the source's own are bootstrapped from them."""
+    publishers_per_symbol: Count = 1
+    """Number of publishers of each symbol; more than 1 gives overlapping advertisements."""
+    rate: MessageRateRange
+    """Publications of each publisher: `60/min`, or a range from which each publisher draws its own."""
+    arrivals: Literal["periodic", "poisson"] = "periodic"
+    """Evenly spaced from a random phase, or with exponential gaps."""
+    placement: Placement = "uniform"
+    """`uniform` (at random), `spread` (a second round when all brokers have one), or a list of brokers in turn."""
+    individually: dict[str, IndividualPublisher] = Field(default_factory=dict)
+    """Publishers that differ from the others, by name: `{P3: {rate: 10/s}, P7: {joins: 20s, leaves: 40s}}`."""
+
+    @model_validator(mode="after")
+    def _has_enough_of_each(self) -> Publications:
+        if self.publishers_per_symbol > self.publishers:
+            raise ValueError(
+                f"publishers_per_symbol is {self.publishers_per_symbol}, but there are {self.publishers} publishers"
+            )
+        if (made := self.symbol_count * self.publishers_per_symbol) > MOST_ADVERTISEMENTS:
+            raise ValueError(f"makes {made:,} advertisements; there may be {MOST_ADVERTISEMENTS:,}")
+        if self.rate.low <= 0:
+            raise ValueError("rate must be more than 0")
+        names = {f"P{number}" for number in range(1, self.publishers + 1)}
+        if unknown := [name for name in self.individually if name not in names]:
+            raise ValueError(f"individually: {unknown[0]} is not one of the publishers P1 to P{self.publishers}")
+        return self
+
+    @property
+    def symbol_count(self) -> int:
+        return self.publishers if self.symbols is None else self.symbols
+
+
+class Followers(Section):
+    """Subscribers to all publications of one publisher."""
+
+    of: Annotated[str, Field(strict=True, pattern=r"^P[1-9][0-9]{0,5}$")]
+    """The publisher: `P7`."""
+    subscribers: Count
+    """Number of followers; they are the last of the subscribers, in the order written."""
+    symbols: Count = 1
+    """Number of symbols each subscribes to: the publisher's own, then its neighbours by name, of any class."""
+    placement: Placement = "spread"
+    """The same choices as for publishers; unless it is a list, no follower is at the publisher's own broker."""
+
+
+class Subscriptions(Section):
+    """Subscribers, whose subscriptions are ranges over the quotes of popular symbols."""
+
+    subscribers: Annotated[int, Field(strict=True, ge=0, le=MOST_SUBSCRIPTIONS)]
+    """Number of subscribers: S1, S2, ..."""
+    per_subscriber: Count = 1
+    """Number of subscriptions of each subscriber."""
+    popularity: Literal["zipf", "uniform"] = "zipf"
+    """Distribution from which subscriptions draw their symbol."""
+    exponent: Annotated[float, Field(ge=0, le=10)] = 1.0
+    """Exponent of the Zipf distribution: the symbol of rank r is drawn in proportion to 1 / r ** exponent."""
+    selectivity: ShareRange = Range(0.02, 0.02)
+    """Expected share of all publications that a subscription matches: `2%` or `0.02`, or a range to draw from."""
+    range_over: Literal["quotes", "symbols"] = "quotes"
+    """A range of one attribute over all `quotes`, or whole `symbols`, neighbours by name: then few publishers match."""
+    placement: Placement = "uniform"
+    """The same choices as for publishers."""
+    followers: tuple[Followers, ...] = ()
+    """Groups of subscribers that each follow one publisher: `[{of: P7, subscribers: 10}]`."""
+
+    @model_validator(mode="after")
+    def _has_not_too_many(self) -> Subscriptions:
+        if (made := self.subscribers * self.per_subscriber) > MOST_SUBSCRIPTIONS:
+            raise ValueError(f"makes {made:,} subscriptions; there may be {MOST_SUBSCRIPTIONS:,}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_as_many_followers(self) -> Subscriptions:
+        if (following := sum(group.subscribers for group in self.followers)) > self.subscribers:
+            raise ValueError(f"there are {following} followers, but only {self.subscribers} subscribers")
+        return self
+
+
+class OperationItem(Section):
+    """One operation of one client, with exactly one of the five verbs."""
+
+    at: Duration
+    """Time, counted from the start of the join phase."""
+    client: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    """The client's name."""
+    broker: BrokerName
+    """The client's broker, the same one in all its operations."""
+    id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """The client's own name for a subscription or an advertisement, or a publication's id (`P1:1`, ... by default)."""
+    advertise: str | None = None
+    """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
+    unadvertise: str | None = None
+    """The id of the advertisement to withdraw."""
+    subscribe: str | None = None
+    """Predicates in PADRES notation."""
+    unsubscribe: str | None = None
+    """The id of the subscription to withdraw."""
+    publish: str | None = None
+    """Attributes in PADRES notation, such as `[class,'STOCK'],[price,100.5]`."""
+
+    @model_validator(mode="after")
+    def _has_one_verb(self) -> OperationItem:
+        given = [verb for verb in VERBS if getattr(self, verb) is not None]
+        if len(given) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(VERBS)}; got {', '.join(given) or 'none'}")
+        if given[0] in ("advertise", "subscribe") and self.id is None:
+            raise ValueError(f"an operation that does {given[0]} needs an `id`")
+        if given[0] in ("unadvertise", "unsubscribe") and self.id is not None:
+            raise ValueError(f"leave `id` out: {given[0]} names the one to withdraw")
+        return self
+
+    @property
+    def verb(self) -> Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"]:
+        return next(verb for verb in VERBS if getattr(self, verb) is not None)
+
+    @property
+    def text(self) -> str:
+        """The verb's argument."""
+        return str(getattr(self, self.verb))
+
+    def content(self) -> Advertisement | Subscription | Publication | None:
+        """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
+        match self.verb:
+            case "advertise":
+                return parse_advertisement(self.text)
+            case "subscribe":
+                return parse_subscription(self.text)
+            case "publish":
+                return parse_publication(self.text)
+            case "unadvertise" | "unsubscribe":
+                return None
+
+
+VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"], ...] = (
+    "advertise",
+    "unadvertise",
+    "subscribe",
+    "unsubscribe",
+    "publish",
+)
+
+
+class WorkloadSection(Section):
+    """Generated publishers and subscribers, operations written out, or both."""
+
+    publications: Publications | None = None
+    """Generated publishers."""
+    subscriptions: Subscriptions | None = None
+    """Generated subscribers; they need `publications`."""
+    operations: tuple[OperationItem, ...] = ()
+    """Operations written out one by one."""
+
+    @model_validator(mode="after")
+    def _has_something_to_do(self) -> WorkloadSection:
+        if self.publications is None and not self.operations:
+            raise ValueError("the workload is empty: give `publications` and `subscriptions`, or `operations`")
+        if self.subscriptions is not None and self.publications is None:
+            raise ValueError("`subscriptions` choose among the quotes of `publications`, which are missing")
+        return self
+
+    @model_validator(mode="after")
+    def _follows_publishers(self) -> WorkloadSection:
+        if self.publications is None or self.subscriptions is None:
+            return self
+        most = self.publications.publishers
+        for group in self.subscriptions.followers:
+            if int(group.of[1:]) > most:
+                raise ValueError(f"subscriptions.followers: {group.of} is not one of the publishers P1 to P{most}")
+        symbols = self.publications.symbol_count
+        if any(group.symbols > symbols for group in self.subscriptions.followers):
+            raise ValueError(f"subscriptions.followers: there are no more than {symbols} symbols")
+        apart = {name for name, own in self.publications.individually.items() if own.quote_class is not None}
+        following = sum(group.subscribers for group in self.subscriptions.followers)
+        if len(apart) == most and following < self.subscriptions.subscribers:
+            raise ValueError("every publisher has a `quote_class` of its own: all subscribers must be `followers`")
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data

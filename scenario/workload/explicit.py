@@ -1,0 +1,58 @@
+"""Operations written out in a scenario, in PADRES notation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from broker_service.language import Publication, Subscription
+from broker_service.language.relations import matches
+from scenario.sections.workload import OperationItem
+from scenario.workload.operations import Operation, OperationKind, predicate_record, recorded_predicate
+from scenario.workload.publishers import NANOSECONDS
+
+
+def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]:
+    """The operations sorted by time; those of one time keep their order."""
+    published: dict[str, int] = {}
+    operations = []
+    for item in sorted(items, key=lambda item: item.at):
+        if item.verb == "publish":
+            published[item.client] = published.get(item.client, 0) + 1
+        operations.append(_operation(item, published.get(item.client, 0)))
+    return tuple(operations)
+
+
+def explicit_notifications(operations: Sequence[Operation]) -> int:
+    """Number of notifications that the operations cause if each takes effect at once."""
+    active: dict[tuple[str, str], Subscription] = {}
+    notifications = 0
+    for operation in operations:
+        key = (operation.client, operation.id)
+        if operation.operation is OperationKind.SUBSCRIBE:
+            active[key] = Subscription(tuple(recorded_predicate(record) for record in operation.predicates or ()))
+        elif operation.operation is OperationKind.UNSUBSCRIBE:
+            active.pop(key, None)
+        elif operation.operation is OperationKind.PUBLISH:
+            publication = Publication(operation.attributes or {})
+            interested = {client for (client, _), wanted in active.items() if matches(wanted, publication)}
+            notifications += len(interested)
+    return notifications
+
+
+def _operation(item: OperationItem, published: int) -> Operation:
+    content = item.content()
+    operation = Operation(
+        at=round(item.at * NANOSECONDS),
+        client=item.client,
+        broker=item.broker,
+        operation=OperationKind(item.verb),
+        id=item.id or (f"{item.client}:{published}" if isinstance(content, Publication) else item.text),
+    )
+    if content is None:
+        return operation
+    if isinstance(content, Publication):
+        return msgspec.structs.replace(operation, attributes=dict(content.attributes))
+    records = [predicate_record(predicate) for predicate in content.predicates]
+    return msgspec.structs.replace(operation, predicates=records)

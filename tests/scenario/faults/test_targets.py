@@ -1,0 +1,147 @@
+"""Targets of faults, resolved from the words of a scenario."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenario.faults.targets import TargetError, Targets
+from tests.scenario.faults.overlays import DUMBBELL, overlay_of, random_overlay
+from topology import LinkDirection, Overlay
+
+
+def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targets:
+    made = Targets(overlay, seed)
+    made.begin(fault)
+    return made
+
+
+def both(*links: tuple[str, str]) -> tuple[LinkDirection, ...]:
+    return tuple(direction for a, b in links for direction in (LinkDirection(a, b), LinkDirection(b, a)))
+
+
+def test_names() -> None:
+    assert targets().brokers(["Z1", "A1", "Z1"]) == ("Z1", "A1")
+    assert targets().directions(["M-A1"]) == both(("M", "A1"))
+    assert targets().directions(["M->A1"]) == (LinkDirection("M", "A1"),)
+    assert targets().directions(["M->A1", "A1-M"]) == (LinkDirection("M", "A1"), LinkDirection("A1", "M"))
+
+
+def test_names_with_dashes() -> None:
+    overlay = overlay_of(("a", "b-c"), ("b-c", "a-b"), ("a-b", "c"))
+    assert targets(overlay).directions(["a-b-c"]) == both(("a", "b-c")), "the first reading that names two brokers"
+    assert targets(overlay).directions(["b-c->a-b"]) == (LinkDirection("b-c", "a-b"),)
+
+
+def test_roles() -> None:
+    assert targets().brokers(["cut-vertex"]) == ("M",)
+    assert targets().brokers(["cut-vertex(2)", "M"]) == ("M", "A1")
+    assert targets().directions(["bridge(2)"]) == both(("A1", "M"), ("M", "Z1"))
+    assert targets().directions(["links-of(M)"]) == both(("A1", "M"), ("M", "Z1"))
+    assert targets().directions(["links-of(cut-vertex)"]) == both(("A1", "M"), ("M", "Z1"))
+
+
+def test_a_name_comes_before_a_role() -> None:
+    assert targets(overlay_of(("hub", "B"), ("B", "C"))).brokers(["hub"]) == ("hub",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("B99", "no broker 'B99'; write a broker, random.n., or one of cut-vertex, hub"),
+        ("hub(0)", r"hub\(0\): how many is a number from 1"),
+        ("hub(x)", r"hub\(x\): how many is a number from 1"),
+        ("cut-vertex(4)", "has 3 cut-vertex, not 4"),
+        ("random(99)", r"random\(99\): the overlay has 7 brokers"),
+        ("bridge", "no broker 'bridge'"),
+    ],
+)
+def test_what_is_no_broker(text: str, said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        targets().brokers([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A2-Z2", "A2 and Z2 are not linked"),
+        ("A1", "no link 'A1'; write a link such as B1-B2"),
+        ("links-between(cluster)", "no links whose ends differ in the attribute 'cluster'"),
+        ("random-link(9)", "has 8 links"),
+        ("links-of(B9)", "no broker 'B9'"),
+    ],
+)
+def test_what_is_no_link(text: str, said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        targets().directions([text])
+
+
+def test_no_cut_vertex_where_everybody_is_linked() -> None:
+    with pytest.raises(TargetError, match="has no cut-vertex"):
+        targets(overlay_of(("A", "B"), ("B", "C"), ("C", "A"))).brokers(["cut-vertex"])
+
+
+@given(st.integers(0, 1000), st.integers(1, 12), st.integers(0, 2**40))
+def test_draws_follow_from_the_seed_and_the_faults_number(overlay_seed: int, count: int, seed: int) -> None:
+    overlay = random_overlay(overlay_seed, 12)
+    drawn = targets(overlay, seed, 3).brokers([f"random({count})"])
+    assert len(set(drawn)) == count
+    assert drawn == targets(overlay, seed, 3).brokers([f"random({count})"])
+
+
+def test_different_faults_and_seeds_draw_differently() -> None:
+    overlay = random_overlay(1, 25)
+    draws = {targets(overlay, seed, fault).brokers(["random(5)"]) for seed in range(5) for fault in range(5)}
+    assert len(draws) == 25
+
+
+def test_draws_avoid_what_earlier_faults_hit_while_they_can() -> None:
+    made = targets()
+    hit = [*made.brokers(["M", "A1"])]
+    for fault in range(1, 6):
+        made.begin(fault)
+        hit += made.brokers(["random"])
+    assert sorted(hit) == sorted(broker.id for broker in DUMBBELL.brokers)
+    made.begin(6)
+    assert set(made.brokers(["random"])) <= set(hit), "all were hit, so that any will do"
+
+
+def test_drawn_links_avoid_what_earlier_faults_hit() -> None:
+    made = targets()
+    hit = set(made.directions(["M->A1", "links-of(Z1)"]))
+    made.begin(1)
+    drawn = made.directions(["random-link(4)"])
+    assert len(drawn) == 8
+    assert not {frozenset((direction.source, direction.target)) for direction in drawn} & {
+        frozenset((w.source, w.target)) for w in hit
+    }
+
+
+def test_a_partition_cuts_between_groups_and_nothing_else() -> None:
+    directions = targets().partition([["A1", "A2"], ["rest"]])
+    assert set(directions) == set(both(("A2", "A3"), ("A3", "A1"), ("A1", "M")))
+    assert directions[0].reverse == directions[1], "both directions of a link follow each other"
+
+
+def test_a_broker_in_no_group_keeps_its_links() -> None:
+    assert set(targets().partition([["A1"], ["A2"]])) == set(both(("A1", "A2")))
+
+
+def test_a_one_way_partition() -> None:
+    assert set(targets().one_way(["M"], ["rest"])) == {LinkDirection("M", "A1"), LinkDirection("M", "Z1")}
+    assert set(targets().one_way(["rest"], ["M"])) == {LinkDirection("A1", "M"), LinkDirection("Z1", "M")}
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([["A1", "A2"], ["A2", "rest"]], "no broker 'rest'"),
+        ([["A1"], ["A1", "A2"]], "A1 is in two groups"),
+        ([["rest"], ["rest"]], "only one group can be `rest`"),
+        ([["A2"], ["Z2"]], "no link leads from one group to another"),
+    ],
+)
+def test_what_is_no_partition(groups: list[list[str]], said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        targets().partition(groups)

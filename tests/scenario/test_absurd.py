@@ -1,0 +1,43 @@
+"""Absurd sizes are refused at once, because they would fill the memory or the disk, or run for years."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scenario import ScenarioError, load
+from scenario.yaml_files.source import parse
+
+QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("workload.subscriptions.subscribers", "1000000000", "must be less than or equal to 1000000"),
+        ("workload.subscriptions.per_subscriber", "1000000", "makes 30,000,000 subscriptions; there may be 1,000,000"),
+        ("workload.publications.publishers", "1000000000", "must be less than or equal to 100000"),
+        ("workload.publications.rate", "1e9/s", r"makes up to 600,000,000,000 publications in a run of 30 s"),
+        ("timeline.run", "1e300s", "a duration is at most 8760h"),
+        ("topology.link.delay", "1e300s", "a duration is at most 8760h"),
+        (
+            "topology",
+            "{kind: cyclic, brokers: 10000, degree: 9999}",
+            "makes up to 49,995,000 links; 500,000 is the most",
+        ),
+        ("topology", "{kind: random-regular, brokers: 10000, degree: 200}", "makes up to 1,000,000 links"),
+        ("topology", "{kind: full, brokers: 2000}", "makes up to 1,999,000 links"),
+        ("topology", "{kind: scot, regions: 2, clusters: 1000}", "makes up to 1,001,000 links"),
+        ("topology", "{kind: redundant-tree, nodes: 3, replicas: 1000}", "makes up to 4,500,000 links"),
+    ],
+)
+def test_sizes(key: str, value: str, told: str) -> None:
+    with pytest.raises(ScenarioError, match=told) as refused:
+        load(QUICKSTART, {key: value})
+    assert f"{key}={value}" in str(refused.value)
+
+
+def test_a_character_that_no_text_has() -> None:
+    with pytest.raises(ScenarioError, match=r"^x.yaml:2: not valid YAML: the character 0x0 cannot be in it$"):
+        parse("name: x\nroute: \0\n", "x.yaml")
