@@ -13,6 +13,7 @@ HELD = (
     "record",
     "broker_service",
     "topology",
+    "scenario",
     "emulation",
     "analysis",
     "studies",

@@ -18,6 +18,7 @@ PACKAGES = (
     "docs",
     "emulation",
     "record",
+    "scenario",
     "scenarios",
     "setup",
     "studies",

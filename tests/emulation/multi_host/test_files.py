@@ -8,6 +8,7 @@ import pytest
 from emulation.host.archives import unpack_archive
 from emulation.multi_host.files import pack_files
 from emulation.multi_host.product import pack
+from tests.architecture.order import packages
 
 
 def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
@@ -36,6 +37,13 @@ def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
 def test_without_files_nothing_is_taken_along(tmp_path: Path) -> None:
     assert pack_files({"seed": 1}, tmp_path / "files.tar.gz") == {"seed": 1}
     assert not (tmp_path / "files.tar.gz").exists()
+
+
+def test_the_product_holds_every_package(tmp_path: Path) -> None:
+    (tmp_path / "product.tar.gz").write_bytes(pack().content)
+    with tarfile.open(tmp_path / "product.tar.gz") as archive:
+        names = {name.partition("/")[0] for name in archive.getnames()}
+    assert set(packages()) <= names
 
 
 @pytest.fixture
