@@ -38,8 +38,9 @@ class TransitStub:
     """Mean number of stub domains at a transit router."""
     stub_routers: int = 8
     """Mean number of routers in a stub domain."""
-    domain_degree: float = 4.0
-    """Mean number of other transit domains that one is linked to. (Not given in the paper.)"""
+    domain_degree: float = 19.0
+    """Mean number of other transit domains that one is linked to; at most all others, as in GT-ITM's own samples. (Not
+    given in the paper.)"""
     density: float = 0.6
     """Share of the further pairs of routers of one domain that are linked, beside a spanning tree. (Not given.)"""
     links: int | None = None
@@ -74,13 +75,14 @@ def routers(parameters: TransitStub, rng: random.Random) -> Routers:
 
 
 def server_mesh(network: Routers, servers: int, lan_delay: float, rng: random.Random) -> Mesh:
-    """Servers B1, B2, ... at routers drawn at random, several at one if it so happens, each over a LAN link.
+    """Servers B1, B2, ... at routers drawn at random, each over a LAN link. No router has a second server before every
+    router has one.
 
     They carry their `router`, its transit `domain` and its `stub` domain (-1 at a transit router).
     """
     if servers < 1:
         raise OverlayError(f"a transit-stub network needs at least 1 server, not {servers}")
-    at = [rng.randrange(len(network)) for _ in range(servers)]
+    at = _attachments(len(network), servers, rng)
     edges = [(a, b, float(attributes["delay"])) for a, b, attributes in network.edges(data=True)]
     edges += [(b, a, delay) for a, b, delay in edges]
     distinct = sorted(set(at))
@@ -89,6 +91,12 @@ def server_mesh(network: Routers, servers: int, lan_delay: float, rng: random.Ra
     delays = between[[row[router] for router in at]][:, at] + 2 * lan_delay
     brokers = (Broker(f"B{n}", {"router": router, **network.nodes[router]}) for n, router in enumerate(at, start=1))
     return Mesh("transit-stub", tuple(brokers), delays)
+
+
+def _attachments(routers: int, servers: int, rng: random.Random) -> list[int]:
+    """The router of each server: all routers in random order, as often as needed."""
+    rounds = -(-servers // routers)
+    return [router for _ in range(rounds) for router in rng.sample(range(routers), routers)][:servers]
 
 
 @dataclass(slots=True)

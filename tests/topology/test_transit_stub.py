@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from topology import OverlayError, Range
 from topology.transit_stub import STUB_DELAY, TRANSIT_DELAY, TRANSIT_STUB_DELAY, TransitStub, routers, server_mesh
 
-MEDYM = TransitStub(links=8938)
+MEDYM = TransitStub(links=4469)
 SEEDS = st.integers(0, 2**32)
 SMALL = st.builds(
     TransitStub,
@@ -27,12 +27,18 @@ SMALL = st.builds(
 )
 
 
-def test_medyms_network_has_2500_routers_and_8938_links() -> None:
+def test_medyms_network_has_2500_routers_and_8938_arcs() -> None:
     network = routers(MEDYM, random.Random(1))
-    assert (len(network), network.number_of_edges()) == (2500, 8938)
+    assert (len(network), network.to_directed().number_of_edges()) == (2500, 8938)
     assert nx.is_connected(network)
     transit = [data["domain"] for _, data in network.nodes(data=True) if data["stub"] == -1]
     assert (len(transit), len(set(transit))) == (100, 20)
+    linked = {
+        frozenset((network.nodes[a]["domain"], network.nodes[b]["domain"]))
+        for a, b in network.edges
+        if network.nodes[a]["domain"] != network.nodes[b]["domain"]
+    }
+    assert len(linked) == 20 * 19 / 2, "every two transit domains"
     stubs = Counter(data["stub"] for _, data in network.nodes(data=True) if data["stub"] >= 0)
     assert (len(stubs), sum(stubs.values())) == (300, 2400)
     assert len(set(stubs.values())) > 5, "sizes vary around their mean"
@@ -73,6 +79,15 @@ def test_the_mesh_has_the_fastest_paths(parameters: TransitStub, servers: int, s
         for b in mesh.brokers:
             expected = 0.0 if a == b else distances[b.attributes["router"]] + 0.002
             assert mesh.delay(a.id, b.id) == pytest.approx(expected, rel=1e-12)
+
+
+@given(servers=st.integers(1, 60), seed=SEEDS)
+def test_routers_have_a_second_server_only_when_all_have_one(servers: int, seed: int) -> None:
+    network = routers(TransitStub(transit_domains=2, transit_routers=2, stubs=1, stub_routers=4), random.Random(1))
+    mesh = server_mesh(network, servers, 0.001, random.Random(seed))
+    at = Counter(broker.attributes["router"] for broker in mesh.brokers)
+    full, rest = divmod(servers, len(network))
+    assert sorted(at[router] for router in network) == [full] * (len(network) - rest) + [full + 1] * rest
 
 
 def test_one_seed_one_network() -> None:

@@ -84,7 +84,7 @@ class TransitStubTopology(MeshTopology):
 
     kind: Literal["transit-stub"]
     brokers: BrokerCount
-    """Number of servers: B1, B2, ..., at routers drawn at random."""
+    """Number of servers: B1, B2, ..., at routers drawn at random, distinct ones while there are enough."""
     transit_domains: Count = _TRANSIT_STUB.transit_domains
     """Number of transit domains."""
     transit_routers: Count = _TRANSIT_STUB.transit_routers
@@ -94,7 +94,7 @@ class TransitStubTopology(MeshTopology):
     stub_routers: Count = _TRANSIT_STUB.stub_routers
     """Mean number of routers in a stub domain."""
     domain_degree: Degree = _TRANSIT_STUB.domain_degree
-    """Mean number of transit domains linked to each one."""
+    """Mean number of transit domains linked to each one; at most all others."""
     density: Share = _TRANSIT_STUB.density
     """Share of the pairs of routers of one domain that are linked, beside a spanning tree."""
     router_links: Count | None = None

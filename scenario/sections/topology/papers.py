@@ -79,10 +79,11 @@ PAPERS: Mapping[str, PaperEntry] = {
         "the paper counts 54 brokers, 14 times 4 is 56",
     ),
     "medym": PaperEntry(
-        "MEDYM, section 5.1: 1000 servers on 2500 routers and 8938 links, the CBF tree laid over them",
-        TransitStubTopology(kind="transit-stub", brokers=1000, router_links=8938, overlay="mst"),
-        "links between transit domains are not given: 4 a domain, as slow as those between transit routers of one "
-        "domain; domains have the mean sizes given, from 1 to less than twice the mean",
+        "MEDYM, section 5.1: 1000 servers on 2500 routers with 4469 links, the CBF tree laid over them",
+        TransitStubTopology(kind="transit-stub", brokers=1000, router_links=4469, overlay="mst"),
+        "the paper's 8938 links are read as directed arcs, two for each link; links between transit domains are not "
+        "given: all domains are linked to each other, as slowly as transit routers of one domain; domains have the "
+        "mean sizes given, from 1 to less than twice the mean",
     ),
     "medym-planetlab": PaperEntry(
         "MEDYM, section 6: servers at 56 PlanetLab sites, each talking to any other",
