@@ -19,7 +19,7 @@ from broker_service.declaring import Declaring, advertising, subscribing
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
 from broker_service.language import ContentError, Publication
 from broker_service.language.wire import decode_predicates, decode_publication
-from broker_service.links.overlay_link import OverlayLink
+from broker_service.links.overlay_link import NANOSECONDS, OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
     OPERATION_KINDS,
@@ -82,8 +82,10 @@ class Broker:
         self._clock = clock
         self._stopwatch = stopwatch or clock
         self._recorder = Recorder(trace, clock)
+        self._started_at = clock()
         self.links: dict[BrokerId, OverlayLink] = {
-            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder) for link in config.links
+            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder, link.attributes)
+            for link in config.links
         }
         self._clients: dict[ClientId, Client] = {}
         self._declared_bytes = 0
@@ -99,9 +101,9 @@ class Broker:
                 broker=config.id,
                 incarnation=config.incarnation,
                 attributes=config.attributes,
-                neighbours={link.neighbour: link.attributes for link in config.links},
-                link_status=self.links,
+                links=self.links,
                 options=read_options(config.protocol, config.options),
+                now=self._seconds_since_start,
                 random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
                 matcher=self._make_matcher,
                 report_dropped=self._report_dropped,
@@ -288,6 +290,9 @@ class Broker:
         took = self._stopwatch() - began - self._comparisons.decoding
         self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
         self._perform(actions)
+
+    def _seconds_since_start(self) -> float:
+        return (self._clock() - self._started_at) / NANOSECONDS
 
     def _make_matcher(self) -> Matcher[Any]:
         matcher: Matcher[Any] = Matcher(self._comparisons)

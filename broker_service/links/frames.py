@@ -23,12 +23,23 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     """Messages of that incarnation that the sender has handled so far."""
 
 
+class Probe(msgspec.Struct, frozen=True, gc=False):
+    """Times by which the two ends of a link measure its round trip, in nanoseconds of their own clocks."""
+
+    time: int
+    """The sender's time."""
+    echo: int | None = None
+    """The time of the receiver's latest probe, later by what has passed at the sender since that came in."""
+
+
 class MessageFrame(msgspec.Struct, frozen=True, gc=False):
     """Messages, and an acknowledgement. Without messages it is an acknowledgement alone, or a heartbeat."""
 
     messages: Sequence[Message] = ()
     acknowledged: int = 0
     """Messages of the receiver's incarnation that the sender has handled so far."""
+    probe: Probe | None = None
+    """On a heartbeat."""
 
 
 LinkFrame = Hello | MessageFrame

@@ -17,7 +17,9 @@ messages of a megabyte are permitted, and a full queue of those would take a hun
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from broker_service.config import Limits
 from broker_service.links.flow import Flow, LinkFlow
@@ -28,6 +30,8 @@ from record.log import Event
 NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
 """The utilisation window slides in steps of one sixteenth."""
+
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
 _SENT, _PUBLISH = Event.SENT, Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
@@ -44,8 +48,13 @@ class OverlayLink:
         limits: Limits,
         clock: Callable[[], int],
         recorder: Recorder,
+        attributes: Mapping[str, Any] = NO_ATTRIBUTES,
     ) -> None:
+        """`attributes` are the neighbour's overlay attributes."""
         self.neighbour = neighbour
+        self.attributes = attributes
+        self.round_trip: float | None = None
+        """Shortest round trip in seconds that the link's session has measured; None before the first."""
         self.on_waiting: Callable[[], None] = _nothing
         self.up = False
         self.neighbour_incarnation = 0

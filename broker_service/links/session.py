@@ -18,7 +18,10 @@ the time in nanoseconds and calls `wake` at the time `wake_at`; everything else 
    quiet one. A neighbour from which nothing came for `MISSED_HEARTBEATS` beats has failed. One that does not answer a
    hello within that time has failed, too.
 6. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one.
-7. After a stream has ended, the dialling end tries again with back-off (`backoff`).
+7. The round trip is the shortest time from a probe to its echo, less the time for which the neighbour kept it. A hello
+   is a probe whose echo is the first frame after it: the answer, and the beat that the dialling end sends as soon as it
+   is answered. From then on every beat carries a probe and the echo of the neighbour's latest.
+8. After a stream has ended, the dialling end tries again with back-off (`backoff`).
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from typing import Protocol
 
 from broker_service.config import Limits
 from broker_service.links.backoff import BackOff
-from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.pacing import NANOSECONDS, Pace
 from broker_service.links.states import Input, State, transition
@@ -100,6 +103,12 @@ class LinkSession:
         self._acknowledge_at: int | None = None
         self._beat_at: int | None = None
         self._silent_beats = 0
+        self._hello_at: int | None = None
+        """The time at which this end's hello was written; None once the frame that echoes it has come."""
+        self._probed: tuple[int, int] | None = None
+        """The time that the neighbour's latest probe carried, and the time at which it came in."""
+        self._probe_due = False
+        """True when the next frame shall carry a probe."""
         self._streams = 0
         self._neighbour_hello: Hello | None = None
         """On a stream that is yet to be answered."""
@@ -165,6 +174,8 @@ class LinkSession:
             self.link.acknowledge(frame.acknowledged)
         except ValueError as error:
             raise LinkViolationError(str(error)) from None
+        if frame.probe is not None:
+            self._measure(frame.probe, now)
         self.unhandled += len(frame.messages)
         return frame.messages
 
@@ -193,7 +204,7 @@ class LinkSession:
             return ()
         self.frame_due = False
         self._acknowledged = received = link.received
-        frames = [MessageFrame(messages, received)]
+        frames = [MessageFrame(messages, received, self._probe(now) if self._probe_due else None)]
         while link.sendable:
             frames.append(MessageFrame(link.take(), received))
         self.write_at = self._pace.take(now)
@@ -226,7 +237,7 @@ class LinkSession:
         self._silent_beats += 1
         if self._silent_beats >= MISSED_HEARTBEATS:
             raise SilentNeighbourError(f"{self.neighbour} is silent, {MISSED_HEARTBEATS} heartbeats were missed")
-        self.frame_due = True
+        self.frame_due = self._probe_due = True
 
     # Inside
 
@@ -235,6 +246,8 @@ class LinkSession:
         self._streams += 1
         self.stream = self._streams
         self._neighbour_hello = None
+        self._hello_at = self._probed = None
+        self._probe_due = False
         self.frame_due = True
         if self._heartbeat is not None:
             self._beat_at = now + MISSED_HEARTBEATS * self._heartbeat
@@ -256,13 +269,19 @@ class LinkSession:
         if self.state is not State.DIALLING:
             raise LinkViolationError("a hello amid a stream")
         self._check(frame)
+        if self._hello_at is not None:
+            self._note_round_trip(now - self._hello_at)
+            self._hello_at = None
         self._open(frame, Input.GREETED, now)
+        if self._heartbeat is not None:
+            self.frame_due = self._probe_due = True
 
     def _greeting(self, now: int) -> Sequence[LinkFrame]:
         if not self.frame_due or self.state is State.CLOSED:
             return ()
         self.frame_due = False
         hello = self.hello()
+        self._hello_at = now
         if self._neighbour_hello is not None:
             self._open(self._neighbour_hello, Input.ANSWERED, now)
         return (hello,)
@@ -278,6 +297,29 @@ class LinkSession:
         self._set_wake_at()
         self._broker.link_up(self.neighbour, hello.incarnation, self._handled(hello))
         self._acknowledged = self.link.received
+
+    def _probe(self, now: int) -> Probe:
+        self._probe_due = False
+        if self._probed is None:
+            return Probe(now)
+        time, came = self._probed
+        return Probe(now, time + now - came)
+
+    def _measure(self, probe: Probe, now: int) -> None:
+        if self._hello_at is not None:
+            echo: int | None = self._hello_at
+            self._hello_at = None
+        else:
+            echo = probe.echo
+        if echo is not None:
+            self._note_round_trip(now - echo)
+        self._probed = (probe.time, now)
+
+    def _note_round_trip(self, nanoseconds: int) -> None:
+        """Keeps the shortest. A negative one, which no correct neighbour causes, is ignored."""
+        seconds, shortest = nanoseconds / NANOSECONDS, self.link.round_trip
+        if nanoseconds >= 0 and (shortest is None or seconds < shortest):
+            self.link.round_trip = seconds
 
     def _handled(self, hello: Hello) -> int:
         """The messages of this incarnation that the neighbour has handled."""

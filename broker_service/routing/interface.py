@@ -60,7 +60,18 @@ class LinkStatus(Protocol):
     """Status of the link to one neighbour (a row of the link status table)."""
 
     @property
+    def attributes(self) -> Mapping[str, object]:
+        """The neighbour's overlay attributes: SCOT coordinates, tree level, position."""
+
+    @property
     def up(self) -> bool: ...
+
+    @property
+    def round_trip(self) -> float | None:
+        """Shortest time in seconds that a frame to the neighbour and its answer took; None before the first answer.
+
+        Hellos and heartbeats measure it (`broker_service.links.session`), so that it needs no messages of the router.
+        """
 
     @property
     def queue_length(self) -> int:
@@ -89,10 +100,11 @@ class RouterContext(Generic[Options]):
     """Grows with every start of this broker, so that identifiers made before a crash are never made again."""
     attributes: Mapping[str, object]
     """This broker's own overlay attributes."""
-    neighbours: Mapping[BrokerId, Mapping[str, object]]
-    """The overlay neighbours and their attributes: SCOT coordinates, tree level, position."""
-    link_status: Mapping[BrokerId, LinkStatus]
+    links: Mapping[BrokerId, LinkStatus]
+    """The links to all present neighbours, a live view."""
     options: Options
+    now: Callable[[], float]
+    """Seconds since this broker started, on the clock by which timers run; virtual time in the simulator."""
     random: random.Random
     matcher: Callable[[], Matcher[Any]]
     """Makes an empty index of subscriptions, which logs its own comparisons."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError
 
 from broker_service.generated import broker_pb2 as pb
-from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
 
 FRAME_OVERHEAD = 1 << 16
@@ -48,7 +48,7 @@ def decode_link_frame(data: bytes) -> LinkFrame:
         raise MalformedFrameError(_describe(error)) from None
     if frame.HasField("hello"):
         return _hello(frame)
-    return MessageFrame(messages, frame.acknowledged)
+    return MessageFrame(messages, frame.acknowledged, _probe(frame.probe) if frame.HasField("probe") else None)
 
 
 def decode_hello(data: bytes) -> Hello:
@@ -63,7 +63,7 @@ def encode_link_frame(frame: LinkFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large."""
     if isinstance(frame, Hello):
         return [_hello_frame(frame)]
-    return _split(frame.messages, largest, lambda part: _message_frame(part, frame.acknowledged))
+    return _split(frame.messages, largest, lambda part: _message_frame(part, frame))
 
 
 def decode_client_frame(data: bytes) -> list[ClientRequest]:
@@ -112,8 +112,8 @@ def _hello(frame: pb.LinkFrame) -> Hello:
         raise MalformedFrameError("a hello without the broker's name")
     if not hello.incarnation:
         raise MalformedFrameError("a hello without the broker's incarnation, which counts from 1")
-    if frame.messages or frame.acknowledged:
-        raise MalformedFrameError("a hello with messages or an acknowledgement")
+    if frame.messages or frame.acknowledged or frame.HasField("probe"):
+        raise MalformedFrameError("a hello with messages, an acknowledgement or a probe")
     return Hello(
         broker=hello.broker,
         incarnation=hello.incarnation,
@@ -135,8 +135,17 @@ def _hello_frame(hello: Hello) -> bytes:
     ).SerializeToString()
 
 
-def _message_frame(messages: Sequence[Message], acknowledged: int) -> bytes:
-    frame = pb.LinkFrame(acknowledged=acknowledged)
+def _probe(probe: pb.Probe) -> Probe:
+    return Probe(probe.time, probe.echo if probe.HasField("echo") else None)
+
+
+def _message_frame(messages: Sequence[Message], whole: MessageFrame) -> bytes:
+    """A part of a frame: these of its messages, and all else of it."""
+    frame = pb.LinkFrame(acknowledged=whole.acknowledged)
+    if whole.probe is not None:
+        frame.probe.time = whole.probe.time
+        if whole.probe.echo is not None:
+            frame.probe.echo = whole.probe.echo
     add = frame.messages.add
     for message in messages:
         add(kind=message.kind, id=message.id, body=message.body, header=message.header, hops=message.hops)

@@ -1,7 +1,8 @@
 """A broker's end of one overlay link in virtual time: it moves the frames of the link's session.
 
 The session decides (`broker_service.links.session`), as it does for the gRPC server. Its heartbeats are off: in virtual
-time only the missed ones matter, and `SimulatedLink` knows when that happens.
+time only the missed ones matter, and `SimulatedLink` knows when that happens. The one that follows the answer to a
+hello is modelled, because it tells the other end the round trip; it uses neither the link's rate nor a broker's time.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from functools import partial
 from typing import Protocol
 
 from broker_service.config import BrokerConfig
-from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, LinkUser
 from broker_service.links.states import State
 from broker_service.messages import Message
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.links import Direction
+from emulation.simulation.links import NANOSECONDS, Direction
 from emulation.simulation.server import SimulatedServer
 
 FRAME_BYTES = 16
@@ -102,6 +103,10 @@ class LinkEnd:
         """The answer to `dial` has come: the stream is open."""
         self._session.received(stream, hello, self._events.now)
         self._join(stream, opposite, number, direction)
+        if direction.up:
+            beat = MessageFrame((), self._link.received, Probe(self._events.now))
+            arrival = self._events.now + round(direction.delay * NANOSECONDS)
+            self._events.background(arrival, partial(opposite._receive, number, beat))
 
     def give_up(self, stream: int) -> None:
         """The stream that was dialled was not answered."""

@@ -45,7 +45,7 @@ class Publications:
         self._forwarding = forwarding
         self._advertisements = advertisements
         self._subscriptions = subscriptions
-        self._relay = Relay(neighbourhood, context.link_status)
+        self._relay = Relay(neighbourhood, context.links)
         self._own_bit = bit(neighbourhood.label.cluster)
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:

@@ -79,18 +79,22 @@ class OctopiaRouter(DispatchingRouter):
     def __init__(self, context: RouterContext[OctopiaOptions]) -> None:
         self._context = context
         self._options = context.options
-        self._neighbourhood = Neighbourhood.read(context.broker, context.attributes, context.neighbours)
+        self._neighbourhood = Neighbourhood.read(
+            context.broker,
+            context.attributes,
+            {neighbour: link.attributes for neighbour, link in context.links.items()},
+        )
         self._own_bit = bit(self._neighbourhood.label.cluster)
         self._advertisements: ClusterLinkTable = AdvertisementTable()
         self._subscriptions = PublicationRoutingTable(context.matcher())
         self._newest: dict[BrokerId, str] = {}
         """The advertisement that arrived last from each secondary neighbour."""
-        self._reconciliation: Reconciliation[str] = Reconciliation(context.link_status, context.options.reconcile_after)
+        self._reconciliation: Reconciliation[str] = Reconciliation(context.links, context.options.reconcile_after)
         """Restarted primary neighbours confirm subscriptions, by identifier."""
         self._publications = Publications(
             context,
             self._neighbourhood,
-            make_forwarding(self._options, self._neighbourhood, context.link_status),
+            make_forwarding(self._options, self._neighbourhood, context.links),
             self._advertisements,
             self._subscriptions,
         )

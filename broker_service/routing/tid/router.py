@@ -72,16 +72,16 @@ class TidRouter(DispatchingRouter):
     def __init__(self, context: RouterContext[TidOptions]) -> None:
         self._context = context
         self._home = Home(context.broker, context.incarnation)
-        self._neighbours = tuple(context.neighbours)
+        self._neighbours = tuple(context.links)
         self._advertisements = SubscriptionRoutingTable()
         self._subscriptions = PublicationRoutingTable()
         self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
         self._incarnations = KnownIncarnations(self._home)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
-            context.link_status, context.options.reconcile_after
+            context.links, context.options.reconcile_after
         )
-        forwarding = make_forwarding(context.options, context.link_status)
+        forwarding = make_forwarding(context.options, context.links)
         self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
         super().__init__(
             {

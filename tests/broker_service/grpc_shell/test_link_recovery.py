@@ -84,6 +84,19 @@ async def pair(directory: Path, limits: Limits) -> AsyncIterator[Pair]:
             await second.stop()
 
 
+async def test_both_ends_measure_the_round_trip_and_repeat_it_at_every_beat(tmp_path: Path) -> None:
+    async with pair(tmp_path, Limits(heartbeat=0.05)) as both:
+        first, second = both.first.broker.links["B2"], both.second.broker.links["B1"]
+        beats = calls_of(first, "acknowledge")
+        while first.round_trip is None or second.round_trip is None:
+            await until(beats, lambda *_: True)
+        first.round_trip = second.round_trip = 1000.0
+        while first.round_trip == 1000.0 or second.round_trip == 1000.0:
+            await until(beats, lambda *_: True)
+        assert min(first.round_trip, second.round_trip) > 0
+        assert max(first.round_trip, second.round_trip) < WITHIN
+
+
 @pytest.mark.parametrize("cut_after", [1_000, 7_001, 20_011])
 async def test_cut_connections_lose_and_double_nothing(tmp_path: Path, cut_after: int) -> None:
     """The connection breaks again and again at arbitrary bytes, in the middle of frames and of acknowledgements."""

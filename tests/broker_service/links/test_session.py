@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.config import Limits
-from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.pacing import FRAME_INTERVAL, NANOSECONDS
 from broker_service.links.session import (
     ACKNOWLEDGE_AFTER,
@@ -308,8 +308,34 @@ def test_every_beat_sends_a_frame() -> None:
     trial.open()
     assert trial.session.wake_at == SECOND
     trial.session.wake(SECOND)
-    assert list(trial.session.next_frames(SECOND)) == [MessageFrame([], 0)]
+    assert list(trial.session.next_frames(SECOND)) == [MessageFrame([], 0, Probe(SECOND))]
     assert trial.session.wake_at == 2 * SECOND
+
+
+def test_the_round_trip_is_the_shortest_of_hello_and_beats() -> None:
+    trial = Trial(heartbeat=1.0)
+    stream = trial.session.dial(0)
+    trial.session.next_frames(10)
+    trial.session.received(stream, hello(), 510)
+    assert trial.broker.link.round_trip == 500 / SECOND
+    assert list(trial.session.next_frames(600)) == [MessageFrame([], 0, Probe(600))], "the first beat follows at once"
+    trial.session.received(stream, MessageFrame([], 0, Probe(77, echo=700)), 1100)
+    assert trial.broker.link.round_trip == 400 / SECOND
+    trial.session.wake(2 * SECOND)
+    assert list(trial.session.next_frames(1200)) == [MessageFrame([], 0, Probe(1200, echo=77 + 100))]
+    for echo in (1300, 2900):
+        trial.session.received(stream, MessageFrame([], 0, Probe(99, echo)), 2800)
+    assert trial.broker.link.round_trip == 400 / SECOND, "a longer one counts no more than one from the future"
+
+
+def test_the_accepting_end_takes_the_first_beat_for_the_echo_of_its_hello() -> None:
+    trial = Trial()
+    stream = trial.session.accept(hello(), 0)
+    trial.session.next_frames(100)
+    trial.session.received(stream, MessageFrame(), 200)
+    assert trial.broker.link.round_trip is None
+    trial.session.received(stream, MessageFrame([], 0, Probe(5)), 300)
+    assert trial.broker.link.round_trip == 200 / SECOND
 
 
 def test_a_hello_that_is_not_answered_is_given_up() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.generated import broker_pb2 as pb
-from broker_service.links.frames import Hello, MessageFrame
+from broker_service.links.frames import Hello, MessageFrame, Probe
 from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
 from broker_service.transport.wire import (
     LONGEST_NAME,
@@ -45,13 +45,13 @@ def fits(frames: list[bytes], largest: int, items: list[int]) -> bool:
     return all(len(frame) <= largest or held <= 1 for frame, held in zip(frames, items, strict=True))
 
 
-@given(MESSAGES, NUMBER, LARGEST)
-def test_link_frames(messages: list[Message], acknowledged: int, largest: int) -> None:
-    frames = encode_link_frame(MessageFrame(messages, acknowledged), largest)
+@given(MESSAGES, NUMBER, st.none() | st.builds(Probe, NUMBER, st.none() | NUMBER), LARGEST)
+def test_link_frames(messages: list[Message], acknowledged: int, probe: Probe | None, largest: int) -> None:
+    frames = encode_link_frame(MessageFrame(messages, acknowledged, probe), largest)
     decoded = [frame for frame in map(decode_link_frame, frames) if isinstance(frame, MessageFrame)]
     assert len(decoded) == len(frames)
     assert [message for part in decoded for message in part.messages] == messages
-    assert {part.acknowledged for part in decoded} == {acknowledged}
+    assert {(part.acknowledged, part.probe) for part in decoded} == {(acknowledged, probe)}
     assert fits(frames, largest, [len(part.messages) for part in decoded])
 
 
@@ -98,7 +98,7 @@ def test_codes_that_do_not_exist(code: int) -> None:
         (decode_broker_frame, pb.BrokerFrame(events=[pb.ClientEvent(outcome=1)] * (MOST_IN_FRAME + 1)), "4097"),
         (decode_hello, pb.LinkFrame(hello=pb.Hello(incarnation=1)), "without the broker's name"),
         (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1")), "counts from 1"),
-        (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1", incarnation=1), acknowledged=1), "with messages or an"),
+        (decode_hello, pb.LinkFrame(hello=pb.Hello(broker="B1", incarnation=1), acknowledged=1), "with messages, an"),
         (
             decode_client_frame,
             pb.ClientFrame(requests=[pb.ClientRequest(operation=1, client="c" * (LONGEST_NAME + 1))]),

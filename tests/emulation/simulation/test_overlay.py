@@ -99,6 +99,13 @@ def test_a_publication_takes_the_delay_of_its_links() -> None:
     assert trial.notified["S"] == [("p1", published + 10 * MILLISECOND)]
 
 
+def test_both_ends_of_a_link_measure_its_round_trip() -> None:
+    trial = Trial(line(delay=0.005))
+    trial.overlay.pass_time(0.1)
+    links = [link for broker in trial.overlay.brokers.values() for link in broker.links.values()]
+    assert [link.round_trip for link in links] == [0.010] * 4
+
+
 def test_only_what_matches_is_notified() -> None:
     trial = Trial(line())
     trial.one_publisher_one_subscriber("B1", "B3")
