@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from record.files import MANIFEST, TOPOLOGY, replace_file
+from record.promises import Order, Promises
 
 RECOVERY_SECONDS = 9.0
 """`VariantRecord.recovery` of a manifest that does not state it: three missed heartbeats, a reconnection and the
@@ -54,8 +55,10 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[Phase] = []
     interrupted: bool = False
-    keeps_order: bool = False
-    """True when routing promises that publications of one publisher on one advertisement do not overtake each other."""
+    promises: Promises = Promises()
+    """The promises of its routing, by which deliveries are judged."""
+    keeps_order: bool | msgspec.UnsetType = msgspec.UNSET
+    """Read from manifests that state no `promises`: true for `Order.ADVERTISEMENT`. It is not set afterwards."""
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""
@@ -63,6 +66,11 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     remaining_state: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
     """Rows that brokers' routing tables held after all clients had left, by broker, and did not hold before the first
     one joined; not set where the scenario did not ask for it (`timeline.withdraw`)."""
+
+    def __post_init__(self) -> None:
+        if self.keeps_order is True:
+            self.promises = Promises(order=Order.ADVERTISEMENT)
+        self.keeps_order = msgspec.UNSET
 
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of this name; None when the variant did not reach it."""

@@ -65,8 +65,8 @@ def _history(
         lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),
-        lossy=lossy_intervals(faults, lingering, brokers),
-        silent=silent_intervals(faults, lingering, brokers),
+        lossy=lossy_intervals(faults, variant.promises, lingering, brokers),
+        silent=silent_intervals(faults, variant.promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
         session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},
     )

@@ -16,6 +16,7 @@ from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import MILLISECOND, second_of
 from analysis.tables.definitions import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
+from record.promises import Order, Promises
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class VariantContext:
 
     name: str
     run_start: int | None
-    keeps_order: bool
+    promises: Promises
     faults: VariantFaults
 
 
@@ -109,7 +110,7 @@ class PublisherStage:
             for _, of_publisher in groupby(publications, lambda judged: (judged.variant, judged.publisher)):
                 for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):
                     variant = self.variants[judged.variant]
-                    reordered = variant.keeps_order and order.reordered
+                    reordered = variant.promises.order is Order.ADVERTISEMENT and order.reordered
                     tally.counts.setdefault(judged.variant, DeliveryCounts()).add(outcome, order.overtaken, reordered)
                     defect = _defect(outcome, reordered)
                     tally.examples.add(judged, outcome, defect, order.overtaken)

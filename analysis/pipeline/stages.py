@@ -80,7 +80,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         VariantContext(
             name=variant.name,
             run_start=variant.run_start,
-            keeps_order=variant.keeps_order,
+            promises=variant.promises,
             faults=VariantFaults(times, publications.baselines.late_from(number, times)),
         )
         for number, (variant, times) in enumerate(zip(variants, faults, strict=True))

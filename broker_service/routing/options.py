@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import msgspec
 
+from record.promises import Promises
+
 
 class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section, less the protocol's name; its fields are what a scenario may choose.
@@ -23,12 +25,9 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Attributes that the overlay must give every broker, such as its place in a structured overlay."""
 
     @property
-    def keeps_order(self) -> bool:
-        """True when publications of one publisher on one advertisement reach each subscriber in order.
-
-        Overtaking is the defect `reordered` then, and only counted otherwise.
-        """
-        return False
+    def promises(self) -> Promises:
+        """The promises that the delivery oracle holds the protocol to with these options."""
+        return Promises()
 
     @property
     def reconciles_within(self) -> float:

@@ -20,6 +20,6 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         name=name,
         settings=dict(settings),
         time_dilation=scenario.time_dilation,
-        keeps_order=routing.keeps_order,
+        promises=routing.promises,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
     )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from record.log import Event, PredicateRecord, TraceRecord
+from record.promises import Promises
 from topology.files import save
 from topology.model import Broker, Link, Overlay
 
@@ -27,6 +28,7 @@ def predicate(attribute: str, operator: str, value: float | str) -> PredicateRec
     return PredicateRecord(attribute=attribute, operator=operator, number=float(value))
 
 
+PROMISES = Promises()
 STOCK = predicate("class", "eq", "STOCK")
 ADVERTISED = [STOCK, predicate("price", ">=", 0)]
 EXPENSIVE = [STOCK, predicate("price", ">", 80)]
@@ -35,10 +37,10 @@ EXPENSIVE = [STOCK, predicate("price", ">", 80)]
 class History:
     """One variant. Times are in seconds of the run's clock; the phase `run` begins at 100."""
 
-    def __init__(self, variant: str, *, interrupted: bool = False, keeps_order: bool = False) -> None:
+    def __init__(self, variant: str, *, interrupted: bool = False, promises: Promises = PROMISES) -> None:
         self.variant = variant
         self.interrupted = interrupted
-        self.keeps_order = keeps_order
+        self.promises = promises
         self.records: list[TraceRecord] = []
 
     def add(self, node: str, event: Event, at: float, **fields: Any) -> History:
@@ -109,7 +111,7 @@ class History:
             "name": self.variant,
             "phases": phases,
             "interrupted": self.interrupted,
-            "keeps_order": self.keeps_order,
+            "promises": self.promises,
             "recovery": RECOVERY,
         }
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from record.log import Event
+from record.promises import Order, Promises
 from tests.analysis.history import ADVERTISED, EXPENSIVE, STOCK, History, joined, predicate
 
+ON_TREES = Promises(order=Order.ADVERTISEMENT)
 CHEAP = [STOCK, predicate("price", "<", 10)]
 
 
@@ -183,28 +185,28 @@ RIGHT = [
 
 ORDER = [
     Case(
-        joined("swapped", keeps_order=True).publish("P:1", 110).publish("P:2", 110.01).notify("P:2", "P:1"),
+        joined("swapped", promises=ON_TREES).publish("P:1", 110).publish("P:2", 110.01).notify("P:2", "P:1"),
         ["reordered"],
         2,
         2,
         {"published": 2, "reordered": 1, "overtaken": 1},
     ),
     Case(
-        joined("in order", keeps_order=True).publish("P:1", 110).publish("P:2", 110.01).notify("P:1", "P:2"),
+        joined("in order", promises=ON_TREES).publish("P:1", 110).publish("P:2", 110.01).notify("P:1", "P:2"),
         ["correct"],
         2,
         2,
         {"published": 2},
     ),
     Case(
-        joined("at the same moment", keeps_order=True).publish("P:1").publish("P:2").notify("P:1").notify("P:2"),
+        joined("at the same moment", promises=ON_TREES).publish("P:1").publish("P:2").notify("P:1").notify("P:2"),
         ["correct"],
         2,
         2,
         {"published": 2},
     ),
     Case(
-        joined("swapped at the same moment", keeps_order=True)
+        joined("swapped at the same moment", promises=ON_TREES)
         .publish("P:1")
         .publish("P:2")
         .notify("P:2")
@@ -215,7 +217,7 @@ ORDER = [
         {"published": 2, "reordered": 1, "overtaken": 1},
     ),
     Case(
-        joined("on two trees", keeps_order=True)
+        joined("on two trees", promises=ON_TREES)
         .advertise(id="a2", predicates=[*ADVERTISED, predicate("volume", ">", 0)])
         .publish("P:1", 110, volume=1)
         .publish("P:2", 110.01)
@@ -226,7 +228,7 @@ ORDER = [
         {"published": 2, "overtaken": 1},
     ),
     Case(
-        joined("on either of two trees", keeps_order=True)
+        joined("on either of two trees", promises=ON_TREES)
         .advertise(id="a2", at=91)
         .unadvertise(at=111)
         .publish("P:1", 110)
@@ -238,7 +240,7 @@ ORDER = [
         {"published": 2, "overtaken": 1},
     ),
     Case(
-        joined("swapped during a fault", keeps_order=True)
+        joined("swapped during a fault", promises=ON_TREES)
         .fault(105)
         .publish("P:1", 110)
         .publish("P:2", 110.01)
@@ -249,7 +251,7 @@ ORDER = [
         {"published": 2, "overtaken": 1, "optional": 2},
     ),
     Case(
-        joined("for two clients", keeps_order=True)
+        joined("for two clients", promises=ON_TREES)
         .subscribe("T")
         .publish("P:1", 110)
         .publish("P:2", 110.01)
@@ -262,7 +264,7 @@ ORDER = [
         {"published": 2, "reordered": 1, "overtaken": 1},
     ),
     Case(
-        joined("late and twice", keeps_order=True)
+        joined("late and twice", promises=ON_TREES)
         .publish("P:1", 110)
         .publish("P:2", 110.01)
         .notify("P:1", "P:2", "P:1"),

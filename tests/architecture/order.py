@@ -32,7 +32,8 @@ PACKAGES: Floors = _floors(
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
         "exit_codes faults files log",
-        "errors fidelity manifest",
+        "errors fidelity promises",
+        "manifest",
     ),
     "broker_service": _floors(
         "language messages service service_time timers",

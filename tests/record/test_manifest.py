@@ -8,10 +8,13 @@ import msgspec
 import pytest
 
 from record import manifest
+from record.faults import FaultKind
 from record.manifest import Choice, ClockOffset, Host, HostRecord, Manifest, Phase, PhaseName, VariantRecord
+from record.promises import Delivery, Loss, Order, Promises
 
 JOIN = Phase(name=PhaseName.JOIN, start=10, end=20)
 RUN = Phase(name=PhaseName.RUN, start=20, end=50)
+PROMISES = Promises(order=Order.PUBLISHER, delivery=Delivery.BEST_EFFORT, survives={FaultKind.KILL: Loss.UNACCEPTED})
 STOP = Phase(name=PhaseName.STOP, start=55, end=60)
 
 
@@ -21,7 +24,7 @@ def test_the_reader_gets_what_the_writer_gave(tmp_path: Path) -> None:
         run_id="r", created="2026-01-01T00:00:00+00:00", scenario={"name": "x"}, seed=7,
         runtime=Choice("process", "asked for"), links=Choice("netem", "works"), versions={"msgspec": "1"}, image="sha",
         kernel="Linux", git_revision="abc", clock="monotonic", host=Host(cpus=2, memory=1, processor="p", system="s"),
-        variants=[VariantRecord(name="base", phases=[JOIN, RUN], recovery=3.5, keeps_order=True)],
+        variants=[VariantRecord(name="base", phases=[JOIN, RUN], recovery=3.5, promises=PROMISES)],
         hosts=[HostRecord(name="far", address="10.0.0.2", kernel="Linux", host=Host(), logs=["B1"], offsets=offsets)],
     )  # fmt: skip
     manifest.write(written, tmp_path)
@@ -34,8 +37,17 @@ def test_a_manifest_with_nothing_but_names_is_read(tmp_path: Path) -> None:
     found = manifest.read(tmp_path)
     (variant,) = found.variants
     assert (found.runtime.name, found.host.cpus, found.hosts[0].offsets) == ("unknown", 0, [])
-    assert (variant.topology, variant.time_dilation, variant.keeps_order) == ("topology.json", 1.0, False)
+    assert (variant.topology, variant.time_dilation, variant.promises) == ("topology.json", 1.0, Promises())
     assert variant.recovery == manifest.RECOVERY_SECONDS > 0
+
+
+@pytest.mark.parametrize(("kept", "order"), [(True, Order.ADVERTISEMENT), (False, Order.NONE)])
+def test_a_manifest_that_states_no_promises_but_order_is_read(kept: bool, order: Order, tmp_path: Path) -> None:
+    content = {"run_id": "r", "variants": [{"name": "base", "keeps_order": kept}]}
+    (tmp_path / "manifest.json").write_bytes(msgspec.json.encode(content))
+    (variant,) = manifest.read(tmp_path).variants
+    assert variant.promises == Promises(order=order)
+    assert b"keeps_order" not in msgspec.json.encode(variant)
 
 
 @pytest.mark.parametrize("content", ['{"variants": []}', '{"run_id": "r", "variants": [{}]}', "{"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from broker_service.routing.options import ProtocolOptions
+from record.promises import Order, Promises
 
 
 class OctopiaOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,9 +41,9 @@ class OctopiaOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
                     raise ValueError(f"{name} needs publications: inter-cluster-dynamic")
 
     @property
-    def keeps_order(self) -> bool:
+    def promises(self) -> Promises:
         """One path into each cluster and one tree in it keep order; dynamic routing changes paths at any time."""
-        return self.publications == "static"
+        return Promises(order=Order.ADVERTISEMENT if self.publications == "static" else Order.NONE)
 
     @property
     def reconciles_within(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from broker_service.routing.options import ProtocolOptions
+from record.promises import Order, Promises
 
 
 class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,9 +33,9 @@ class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
             raise ValueError("congestion_threshold must be at least 0")
 
     @property
-    def keeps_order(self) -> bool:
+    def promises(self) -> Promises:
         """One tree is one path to each subscriber, and links keep order; dynamic routing changes paths at any time."""
-        return self.publications == "fixed"
+        return Promises(order=Order.ADVERTISEMENT if self.publications == "fixed" else Order.NONE)
 
     @property
     def reconciles_within(self) -> float:

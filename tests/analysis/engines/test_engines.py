@@ -25,6 +25,7 @@ from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.errors import RunDirectoryError
 from record.log import Event, PredicateRecord, TraceRecord
+from record.promises import Delivery, Loss, Order, Promises
 from scenario import load
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
 
@@ -69,13 +70,19 @@ records = st.builds(
     strings=st.none() | st.just({"class": "STOCK"}),
     predicates=st.none() | predicates,
 )
+promises = st.builds(
+    Promises,
+    order=st.sampled_from(Order),
+    delivery=st.sampled_from(Delivery),
+    survives=st.dictionaries(st.just("kill"), st.sampled_from(Loss)),
+)
 damage = st.lists(st.tuples(nodes, st.binary(max_size=20)), max_size=3)
 
 
 @st.composite
 def eventful(draw: st.DrawFn, name: str) -> History:
     """Clients that do as clients do, so that there is something to judge, among anything else."""
-    history = joined(name, interrupted=draw(st.booleans()), keeps_order=draw(st.booleans()))
+    history = joined(name, interrupted=draw(st.booleans()), promises=draw(promises))
     for number in range(draw(st.integers(0, 12))):
         at = 101 + draw(st.integers(0, 60))
         history.publish(f"P:{number}", at, price=draw(st.sampled_from((50, 100))))

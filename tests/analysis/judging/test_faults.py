@@ -18,6 +18,7 @@ from analysis.reading.log_events import LogPosition, OutageEvent
 from analysis.tables.definitions import Fault
 from analysis.tables.results import read_table
 from record.log import Event
+from record.promises import Order, Promises
 from tests.analysis.history import SECOND, History, joined, write_run
 
 BROKERS = frozenset({"B1", "B2", "B3"})
@@ -159,7 +160,7 @@ def test_delay_after_is_that_of_ten_seconds_however_long_recovery_may_take(tmp_p
 
 
 def test_what_comes_late_after_the_heal_is_waited_for(tmp_path: Path) -> None:
-    history = joined("paused", keeps_order=True).fault(120, "pause").heal(128, "resume")
+    history = joined("paused", promises=Promises(order=Order.ADVERTISEMENT)).fault(120, "pause").heal(128, "resume")
     delivered(history, 1, 119, 0.010)
     delivered(history, 2, 119.995, 0.010)  # in flight when it struck
     delivered(history, 3, 125, 4.0)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import pytest
 
 from broker_service.routing import PROTOCOLS, protocol_named, read_options
+from record.promises import Order, Promises
 
 
-@pytest.mark.parametrize(("publications", "kept"), [("fixed", True), ("dynamic", False)])
-def test_only_fixed_routing_promises_an_order(publications: str, kept: bool) -> None:
-    assert read_options("tid", {"publications": publications}).keeps_order is kept
-
-
-@pytest.mark.parametrize(("publications", "kept"), [("static", True), ("inter-cluster-dynamic", False)])
-def test_only_static_routing_of_octopia_promises_an_order(publications: str, kept: bool) -> None:
-    assert read_options("octopia", {"publications": publications}).keeps_order is kept
+@pytest.mark.parametrize(
+    ("protocol", "publications", "order"),
+    [
+        ("tid", "fixed", Order.ADVERTISEMENT),
+        ("tid", "dynamic", Order.NONE),
+        ("octopia", "static", Order.ADVERTISEMENT),
+        ("octopia", "inter-cluster-dynamic", Order.NONE),
+    ],
+)
+def test_only_routing_on_one_path_promises_an_order(protocol: str, publications: str, order: Order) -> None:
+    """Everything else both protocols promise alike: every publication, less what is in the queues of a broker that
+    ends."""
+    assert read_options(protocol, {"publications": publications}).promises == Promises(order=order)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

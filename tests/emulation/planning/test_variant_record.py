@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from emulation.planning.variant_record import new_variant
+from record.promises import Order
 from scenario import load
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -11,6 +12,6 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 def test_a_variant_says_what_its_routing_promises() -> None:
     scenario = load(SCENARIOS / "quickstart.yaml", {"routing.reconcile_after": "4", "brokers.limits.heartbeat": "2s"})
     fixed, dynamic = (new_variant(one.name, one.settings, one.scenario) for one in scenario.variants())
-    assert (fixed.keeps_order, dynamic.keeps_order) == (True, False)
+    assert (fixed.promises.order, dynamic.promises.order) == (Order.ADVERTISEMENT, Order.NONE)
     assert fixed.recovery == 3 * 2 + scenario.brokers.limits.reconnect_last + 4
     assert fixed.settings == {"routing.publications": "fixed"}

@@ -1,0 +1,80 @@
+"""The promises of a routing protocol: the order and completeness of notifications, and the cost of each kind of fault.
+
+A protocol's options state them, the manifest records them, and the delivery oracle judges by them and by nothing else
+(docs/guarantees.md). No promise is needed against duplicates and against notifications that do not match: no protocol
+may make them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from record.faults import FaultKind
+
+
+class Order(enum.StrEnum):
+    """The order in which a client is notified of the publications of one publisher."""
+
+    NONE = "none"
+    """Any order. Overtaking is counted."""
+    ADVERTISEMENT = "advertisement"
+    """The order of publishing among publications on the tree of one advertisement, for a client that must get them."""
+    PUBLISHER = "publisher"
+    """The order of publishing among all publications of the publisher, for every notification."""
+
+
+class Delivery(enum.StrEnum):
+    """The completeness of notifications."""
+
+    EVERY = "every"
+    """A client gets every publication that its settled subscriptions match, unless a fault may cost it."""
+    BEST_EFFORT = "best-effort"
+    """A client gets such a publication with some probability: the delivery ratio is a result and no verdict. A broker
+    that receives the publication notifies all of its own clients even so."""
+
+
+class Loss(enum.StrEnum):
+    """The publications that a fault of one kind may cost, from the least to all of them."""
+
+    NOTHING = "nothing"
+    """None. Publications are late at most."""
+    UNACCEPTED = "unaccepted"
+    """Notifications of the failed broker's own clients, and publications of these that it had not accepted. An accepted
+    publication reaches all other clients, at the latest once the broker is back."""
+    OWN_CLIENTS = "own clients"
+    """Notifications and publications of the failed broker's own clients."""
+    IN_FLIGHT = "in flight"
+    """Every publication in flight while the fault lasts and until the overlay has recovered from it."""
+    EVERYTHING = "everything"
+    """As above, and publications may wait unseen for as long as the fault lasts: it is not survived. This is the cost
+    of every kind that a protocol does not name."""
+
+
+QUEUES_LOST: Mapping[str, Loss] = {
+    **dict.fromkeys(FaultKind, Loss.NOTHING),
+    FaultKind.KILL: Loss.IN_FLIGHT,
+    FaultKind.STOP: Loss.IN_FLIGHT,
+}
+"""The cost of faults to a protocol that leaves publications to the queues of brokers: a broker that ends takes its
+queues with it, and nothing else loses any."""
+
+
+class Promises(msgspec.Struct, frozen=True, kw_only=True):
+    """The promises of a protocol with given options."""
+
+    order: Order = Order.NONE
+    delivery: Delivery = Delivery.EVERY
+    survives: Mapping[str, Loss] = msgspec.field(default_factory=lambda: dict(QUEUES_LOST))
+    """By kind of fault or condition (`record.faults`): its cost. A kind that is not named is not survived."""
+
+    def loss(self, kind: str) -> Loss:
+        """The cost of a fault of this kind."""
+        return self.survives.get(kind, Loss.EVERYTHING)
+
+    @property
+    def gapless(self) -> bool:
+        """True when a client that got a publication has got every earlier one of its publisher that it must get."""
+        return self.order is Order.PUBLISHER and self.delivery is Delivery.EVERY
