@@ -26,14 +26,14 @@ until that is over, so an outage before then counts as well.
 A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
 `SETTLE_SECONDS` more. A fault that is never healed lasts to the end. Operations in flight during a fault settle when it
-is over. A *lossy* outage, which excuses losses, is one that takes messages with it: a broker that ends (kill, stop)
-and, for its clients, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay has not
-recovered from it while brokers are frozen or links cut. All other faults (pause, slow, throttle, link_down, degrade,
-corrupt) delay publications and excuse no loss; a fault of unknown kind excuses everything
-(`analysis.judging.fault_costs`, by docs/guarantees.md).
+is over. A *lossy* outage, which excuses losses, is one that takes messages with it: a fault whose kind costs what is in
+flight by the promises of the routing (`record.promises`; to TID routing and OctopiA, kill and stop) and, for its
+clients, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay has not recovered from
+it while brokers are frozen or links cut. All other faults delay publications and excuse no loss; a fault of a kind that
+the promises do not name excuses everything (`analysis.judging.fault_costs`).
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
-counted and reported. It is the defect *reordered* where routing promises order (the manifest's `keeps_order`: fixed TID
+counted and reported. It is the defect *reordered* where routing promises order along an advertisement (fixed TID
 routing does; dynamic routing takes different paths by design), the client must get both publications, and both conform
 to the same first advertisement of their publisher, so that they travel on one tree.
 """
