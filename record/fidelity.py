@@ -14,7 +14,7 @@ import msgspec
 from record.files import FIDELITY, replace_file
 
 
-class Verdict(enum.StrEnum):
+class FidelityVerdict(enum.StrEnum):
     """VALID: measurements may be used as they are. DEGRADED: usable with the care that the reasons name. INVALID: the
     numbers describe this host, not the overlay that was asked for."""
 
@@ -25,12 +25,12 @@ class Verdict(enum.StrEnum):
     @property
     def severity(self) -> int:
         """0 for VALID; a severer verdict has a larger number."""
-        return list(Verdict).index(self)
+        return list(FidelityVerdict).index(self)
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[FidelityVerdict]) -> FidelityVerdict:
     """The severest of several verdicts; VALID when there is none."""
-    return max(verdicts, key=lambda verdict: verdict.severity, default=Verdict.VALID)
+    return max(verdicts, key=lambda verdict: verdict.severity, default=FidelityVerdict.VALID)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     limit: float | None
     """Beyond this the run is DEGRADED; None for a check that only informs."""
-    verdict: Verdict
+    verdict: FidelityVerdict
     detail: str
     """For people: what was measured, where it was worst, and what it means."""
 
@@ -92,7 +92,7 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one variant, with the measurements it rests on."""
 
     name: str
-    verdict: Verdict
+    verdict: FidelityVerdict
     checks: list[Check] = []
     links: list[LinkCheck] = []
     samples: list[Sample] = []
@@ -103,7 +103,7 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reasons(self) -> list[str]:
         """The failed checks, severest first."""
-        failed = [check for check in self.checks if check.verdict is not Verdict.VALID]
+        failed = [check for check in self.checks if check.verdict is not FidelityVerdict.VALID]
         failed.sort(key=lambda check: -check.verdict.severity)
         return [f"{check.name}: {check.detail}" for check in failed]
 
@@ -111,7 +111,7 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on a whole run: the worst of its variants'."""
 
-    verdict: Verdict
+    verdict: FidelityVerdict
     variants: list[VariantFidelity] = []
 
     def of(self, variant: str) -> VariantFidelity | None:

@@ -35,7 +35,7 @@ class PhaseName(enum.StrEnum):
     """Clients leave, brokers stop."""
 
 
-class Phase(msgspec.Struct, frozen=True, kw_only=True):
+class PhaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One phase of a variant, in nanoseconds of the run's clock."""
 
     name: PhaseName
@@ -53,7 +53,7 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
     time_dilation: float = 1.0
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
-    phases: list[Phase] = []
+    phases: list[PhaseRecord] = []
     interrupted: bool = False
     promises: Promises = Promises()
     """The promises of its routing, by which deliveries are judged."""
@@ -72,7 +72,7 @@ class VariantRecord(msgspec.Struct, kw_only=True):
             self.promises = Promises(order=Order.ADVERTISEMENT)
         self.keeps_order = msgspec.UNSET
 
-    def phase(self, name: PhaseName) -> Phase | None:
+    def phase(self, name: PhaseName) -> PhaseRecord | None:
         """The phase of this name; None when the variant did not reach it."""
         return next((phase for phase in self.phases if phase.name == name), None)
 
@@ -93,14 +93,14 @@ class VariantRecord(msgspec.Struct, kw_only=True):
         return self.end if run is None else run.start
 
 
-class Choice(msgspec.Struct, frozen=True):
+class RungChoice(msgspec.Struct, frozen=True):
     """A rung of the capability ladder and the reason for taking it."""
 
     name: str = "unknown"
     reason: str = "not recorded"
 
 
-MODELLED = Choice("modelled", "simulated brokers have simulated links")
+MODELLED = RungChoice("modelled", "simulated brokers have simulated links")
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,8 +149,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     scenario: dict[str, Any] = {}
     """As resolved: defaults filled in, in base units."""
     seed: int = 0
-    runtime: Choice = Choice()
-    links: Choice = Choice()
+    runtime: RungChoice = RungChoice()
+    links: RungChoice = RungChoice()
     versions: dict[str, str] = {}
     image: str | None = None
     """The broker image's id; None where no image was used."""

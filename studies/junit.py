@@ -17,7 +17,7 @@ from xml.etree import ElementTree as Xml
 from record.errors import BadInputError
 
 
-class Kind(StrEnum):
+class JunitOutcome(StrEnum):
     """The outcome of a case; the values are JUnit's element names."""
 
     PASSED = "passed"
@@ -32,7 +32,7 @@ class JunitCase:
 
     name: str
     class_name: str
-    kind: Kind = Kind.PASSED
+    kind: JunitOutcome = JunitOutcome.PASSED
     message: str = ""
     """The reason why it did not pass, in a few words."""
     text: str = ""
@@ -73,9 +73,9 @@ def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:
     for suite in suites:
         counts = Counter(case.kind for case in suite.cases)
         element = Xml.SubElement(root, "testsuite", name=suite.name, tests=str(len(suite.cases)))
-        element.set("failures", str(counts[Kind.FAILED]))
-        element.set("errors", str(counts[Kind.ERROR]))
-        element.set("skipped", str(counts[Kind.SKIPPED]))
+        element.set("failures", str(counts[JunitOutcome.FAILED]))
+        element.set("errors", str(counts[JunitOutcome.ERROR]))
+        element.set("skipped", str(counts[JunitOutcome.SKIPPED]))
         element.set("time", f"{sum(case.seconds for case in suite.cases):.3f}")
         for case in suite.cases:
             _add(element, case)
@@ -88,7 +88,7 @@ def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:
 
 def _add(suite: Xml.Element, case: JunitCase) -> None:
     element = Xml.SubElement(suite, "testcase", name=case.name, classname=case.class_name, time=f"{case.seconds:.3f}")
-    if case.kind is not Kind.PASSED:
+    if case.kind is not JunitOutcome.PASSED:
         Xml.SubElement(element, case.kind, message=case.message).text = case.text
     elif case.text:
         Xml.SubElement(element, "system-out").text = case.text

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT, Example, Summary, VariantSummary, violated
-from record.fidelity import Fidelity, Verdict
-from studies.junit import JunitCase, JunitSuite, Kind
+from record.fidelity import Fidelity, FidelityVerdict
+from studies.junit import JunitCase, JunitOutcome, JunitSuite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +56,21 @@ def _delivery(run: str, verdicts: Verdicts) -> JunitCase:
     return JunitCase(
         name=f"{verdicts.variant}: delivery",
         class_name=run,
-        kind=Kind.FAILED if failed else Kind.PASSED,
+        kind=JunitOutcome.FAILED if failed else JunitOutcome.PASSED,
         message=", ".join(verdicts.delivery),
         text="\n".join((verdicts.numbers, *verdicts.examples)),
     )
 
 
 def _fidelity(run: str, verdicts: Verdicts) -> JunitCase:
-    known = verdicts.fidelity in tuple(Verdict)
-    kind = Kind.ERROR if verdicts.fidelity == Verdict.INVALID else Kind.PASSED if known else Kind.SKIPPED
+    known = verdicts.fidelity in tuple(FidelityVerdict)
+    kind = (
+        JunitOutcome.ERROR
+        if verdicts.fidelity == FidelityVerdict.INVALID
+        else JunitOutcome.PASSED
+        if known
+        else JunitOutcome.SKIPPED
+    )
     return JunitCase(
         name=f"{verdicts.variant}: fidelity",
         class_name=run,

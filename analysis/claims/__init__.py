@@ -1,25 +1,25 @@
 """Claims of the papers as data, and the verdict on each claim from measurements made here."""
 
-from analysis.claims.estimates import Estimate, estimate
+from analysis.claims.estimates import SeedEstimate, estimate
 from analysis.claims.files import read_claims
-from analysis.claims.model import Claim, Claims, ClaimsError, Kind, Paper, Recipe
+from analysis.claims.model import Claim, ClaimKind, Claims, ClaimsError, Paper, Recipe
 from analysis.claims.shipped import FILES, MEASURES, load_claims
-from analysis.claims.verdict import JudgedPart, Judgement, Measurement, Verdict, judge
+from analysis.claims.verdict import ClaimVerdict, JudgedClaim, JudgedPart, Measurement, judge
 
 __all__ = [
     "FILES",
     "MEASURES",
     "Claim",
+    "ClaimKind",
+    "ClaimVerdict",
     "Claims",
     "ClaimsError",
-    "Estimate",
+    "JudgedClaim",
     "JudgedPart",
-    "Judgement",
-    "Kind",
     "Measurement",
     "Paper",
     "Recipe",
-    "Verdict",
+    "SeedEstimate",
     "estimate",
     "judge",
     "load_claims",

@@ -19,7 +19,7 @@ _STUDENT_T = (
 _NORMAL = 1.960
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class SeedEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """The mean over seeds with its 95% confidence interval (Student's t: seeds are independent, their number small)."""
 
     mean: float
@@ -44,16 +44,16 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
-def estimate(values: Iterable[float | None]) -> Estimate | None:
+def estimate(values: Iterable[float | None]) -> SeedEstimate | None:
     """The estimate from one value for each seed, None where a seed gave no value; None when no seed gave one."""
     given = [value for value in values if value is not None and math.isfinite(value)]
     if not given:
         return None
     mean = fmean(given)
     if len(given) == 1:
-        return Estimate(mean=mean, low=None, high=None, seeds=1)
+        return SeedEstimate(mean=mean, low=None, high=None, seeds=1)
     half = _t(len(given) - 1) * stdev(given) / math.sqrt(len(given))
-    return Estimate(mean=mean, low=mean - half, high=mean + half, seeds=len(given))
+    return SeedEstimate(mean=mean, low=mean - half, high=mean + half, seeds=len(given))
 
 
 def _t(freedom: int) -> float:

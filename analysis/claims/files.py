@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from analysis.claims.model import Claim, Claims, ClaimsError, Kind, Paper, Recipe, leaves
+from analysis.claims.model import Claim, ClaimKind, Claims, ClaimsError, Paper, Recipe, leaves
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -89,9 +89,9 @@ def _problems(claim: Claim, known: set[str]) -> Iterator[str]:
                 return
             if field == "published" and count == 0:
                 yield "published: holds no number"
-    if claim.kind in (Kind.ORDER, Kind.PROPERTY) and claim.published is not None:
+    if claim.kind in (ClaimKind.ORDER, ClaimKind.PROPERTY) and claim.published is not None:
         yield f"published: a claim of kind {claim.kind} has none; further numbers belong into `details`"
-    if claim.kind is Kind.RATIO and claim.published is None:
+    if claim.kind is ClaimKind.RATIO and claim.published is None:
         yield "published: missing; a claim of kind ratio needs it"
     if claim.measured_by is not None:
         yield from _recipe_problems(claim, claim.measured_by)
@@ -99,13 +99,13 @@ def _problems(claim: Claim, known: set[str]) -> Iterator[str]:
 
 def _recipe_problems(claim: Claim, recipe: Recipe) -> Iterator[str]:
     numbers, parts = claim.numbers, claim.parts
-    if claim.kind is Kind.VALUE and claim.published is None:
+    if claim.kind is ClaimKind.VALUE and claim.published is None:
         yield "published: missing; a claim of kind value that is measured needs it"
     elif len(numbers) != len(parts):
         yield f"measured_by.parts: {len(parts)} for {len(numbers)} published numbers; give each its name"
-    if claim.kind is Kind.ORDER and not recipe.parts:
+    if claim.kind is ClaimKind.ORDER and not recipe.parts:
         yield "measured_by.parts: missing; say what each statement of the claim is"
-    if claim.kind is Kind.PROPERTY and recipe.parts:
+    if claim.kind is ClaimKind.PROPERTY and recipe.parts:
         yield "measured_by.parts: a property has none"
     if len(set(recipe.scenarios)) < len(recipe.scenarios):
         yield "measured_by.also: names a scenario twice"

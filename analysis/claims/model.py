@@ -24,7 +24,7 @@ class ClaimsError(BadInputError):
     """A file of claims, or a run for a claim, that cannot be used."""
 
 
-class Kind(StrEnum):
+class ClaimKind(StrEnum):
     """Form of a claim, which decides how it is judged (see `analysis.claims.verdict`)."""
 
     RATIO = "ratio"
@@ -78,7 +78,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     id: str
     paper: str
     """`Paper.id` of the file that holds the claim."""
-    kind: Kind
+    kind: ClaimKind
     what: str
     setting: str = ""
     """Conditions that must be equal on both sides of the comparison."""

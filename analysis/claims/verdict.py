@@ -28,8 +28,8 @@ from enum import StrEnum
 
 import msgspec
 
-from analysis.claims.estimates import Estimate, estimate
-from analysis.claims.model import Claim, Kind
+from analysis.claims.estimates import SeedEstimate, estimate
+from analysis.claims.model import Claim, ClaimKind
 
 RATIO_TOLERANCE = 0.2
 """Tolerance of a ratio, as a share of the published difference."""
@@ -41,7 +41,7 @@ SAME_ORDER = 2.0
 """Factor within which a value has the published order of magnitude."""
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """Relation between measurement and publication, best first."""
 
     REPRODUCED = "reproduced"
@@ -50,7 +50,7 @@ class Verdict(StrEnum):
     NOT_MEASURED = "not measured"
 
 
-_WORSE = list(Verdict)
+_WORSE = list(ClaimVerdict)
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,15 +70,15 @@ class JudgedPart(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Empty for the only part of a claim."""
     published: float | None
-    measured: Estimate | None
-    verdict: Verdict
+    measured: SeedEstimate | None
+    verdict: ClaimVerdict
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
     """Verdict on a claim, with the numbers behind it."""
 
     claim: Claim
-    verdict: Verdict
+    verdict: ClaimVerdict
     parts: tuple[JudgedPart, ...]
     seeds: int
     checked: int = 0
@@ -89,9 +89,9 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """For a property that is violated, one violation."""
 
 
-def judge(claim: Claim, measurements: Sequence[Measurement]) -> Judgement:
+def judge(claim: Claim, measurements: Sequence[Measurement]) -> JudgedClaim:
     """The verdict on a claim, from one measurement for each seed."""
-    if claim.kind is Kind.PROPERTY:
+    if claim.kind is ClaimKind.PROPERTY:
         return _judge_property(claim, measurements)
     parts = []
     for index, (name, published) in enumerate(zip(claim.parts, claim.numbers, strict=True)):
@@ -102,55 +102,55 @@ def judge(claim: Claim, measurements: Sequence[Measurement]) -> Judgement:
             )
         )
     verdict = max((part.verdict for part in parts), key=_WORSE.index)
-    return Judgement(claim=claim, verdict=verdict, parts=tuple(parts), seeds=len(measurements))
+    return JudgedClaim(claim=claim, verdict=verdict, parts=tuple(parts), seeds=len(measurements))
 
 
-def judge_number(kind: Kind, published: float | None, measured: Estimate | None) -> Verdict:
+def judge_number(kind: ClaimKind, published: float | None, measured: SeedEstimate | None) -> ClaimVerdict:
     """The verdict on one part, by the rules of the module. `published` is None only for a statement of an order."""
     if measured is None:
-        return Verdict.NOT_MEASURED
+        return ClaimVerdict.NOT_MEASURED
     if published is None:
         return _judge_statement(measured)
-    return _judge_ratio(published, measured) if kind is Kind.RATIO else _judge_value(published, measured)
+    return _judge_ratio(published, measured) if kind is ClaimKind.RATIO else _judge_value(published, measured)
 
 
-def _judge_ratio(published: float, measured: Estimate) -> Verdict:
+def _judge_ratio(published: float, measured: SeedEstimate) -> ClaimVerdict:
     tolerance = max(RATIO_TOLERANCE * abs(published), RATIO_TOLERANCE_LEAST)
     near = abs(measured.mean - published) <= tolerance or measured.contains(published)
     established = measured.above(0.0) if published > 0 else measured.below(0.0)
     practically_none = abs(published) <= tolerance
     decided = measured.within(published - 2 * tolerance, published + 2 * tolerance) if practically_none else established
     if near and decided:
-        return Verdict.REPRODUCED
+        return ClaimVerdict.REPRODUCED
     untested = measured.low is None and measured.mean * published > 0
-    return Verdict.SAME_DIRECTION if established or untested else Verdict.DIFFERS
+    return ClaimVerdict.SAME_DIRECTION if established or untested else ClaimVerdict.DIFFERS
 
 
-def _judge_value(published: float, measured: Estimate) -> Verdict:
+def _judge_value(published: float, measured: SeedEstimate) -> ClaimVerdict:
     low, high = sorted((published / SAME_ORDER, published * SAME_ORDER))
     near = abs(measured.mean - published) <= VALUE_TOLERANCE * abs(published) or measured.contains(published)
     if near and measured.within(low, high):
-        return Verdict.REPRODUCED
-    return Verdict.SAME_DIRECTION if low <= measured.mean <= high else Verdict.DIFFERS
+        return ClaimVerdict.REPRODUCED
+    return ClaimVerdict.SAME_DIRECTION if low <= measured.mean <= high else ClaimVerdict.DIFFERS
 
 
-def _judge_statement(margin: Estimate) -> Verdict:
+def _judge_statement(margin: SeedEstimate) -> ClaimVerdict:
     if margin.above(0.0):
-        return Verdict.REPRODUCED
-    return Verdict.SAME_DIRECTION if margin.mean > 0 else Verdict.DIFFERS
+        return ClaimVerdict.REPRODUCED
+    return ClaimVerdict.SAME_DIRECTION if margin.mean > 0 else ClaimVerdict.DIFFERS
 
 
-def _judge_property(claim: Claim, measurements: Sequence[Measurement]) -> Judgement:
+def _judge_property(claim: Claim, measurements: Sequence[Measurement]) -> JudgedClaim:
     violations = round(sum(value or 0.0 for measurement in measurements for value in measurement.values))
     checked = sum(measurement.checked for measurement in measurements)
-    verdict = Verdict.DIFFERS if violations else Verdict.REPRODUCED if checked else Verdict.NOT_MEASURED
+    verdict = ClaimVerdict.DIFFERS if violations else ClaimVerdict.REPRODUCED if checked else ClaimVerdict.NOT_MEASURED
     part = JudgedPart(
         name="",
         published=None,
         measured=estimate(measurement.values[0] for measurement in measurements),
         verdict=verdict,
     )
-    return Judgement(
+    return JudgedClaim(
         claim=claim,
         verdict=verdict,
         parts=(part,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.compare.model import Count, MessageComparison, count
+from analysis.compare.model import CountPair, MessageComparison, count
 from analysis.tables.definitions import BrokerMessages
 from analysis.tables.summary import VariantSummary
 
@@ -30,11 +30,11 @@ def compare_messages(first: Sequence[BrokerMessages], second: Sequence[BrokerMes
     )
 
 
-def compare_matching(first: VariantSummary, second: VariantSummary) -> Count:
+def compare_matching(first: VariantSummary, second: VariantSummary) -> CountPair:
     return count("matching operations", first.matching.operations, second.matching.operations)
 
 
-def compare_delivery(first: VariantSummary, second: VariantSummary) -> list[Count]:
+def compare_delivery(first: VariantSummary, second: VariantSummary) -> list[CountPair]:
     return [count(name, getattr(first.delivery, name), getattr(second.delivery, name)) for name in _DELIVERY]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.compare.model import DelayComparison, Estimate, Order, QuantileDistance, Statistic
+from analysis.compare.model import DelayComparison, Order, QuantileDistance, SampleEstimate, Statistic
 from analysis.compare.runs import Delays
 
 FEWEST_BLOCKS = 5
@@ -77,7 +77,7 @@ def verdict(first: Order, second: Order) -> str:
     return "same winner" if first.winner == second.winner else "different winners"
 
 
-def _lead(fastest: Delays, next_fastest: Delays, seed: int) -> Estimate:
+def _lead(fastest: Delays, next_fastest: Delays, seed: int) -> SampleEstimate:
     """Relative difference of the means over pairs of the same publication and client that both delivered."""
     other = dict(zip(next_fastest.pairs, next_fastest.milliseconds, strict=True))
     sums: dict[int, tuple[float, float]] = {}
@@ -86,12 +86,12 @@ def _lead(fastest: Delays, next_fastest: Delays, seed: int) -> Estimate:
             a, b = sums.get(int(block), (0.0, 0.0))
             sums[int(block)] = (a + delay, b + other[pair])
     if not sums:
-        return Estimate(0.0)
+        return SampleEstimate(0.0)
     blocks = np.array(list(sums.values()))
     total = blocks.sum(axis=0)
     value = float(total[1] / total[0] - 1)
     if len(blocks) < FEWEST_BLOCKS:
-        return Estimate(value)
+        return SampleEstimate(value)
     chosen = np.random.default_rng(seed).integers(len(blocks), size=(MOST_RESAMPLES, len(blocks)))
     drawn = blocks[chosen].sum(axis=1)
     return _estimate(value, drawn[:, 1] / drawn[:, 0] - 1)
@@ -152,8 +152,8 @@ def _same_workload(first: Delays, second: Delays) -> bool:
     return common >= SAME_WORKLOAD * max(len(first), len(second))
 
 
-def _estimate(value: float, draws: np.ndarray | None) -> Estimate:
+def _estimate(value: float, draws: np.ndarray | None) -> SampleEstimate:
     if draws is None:
-        return Estimate(float(value))
+        return SampleEstimate(float(value))
     low, high = np.nanquantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Estimate(float(value), (float(low), float(high)))
+    return SampleEstimate(float(value), (float(low), float(high)))

@@ -11,7 +11,7 @@ DIFFERENT_WINNERS = "different winners"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DifferenceLimits:
     """The greatest relative difference of each quantity, by its name in `QUANTITIES`, as a share."""
 
     shares: Mapping[str, float]
@@ -35,7 +35,7 @@ QUANTITIES: Mapping[str, Callable[[VariantComparison], float | None]] = {
 """Quantities that can be limited. `delay` is the mean delay, `messages` counts all messages that brokers received."""
 
 
-def parse_limits(text: str) -> Limits:
+def parse_limits(text: str) -> DifferenceLimits:
     """Limits from the text of `--within`. Raises `ValueError` that names the quantities and the notation."""
     shares: dict[str, float] = {}
     for part in text.split(","):
@@ -48,10 +48,10 @@ def parse_limits(text: str) -> Limits:
             raise ValueError(f"{part.strip()!r}: {share!r} is not a share; write {name}=15% or {name}=0.15") from None
         if not 0 <= shares[name] < float("inf"):
             raise ValueError(f"{part.strip()!r}: a difference of at most {share} makes no sense")
-    return Limits(shares)
+    return DifferenceLimits(shares)
 
 
-def violations(comparison: RunComparison, limits: Limits) -> list[str]:
+def violations(comparison: RunComparison, limits: DifferenceLimits) -> list[str]:
     """One line for each limit that is exceeded, for different winners, and for each variant that only one run has."""
     lines = [line for variant in comparison.variants for line in _violations_of(variant, limits)]
     if comparison.order is not None and comparison.order.verdict == DIFFERENT_WINNERS:
@@ -62,7 +62,7 @@ def violations(comparison: RunComparison, limits: Limits) -> list[str]:
     return lines
 
 
-def _violations_of(variant: VariantComparison, limits: Limits) -> Iterator[str]:
+def _violations_of(variant: VariantComparison, limits: DifferenceLimits) -> Iterator[str]:
     for name, most in limits.shares.items():
         difference = QUANTITIES[name](variant)
         if difference is None:

@@ -22,7 +22,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     fidelity: str
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class SampleEstimate(msgspec.Struct, frozen=True):
     """A number from a sample."""
 
     value: float
@@ -34,9 +34,9 @@ class Statistic(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """mean, p50, p95 or p99."""
-    first: Estimate
-    second: Estimate
-    difference: Estimate
+    first: SampleEstimate
+    second: SampleEstimate
+    difference: SampleEstimate
     """Relative."""
 
 
@@ -62,7 +62,7 @@ class DelayComparison(msgspec.Struct, frozen=True, kw_only=True):
         return next(statistic for statistic in self.statistics if statistic.name == name)
 
 
-class Count(msgspec.Struct, frozen=True, kw_only=True):
+class CountPair(msgspec.Struct, frozen=True, kw_only=True):
     """A count in each run."""
 
     name: str
@@ -75,9 +75,9 @@ class Count(msgspec.Struct, frozen=True, kw_only=True):
 class MessageComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that brokers received, from clients and from neighbours."""
 
-    total: Count
-    kinds: list[Count]
-    worst_brokers: list[Count]
+    total: CountPair
+    kinds: list[CountPair]
+    worst_brokers: list[CountPair]
     """The brokers with the largest differences, counted in messages."""
     misplaced: float
     """Share of all messages that would have to move to another broker, or vanish, to make both runs equal."""
@@ -90,9 +90,9 @@ class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
     delay: DelayComparison | None
     """Null when a run delivered nothing."""
     messages: MessageComparison
-    matching: Count
+    matching: CountPair
     """Comparisons of one publication's content with the subscriptions of a broker."""
-    delivery: list[Count]
+    delivery: list[CountPair]
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     by_delay: list[str]
     """The fastest first."""
-    lead: Estimate
+    lead: SampleEstimate
     """Relative difference of the second fastest to the fastest, over the notifications that both delivered."""
     winner: str | None
     """The fastest, if its lead is above zero with confidence; null when no difference is shown."""
@@ -135,5 +135,5 @@ def relative(first: float, second: float) -> float | None:
     return second / first - 1 if first else None
 
 
-def count(name: str, first: int, second: int) -> Count:
-    return Count(name=name, first=first, second=second, difference=relative(first, second))
+def count(name: str, first: int, second: int) -> CountPair:
+    return CountPair(name=name, first=first, second=second, difference=relative(first, second))

@@ -30,7 +30,7 @@ class Output(Generic[Tally]):
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class ShuffleBucket:
     """The input of every stage but the first."""
 
     number: int
@@ -61,7 +61,7 @@ class Exchange(Protocol[_Tally_co]):
     def tallies(self, done: Done) -> Iterator[_Tally_co]:
         """One tally for each input, in no particular order."""
 
-    def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
+    def then(self, stage: Stage[ShuffleBucket, _Next], buckets: int) -> Exchange[_Next]:
         """Runs a stage over the buckets that are not empty. `buckets` is the number into which the stage divides its
         own output.
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from tempfile import TemporaryFile
 from typing import IO, Generic, NamedTuple, TypeVar
 
-from analysis.engines.interface import Bucket, Done, Exchange, Input, Output, Stage, Tally, Workers, perform
+from analysis.engines.interface import Done, Exchange, Input, Output, ShuffleBucket, Stage, Tally, Workers, perform
 
 _Next = TypeVar("_Next")
 
@@ -44,7 +44,7 @@ class _PlainExchange(Generic[Tally]):
             done(finished, self._inputs)
             yield output.tally
 
-    def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
+    def then(self, stage: Stage[ShuffleBucket, _Next], buckets: int) -> Exchange[_Next]:
         return _PlainExchange((perform(stage, bucket) for bucket in self._waiting.buckets()), len(self._waiting))
 
 
@@ -74,13 +74,13 @@ class _WaitingParts:
         self._sections.setdefault(number, []).append(_Section(self._end, len(part)))
         self._end += len(part)
 
-    def buckets(self) -> Iterator[Bucket]:
+    def buckets(self) -> Iterator[ShuffleBucket]:
         """The buckets, whose parts are read one by one on demand."""
         if self._file is None:
             return
         with self._file as file:
             for number in sorted(self._sections):
-                yield Bucket(number, _read(file, self._sections[number]))
+                yield ShuffleBucket(number, _read(file, self._sections[number]))
 
 
 def _read(file: IO[bytes], sections: Sequence[_Section]) -> Iterator[bytes]:

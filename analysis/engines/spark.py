@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from analysis.engines.interface import Bucket, Done, Exchange, Input, Output, Stage, Tally, Workers, perform
+from analysis.engines.interface import Done, Exchange, Input, Output, ShuffleBucket, Stage, Tally, Workers, perform
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -91,7 +91,7 @@ class _SparkExchange(Generic[Tally]):
                 raise
             return iter(job.result())
 
-    def then(self, stage: Stage[Bucket, _Next], buckets: int) -> Exchange[_Next]:
+    def then(self, stage: Stage[ShuffleBucket, _Next], buckets: int) -> Exchange[_Next]:
         shared = self._shuffled.context.broadcast(stage)
         side = self._buckets
 
@@ -99,7 +99,7 @@ class _SparkExchange(Generic[Tally]):
             parts = (part for _, part in pairs)
             first = next(parts, None)
             if number != side and first is not None:
-                yield from _numbered(perform(shared.value, Bucket(number, chain((first,), parts))), buckets)
+                yield from _numbered(perform(shared.value, ShuffleBucket(number, chain((first,), parts))), buckets)
             deque(parts, maxlen=0)  # Spark ends a worker that has not read all of its input
 
         return _SparkExchange(self._shuffled.mapPartitionsWithIndex(work), buckets)

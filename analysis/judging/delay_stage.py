@@ -15,7 +15,7 @@ from enum import IntEnum
 import msgspec
 import numpy as np
 
-from analysis.engines.interface import Bucket, Output
+from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.judged import JudgedPublication, Receipt
 from analysis.run_files.time_units import MILLISECOND, second_of
 from analysis.tables.definitions import DelayByHops, DelayDistribution, DelayOverTime
@@ -127,7 +127,7 @@ class DelayTally:
         self.figures |= other.figures
 
 
-def measure_delays(bucket: Bucket) -> Output[DelayTally]:
+def measure_delays(bucket: ShuffleBucket) -> Output[DelayTally]:
     """The stage: the figures of each group in a bucket."""
     grouped: dict[_Key, list[_Group]] = {}
     decoder = msgspec.msgpack.Decoder(list[_Group])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
-from analysis.engines.interface import Bucket, Output
+from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.fault_baseline import Baselines
 from analysis.judging.faults import FaultTimes
 from analysis.judging.journeys import Journey, PathTaken, path_of
@@ -16,7 +16,7 @@ from analysis.judging.oracle import History, Judgement, Oracle, Verdict
 from analysis.judging.router_work import WorkSamples, WorkTally
 from analysis.reading.publication_events import Notified, bucket_of, by_publication
 from analysis.run_files.time_units import second_of
-from analysis.tables.comparison import BLOCK_SECONDS, Block
+from analysis.tables.comparison import BLOCK_SECONDS, DelayBlock
 from analysis.tables.definitions import Right
 
 
@@ -53,7 +53,7 @@ class PublicationTally:
 
     counts: dict[int, PublicationCounts] = field(default_factory=dict)
     """By variant."""
-    blocks: dict[int | None, Block] = field(default_factory=dict)
+    blocks: dict[int | None, DelayBlock] = field(default_factory=dict)
     """Delays of the first two variants side by side."""
     baselines: Baselines = field(default_factory=Baselines)
     work: WorkTally = field(default_factory=WorkTally)
@@ -62,7 +62,7 @@ class PublicationTally:
         for variant, counts in other.counts.items():
             self.counts.setdefault(variant, PublicationCounts()).merge(counts)
         for number, block in other.blocks.items():
-            self.blocks[number] = self.blocks.get(number, Block()) + block
+            self.blocks[number] = self.blocks.get(number, DelayBlock()) + block
         self.baselines.merge(other.baselines)
         self.work.merge(other.work)
 
@@ -83,7 +83,7 @@ class PublicationStage:
         indexes."""
         return [Oracle(history) for history in self.histories]
 
-    def __call__(self, bucket: Bucket) -> Output[PublicationTally]:
+    def __call__(self, bucket: ShuffleBucket) -> Output[PublicationTally]:
         tally, work = PublicationTally(), WorkSamples()
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
         for publication, by_variant in by_publication(bucket.parts).items():
@@ -113,7 +113,7 @@ class PublicationStage:
             if outcome.receipts and outcome.client in notified:
                 in_reference = outcome.receipts[0].notified - reference.intended
                 in_variant = notified[outcome.client] - variant.intended
-                tally.blocks[number] = tally.blocks.get(number, Block()) + Block(1, in_reference, in_variant)
+                tally.blocks[number] = tally.blocks.get(number, DelayBlock()) + DelayBlock(1, in_reference, in_variant)
 
 
 def judged_publication(variant: int, publication: str, journey: Journey, verdict: Verdict) -> JudgedPublication:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from analysis.engines.interface import Bucket, Output
+from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.delay_stage import DelaySamples
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_counts import FaultTally, VariantFaults
@@ -99,7 +99,7 @@ class PublisherStage:
     """The directory for parts of the tables `notifications` and `expected`."""
     buckets: int
 
-    def __call__(self, bucket: Bucket) -> Output[PublisherTally]:
+    def __call__(self, bucket: ShuffleBucket) -> Output[PublisherTally]:
         tally, samples = PublisherTally(), DelaySamples()
         publications = decode_judged(mapped_bytes(bucket.parts))
         directory = Path(self.parts)

@@ -16,7 +16,7 @@ import numpy as np
 
 from analysis.judging.journeys import Journey
 from analysis.reading.publication_events import Received
-from analysis.tables.definitions import RouterWork, Work
+from analysis.tables.definitions import RouterWork, WorkKind
 from analysis.tables.histogram import DurationHistogram
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import WorkFigures
@@ -31,7 +31,7 @@ class WorkKey(NamedTuple):
 
     variant: int
     broker: str
-    work: Work
+    work: WorkKind
 
 
 class WorkSamples:
@@ -44,9 +44,9 @@ class WorkSamples:
         """Adds the work on one publication."""
         for event in journey.matched:
             if event.took:
-                self._add(WorkKey(variant, event.broker, Work.MATCHING), event.took)
+                self._add(WorkKey(variant, event.broker, WorkKind.MATCHING), event.took)
         for broker, took in path_selections(journey):
-            self._add(WorkKey(variant, broker, Work.PATH_SELECTION), took)
+            self._add(WorkKey(variant, broker, WorkKind.PATH_SELECTION), took)
 
     def _add(self, key: WorkKey, duration: int) -> None:
         durations = self._durations.get(key)
@@ -78,7 +78,7 @@ class WorkTally:
             found = self.histograms[key] = DurationHistogram(per_decade=CLASSES_PER_DECADE)
         return found
 
-    def of_variant(self, variant: int, work: Work) -> DurationHistogram:
+    def of_variant(self, variant: int, work: WorkKind) -> DurationHistogram:
         """The durations of all brokers of a variant together."""
         together = DurationHistogram(per_decade=CLASSES_PER_DECADE)
         for key, histogram in self.histograms.items():
@@ -128,11 +128,11 @@ class WorkTables:
 
     def of_variant(self, variant: int) -> list[WorkFigures]:
         """The figures of all brokers of a variant together; empty where no time was measured."""
-        together = ((work, self.tally.of_variant(variant, work)) for work in Work)
+        together = ((work, self.tally.of_variant(variant, work)) for work in WorkKind)
         return [_figures(work, histogram) for work, histogram in together if histogram.count]
 
 
-def _figures(work: Work, histogram: DurationHistogram) -> WorkFigures:
+def _figures(work: WorkKind, histogram: DurationHistogram) -> WorkFigures:
     return WorkFigures(
         work=work.value,
         count=histogram.count,

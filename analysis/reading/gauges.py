@@ -23,7 +23,7 @@ class Queue(NamedTuple):
 
 
 @dataclass(slots=True)
-class Gauges:
+class QueueReadings:
     """Values that queues showed."""
 
     shown: dict[Queue, array[int]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Gauges:
         else:
             shown.extend((second, waiting, in_flight))
 
-    def merge(self, other: Gauges) -> None:
+    def merge(self, other: QueueReadings) -> None:
         for queue, shown in other.shown.items():
             self.shown.setdefault(queue, array("q")).extend(shown)
 

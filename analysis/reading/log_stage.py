@@ -24,7 +24,15 @@ from analysis.reading.publication_events import (
 )
 from analysis.reading.traffic import COUNTED, Traffic
 from analysis.run_files.clocks import ONE_CLOCK, Clocks
-from analysis.run_files.logs import NO_DILATION, Block, Dilations, LogLoss, Piece, bring_to_scenario_time, read_piece
+from analysis.run_files.logs import (
+    NO_DILATION,
+    Dilations,
+    LogLoss,
+    Piece,
+    RecordBlock,
+    bring_to_scenario_time,
+    read_piece,
+)
 from analysis.run_files.time_units import second_of
 from record.log import Event, TraceRecord
 
@@ -89,7 +97,7 @@ class LogStage:
                 self._read_rare(block.records, piece.file, block.offset, tally)
         return Output(tally, {number: encode(events) for number, events in enumerate(buckets) if events})
 
-    def _blocks(self, piece: Piece) -> Iterator[Block]:
+    def _blocks(self, piece: Piece) -> Iterator[RecordBlock]:
         """The records of a piece, by the run's clock and in the scenario's time."""
         clock = self.clocks.get(Path(piece.file).name)
         if clock is None:

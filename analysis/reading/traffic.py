@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from analysis.reading.gauges import Gauges
+from analysis.reading.gauges import QueueReadings
 from analysis.run_files.time_units import MILLISECOND
 from analysis.tables.definitions import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
 from record.log import Event, TraceRecord
@@ -68,7 +68,7 @@ class Traffic:
     """Amounts by activity (brokers x neighbours x kinds) and the largest values of gauges (queues x seconds)."""
 
     amounts: dict[Activity, Amount] = field(default_factory=dict)
-    gauges: Gauges = field(default_factory=Gauges)
+    gauges: QueueReadings = field(default_factory=QueueReadings)
 
     def add(self, variant: int, record: TraceRecord) -> None:
         """Counts a record of one of the `COUNTED` events."""

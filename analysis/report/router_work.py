@@ -7,19 +7,19 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour, log_axis, symbol
-from analysis.tables.definitions import Work
+from analysis.tables.definitions import WorkKind
 from analysis.tables.summary import VariantSummary, WorkFigures
 
-HEADINGS = {Work.MATCHING: "Matching delay", Work.PATH_SELECTION: "Path-selection time"}
+HEADINGS = {WorkKind.MATCHING: "Matching delay", WorkKind.PATH_SELECTION: "Path-selection time"}
 _ROW_HEIGHT = 36
 
 
-def work_of(variant: VariantSummary, work: Work) -> WorkFigures | None:
+def work_of(variant: VariantSummary, work: WorkKind) -> WorkFigures | None:
     """The variant's figures for one kind of work; None where no time was measured."""
     return next((figures for figures in variant.router_work if figures.work == work), None)
 
 
-def work_figure(variants: Sequence[VariantSummary], work: Work) -> go.Figure:
+def work_figure(variants: Sequence[VariantSummary], work: WorkKind) -> go.Figure:
     """One row a variant: thick from the median to the 95th percentile, thin to the 99th, a mark at the mean."""
     figure = blank_figure(height=90 + _ROW_HEIGHT * len(variants))
     for index, variant in enumerate(variants):

@@ -50,7 +50,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Block:
+class RecordBlock:
     """Some consecutive lines of a piece, decoded."""
 
     offset: int
@@ -93,7 +93,7 @@ def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations)
                 record.intended = scenario_time(record.intended, dilation)
 
 
-def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[Block]:
+def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[RecordBlock]:
     """Every record of a piece, in order, in the scenario's time. Raises `OSError`."""
     for block in _read_undilated(piece):
         if dilations:
@@ -101,7 +101,7 @@ def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[Blo
         yield block
 
 
-def _read_undilated(piece: Piece) -> Iterator[Block]:
+def _read_undilated(piece: Piece) -> Iterator[RecordBlock]:
     with Path(piece.file).open("rb") as file:
         if piece.start:
             file.seek(piece.start - 1)
@@ -113,14 +113,14 @@ def _read_undilated(piece: Piece) -> Iterator[Block]:
             yield _decode(offset, lines, file)
 
 
-def _decode(offset: int, lines: bytes, file: BufferedReader) -> Block:
+def _decode(offset: int, lines: bytes, file: BufferedReader) -> RecordBlock:
     try:
-        return Block(offset, _decoder.decode_lines(lines))
+        return RecordBlock(offset, _decoder.decode_lines(lines))
     except msgspec.DecodeError:
         return _decode_damaged(offset, lines, file)
 
 
-def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
+def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> RecordBlock:
     """Decodes line by line. The line after a damaged one decides whether it is torn."""
     parts = lines.removesuffix(b"\n").split(b"\n")
     records: list[TraceRecord] = []
@@ -136,7 +136,7 @@ def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> Block:
                 torn += 1
             else:
                 malformed += 1
-    return Block(offset, records, torn, malformed)
+    return RecordBlock(offset, records, torn, malformed)
 
 
 def _peek_line(file: BufferedReader) -> bytes:

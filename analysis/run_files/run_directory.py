@@ -15,7 +15,7 @@ from analysis.run_files.logs import Dilations, scenario_time
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
 from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files
-from record.manifest import Manifest, Phase, VariantRecord
+from record.manifest import Manifest, PhaseRecord, VariantRecord
 from topology.files import load
 from topology.model import BrokerId, Overlay, OverlayError
 
@@ -88,7 +88,7 @@ def read_manifest(path: Path) -> Manifest:
 def _in_scenario_time(variant: VariantRecord) -> VariantRecord:
     """The variant with its phases in the scenario's time; the manifest holds the time that really passed."""
     phases = [
-        Phase(
+        PhaseRecord(
             name=phase.name,
             start=scenario_time(phase.start, variant.time_dilation),
             end=scenario_time(phase.end, variant.time_dilation),

@@ -34,23 +34,23 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """95% interval of the relative difference, by a block bootstrap over blocks of five seconds; null below five."""
 
 
-class Block(NamedTuple):
+class DelayBlock(NamedTuple):
     """Pairs whose publication was intended within the same five seconds of the reference's run: sums of delays, ns."""
 
     pairs: int = 0
     reference: int = 0
     variant: int = 0
 
-    def __add__(self, other: object) -> Block:
-        if not isinstance(other, Block):
+    def __add__(self, other: object) -> DelayBlock:
+        if not isinstance(other, DelayBlock):
             return NotImplemented
-        return Block(self.pairs + other.pairs, self.reference + other.reference, self.variant + other.variant)
+        return DelayBlock(self.pairs + other.pairs, self.reference + other.reference, self.variant + other.variant)
 
 
-def compare(reference: str, variant: str, blocks: Mapping[int | None, Block], seed: int) -> Comparison:
+def compare(reference: str, variant: str, blocks: Mapping[int | None, DelayBlock], seed: int) -> Comparison:
     """The comparison of two variants from their blocks, by number; `seed` fixes the resampling."""
     ordered = [blocks[number] for number in sorted(blocks, key=lambda number: -1 if number is None else number)]
-    total = sum(ordered, Block())
+    total = sum(ordered, DelayBlock())
     comparable = total.pairs > 0 and total.reference > 0
     return Comparison(
         reference=reference,

@@ -57,7 +57,7 @@ class Cause(StrEnum):
     """The client never had a subscription that matches."""
 
 
-class Work(StrEnum):
+class WorkKind(StrEnum):
     """The kinds of work of a router on a publication."""
 
     MATCHING = "matching"
@@ -235,7 +235,7 @@ class RouterWork(Struct, frozen=True, kw_only=True):
     variant: str
     broker: str
     work: str
-    """matching or path selection: see `Work`."""
+    """matching or path selection: see `WorkKind`."""
     count: int
     """The number of comparisons, or of arrivals for which paths were selected."""
     mean_us: float

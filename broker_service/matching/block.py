@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from broker_service.language import Value
 from broker_service.language.evaluation import all_hold
-from broker_service.matching.bounds import UNBOUNDED, Conjunction, Limits
+from broker_service.matching.bounds import UNBOUNDED, AttributeLimits, Conjunction
 from broker_service.matching.conditions import FAILS, HOLDS, UNKNOWN, Conditions
 
 K = TypeVar("K", bound=Hashable)
@@ -85,7 +85,7 @@ class Block(Generic[K]):
         if last < len(self._keys) // 4 and len(self._keys) > _LEAST_CAPACITY:
             self._resize(max(len(self._keys) // 2, _LEAST_CAPACITY))
 
-    def match(self, attributes: Mapping[str, Value], limits: Limits) -> list[K]:
+    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits) -> list[K]:
         """Return the keys of the subscriptions that match; when `limits` are not exact, also of some that may not."""
         conditions = self._conditions
         shared = len(conditions) == 1
@@ -97,7 +97,7 @@ class Block(Generic[K]):
         keys: list[K] = self._keys.take(rows).tolist()
         return keys
 
-    def _within(self, limits: Limits) -> NDArray[np.intp]:
+    def _within(self, limits: AttributeLimits) -> NDArray[np.intp]:
         """Return the rows whose bounds stay within the limits."""
         bounds = self._bounds[:, : len(self._rows)]
         within = np.less_equal(bounds, np.array(limits.of(self._columns)).reshape(-1, 1))

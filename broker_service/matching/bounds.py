@@ -97,7 +97,7 @@ class Conjunction:
         return tuple(p for p in self._predicates if p.attribute not in attributes or bounds_of(p) is None)
 
 
-class Limits:
+class AttributeLimits:
     """Limits that a publication's attributes set for the bounds of matching subscriptions."""
 
     __slots__ = ("_attributes", "exact")

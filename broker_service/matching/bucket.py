@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from broker_service.language import Predicate, Subscription, Value
 from broker_service.language.evaluation import all_hold
 from broker_service.matching.access import Access, remaining_predicates
-from broker_service.matching.bounds import Limits
+from broker_service.matching.bounds import AttributeLimits
 from broker_service.matching.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Bucket(Generic[K]):
         else:
             del self._singles[key]
 
-    def match(self, attributes: Mapping[str, Value], limits: Limits) -> list[K]:
+    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits) -> list[K]:
         """Return the keys that match, given that the access path is satisfied (see `Block.match`)."""
         if self._tree is not None:
             return self._tree.match(attributes, limits)

@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 from broker_service.language import Subscription, Value
 from broker_service.language.evaluation import all_hold
 from broker_service.matching.access import ALWAYS, AccessStatistics
-from broker_service.matching.bounds import Limits
+from broker_service.matching.bounds import AttributeLimits
 from broker_service.matching.bucket import Bucket
 from broker_service.matching.tuning import Tuning
 
@@ -73,7 +73,7 @@ class MatchIndex(Generic[K]):
 
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
         """Return the keys of all subscriptions that these attributes match, in any order, each once."""
-        limits = Limits(attributes)
+        limits = AttributeLimits(attributes)
         found = [bucket.match(attributes, limits) for bucket in self._visited(attributes)]
         keys = found[0] if len(found) == 1 else [key for part in found for key in part]
         if limits.exact:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from broker_service.language import Predicate, Value
 from broker_service.matching.block import Block, Division
-from broker_service.matching.bounds import UNBOUNDED, Conjunction, Limits
+from broker_service.matching.bounds import UNBOUNDED, AttributeLimits, Conjunction
 from broker_service.matching.tuning import Tuning
 
 K = TypeVar("K", bound=Hashable)
@@ -67,7 +67,7 @@ class BoundsTree(Generic[K]):
             fork, side = path.pop()
             self._replace(path, fork.sides[1 - side])
 
-    def match(self, attributes: Mapping[str, Value], limits: Limits) -> list[K]:
+    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits) -> list[K]:
         """Return the keys that match (see `Block.match`)."""
         if isinstance(self._root, Block):
             return self._root.match(attributes, limits)

@@ -23,7 +23,7 @@ _MATCHED = Event.MATCHED  # looked up once: in Python 3.11 an enumeration's memb
 _PUBLISH_WORD = Kind.PUBLISH.word
 
 
-class Comparison(NamedTuple):
+class TimedComparison(NamedTuple):
     """One comparison that is yet to be logged. Times in nanoseconds."""
 
     publication: str
@@ -43,7 +43,7 @@ class Comparisons:
         """`stopwatch` gives nanoseconds, `decode` reads content and raises `ContentError`."""
         self.stopwatch = stopwatch
         self.decode = decode
-        self.pending: list[Comparison] = []
+        self.pending: list[TimedComparison] = []
         self._recorder = recorder
 
     @property
@@ -104,5 +104,5 @@ class Matcher(Generic[Key]):
     def _match(self, id: str, attributes: Mapping[str, Value], began: int, decoding: int) -> list[Key]:
         matches = self._index.match(attributes)
         comparisons = self._comparisons
-        comparisons.pending.append(Comparison(id, len(matches), comparisons.stopwatch() - began, decoding))
+        comparisons.pending.append(TimedComparison(id, len(matches), comparisons.stopwatch() - began, decoding))
         return matches

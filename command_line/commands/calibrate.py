@@ -14,7 +14,7 @@ from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
 from emulation.simulation.calibration import save_calibration
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from studies.calibration import calibrate
 from studies.calibration.measure import Measured
 
@@ -42,7 +42,7 @@ def calibrate_host(out: Path, brokers: int, runtime: str) -> ExitCode:
     console.print(
         f"use it: brokerlab emulate SCENARIO --runtime simulated --calibration {out}", markup=False, soft_wrap=True
     )
-    if measured.latencies.verdict is Verdict.INVALID:
+    if measured.latencies.verdict is FidelityVerdict.INVALID:
         console.print("this host was too busy for its links: measure again when nothing else runs", style="red")
         return ExitCode.INVALID
     return ExitCode.CORRECT

@@ -16,7 +16,7 @@ from emulation.ansible import Inventory, read_inventory
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from scenario.sections.section import suggestion
 from studies.campaign import Campaign, Cell, cells, fingerprint, load_campaign
 from studies.campaign.attempt import Keep
@@ -24,7 +24,7 @@ from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.interface import ExecutorOptions
 from studies.campaign.junit import suites_of
 from studies.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
-from studies.campaign.progress import ConsoleBoard, Expectation
+from studies.campaign.progress import CellDuration, ConsoleBoard
 from studies.campaign.report import build_report
 from studies.campaign.scheduler import run_cells, unfinished_cells
 from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
@@ -37,7 +37,7 @@ _FAILURES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class CampaignRequest:
     """The user's request; None where the campaign's file or a default decides."""
 
     file: Path
@@ -60,7 +60,7 @@ class Request:
     """File for the verdicts as JUnit XML."""
 
 
-def run_campaign(request: Request) -> ExitCode:
+def run_campaign(request: CampaignRequest) -> ExitCode:
     """Runs what is not done yet, and shows the matrix. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
     require_writable(request.junit)
@@ -90,7 +90,7 @@ def run_campaign(request: Request) -> ExitCode:
     return ExitCode.INTERRUPTED if not whole and code is ExitCode.CORRECT else code
 
 
-def list_cells(request: Request) -> ExitCode:
+def list_cells(request: CampaignRequest) -> ExitCode:
     """Shows the cells of a campaign. Raises `UserError`s."""
     _, planned = plan_campaign(request)
     for cell in planned:
@@ -98,7 +98,7 @@ def list_cells(request: Request) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def plan_campaign(request: Request) -> tuple[Campaign, tuple[Cell, ...]]:
+def plan_campaign(request: CampaignRequest) -> tuple[Campaign, tuple[Cell, ...]]:
     """The campaign with the options of the command line, and its cells."""
     if request.shrink_on is not None and not request.shrink:
         raise BadInputError(f"--shrink-on {request.shrink_on}: is for --shrink; add it, or leave this out")
@@ -123,7 +123,7 @@ def exit_code(summary: CampaignSummary) -> ExitCode:
     """The exit code: a violated delivery in any cell comes first."""
     if not all(line.result.correct for line in summary.cells):
         return ExitCode.VIOLATED
-    return ExitCode.INVALID if summary.fidelity == Verdict.INVALID else ExitCode.CORRECT
+    return ExitCode.INVALID if summary.fidelity == FidelityVerdict.INVALID else ExitCode.CORRECT
 
 
 def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Cell]:
@@ -136,7 +136,7 @@ def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Ce
     return [cell for cell in planned if not keys or cell.key in keys]
 
 
-def _executor_options(request: Request, campaign: Campaign) -> ExecutorOptions:
+def _executor_options(request: CampaignRequest, campaign: Campaign) -> ExecutorOptions:
     return ExecutorOptions(
         inventory=None if request.inventory is None else _inventory(request.inventory),
         runtime=campaign.runtime,
@@ -167,18 +167,20 @@ def _run_unfinished(
         console.print(f"{what:<9} {text}", markup=False, soft_wrap=True)
     if not needed:
         return True
-    with ConsoleBoard(console, len(chosen), done, _expectation(options, directory, chosen)) as board:
+    with ConsoleBoard(console, len(chosen), done, _cell_duration(options, directory, chosen)) as board:
         return run_cells(options, directory, needed, board)
 
 
-def _expectation(options: ExecutorOptions, directory: CampaignDirectory, chosen: Sequence[Cell]) -> Expectation:
+def _cell_duration(options: ExecutorOptions, directory: CampaignDirectory, chosen: Sequence[Cell]) -> CellDuration:
     """Expected durations, from finished cells; without any, from the first cell's phases if they take real time."""
-    first = 0.0 if options.runtime == SIMULATED else sum(symbol.lasts + _AROUND for symbol in chosen[0].plan().variants)
-    expectation = Expectation(first, options.in_parallel)
+    first = (
+        0.0 if options.runtime == SIMULATED else sum(variant.lasts + _AROUND for variant in chosen[0].plan().variants)
+    )
+    duration = CellDuration(first, options.in_parallel)
     for cell in chosen:
         for attempt in directory.attempts(cell):
-            expectation.note(attempt.seconds)
-    return expectation
+            duration.note(attempt.seconds)
+    return duration
 
 
 def summarise_campaign(campaign: Campaign, planned: tuple[Cell, ...], directory: CampaignDirectory) -> CampaignSummary:
@@ -206,7 +208,7 @@ def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) ->
         result = cell.result
         heading = Text(f"\n{result.key}: ", style="bold")
         heading.append(", ".join(result.delivery), style="green" if result.correct else "red").append("; ")
-        console.print(heading.append(result.fidelity, style=FIDELITY_STYLES[Verdict(result.fidelity)]))
+        console.print(heading.append(result.fidelity, style=FIDELITY_STYLES[FidelityVerdict(result.fidelity)]))
         command = repeat_command(directory.cell(result.key) / "scenario.yaml", result)
         console.print(f"  again: {command}", markup=False, soft_wrap=True)
     if len(failed) > _FAILURES_SHOWN:

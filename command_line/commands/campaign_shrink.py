@@ -12,7 +12,7 @@ from scenario.sections.faults import FaultItem
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.interface import ExecutorOptions
-from studies.campaign.progress import ConsoleBoard, Expectation
+from studies.campaign.progress import CellDuration, ConsoleBoard
 from studies.campaign.result import CellResult
 from studies.campaign.scheduler import run_cells
 from studies.campaign.sentences import repeat_command
@@ -52,7 +52,7 @@ def _shrink(
     def run(candidate: Cell) -> CellResult:
         if (known := scratch.result(candidate)) is not None:
             return known
-        with ConsoleBoard(console, 1, 0, Expectation(0.0, 1)) as board:
+        with ConsoleBoard(console, 1, 0, CellDuration(0.0, 1)) as board:
             if not run_cells(options, scratch, [candidate], board):
                 raise KeyboardInterrupt
         result = scratch.result(candidate)

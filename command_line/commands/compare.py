@@ -11,8 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.compare import Limits, RunComparison, compare_runs, parse_limits, violations
-from analysis.compare.model import Count, DelayComparison, Estimate, MessageComparison, Order, VariantComparison
+from analysis.compare import DifferenceLimits, RunComparison, compare_runs, parse_limits, violations
+from analysis.compare.model import (
+    CountPair,
+    DelayComparison,
+    MessageComparison,
+    Order,
+    SampleEstimate,
+    VariantComparison,
+)
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
@@ -46,7 +53,7 @@ def as_tables(comparison: RunComparison) -> None:
     _print(console, comparison)
 
 
-def _limits(within: str | None) -> Limits | None:
+def _limits(within: str | None) -> DifferenceLimits | None:
     try:
         return None if within is None else parse_limits(within)
     except ValueError as error:
@@ -112,12 +119,12 @@ def _add_messages(table: Table, messages: MessageComparison) -> None:
         _add_count(table, f"  at {count.name}", count)
 
 
-def _add_count(table: Table, name: str, count: Count) -> None:
+def _add_count(table: Table, name: str, count: CountPair) -> None:
     difference = "" if count.difference is None else f"{count.difference:+.1%}"
     table.add_row(escape(name), f"{count.first:,}", f"{count.second:,}", difference)
 
 
-def _estimate(estimate: Estimate, number: str) -> str:
+def _estimate(estimate: SampleEstimate, number: str) -> str:
     text = number.format(estimate.value)
     if estimate.interval is None:
         return text

@@ -14,9 +14,9 @@ from rich.console import Console
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from studies.conformance import Result, SimulatedCaseRunner, Verdict, read_all, run_case, run_relation
+from studies.conformance import CaseVerdict, Result, SimulatedCaseRunner, read_all, run_case, run_relation
 from studies.conformance.case_runner import CaseRunner
-from studies.conformance.display import Display, display, print_report
+from studies.conformance.display import CaseDisplay, display, print_report
 from studies.conformance.junit import suites_of
 from studies.conformance.selection import Selection, in_company, select
 from studies.junit import require_writable, write_junit
@@ -27,7 +27,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ConformanceRequest:
     """The user's request."""
 
     files: Sequence[Path]
@@ -37,7 +37,7 @@ class Request:
     junit: Path | None
 
 
-def run_conformance(request: Request) -> ExitCode:
+def run_conformance(request: ConformanceRequest) -> ExitCode:
     """Runs the requested cases and prints each result. Raises `UserError`s."""
     require_writable(request.junit)
     console = Console(highlight=False)
@@ -67,7 +67,7 @@ def run_conformance(request: Request) -> ExitCode:
         write_junit(suites_of(results), request.junit)
     if interrupted:
         console.print(f"interrupted after {len(results)} of {total}; nothing is left running")
-    if any(result.verdict is Verdict.FAILED for result in results):
+    if any(result.verdict is CaseVerdict.FAILED for result in results):
         return ExitCode.VIOLATED
     return ExitCode.INTERRUPTED if interrupted else ExitCode.CORRECT
 
@@ -80,7 +80,7 @@ def _runtimes(wanted: Sequence[str]) -> list[str]:
 
 
 def _results(
-    selection: Selection, runtimes: Sequence[str], interrupt: Interrupt, console: Console, shown: Display
+    selection: Selection, runtimes: Sequence[str], interrupt: Interrupt, console: Console, shown: CaseDisplay
 ) -> Generator[Result]:
     shown.doing("relations")
     yield from map(run_relation, selection.relations)
@@ -95,7 +95,7 @@ def _results(
         for unknown in selection.unknown:
             note = f"this version has no protocol {unknown.protocol}"
             yield Result(
-                case=unknown.case.id, verdict=Verdict.SKIPPED, protocol=unknown.protocol, runtime=runtime, note=note
+                case=unknown.case.id, verdict=CaseVerdict.SKIPPED, protocol=unknown.protocol, runtime=runtime, note=note
             )
 
 

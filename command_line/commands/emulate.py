@@ -16,7 +16,7 @@ from analysis.report import build_report
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.verdicts import exit_code, print_verdicts, shown_progress, write_verdicts
 from emulation.planning.plan import Plan, make_plan
-from emulation.run import Outcome, emulate
+from emulation.run import RunOutcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
@@ -25,7 +25,7 @@ from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from record.manifest import MODELLED, Choice
+from record.manifest import MODELLED, RungChoice
 from scenario import load
 from studies.junit import require_writable
 
@@ -34,7 +34,7 @@ _REASON_SHOWN = 110
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EmulationRequest:
     """The user's request."""
 
     scenario: Path
@@ -52,7 +52,7 @@ class Request:
     """File for the verdicts as JUnit XML."""
 
 
-def run_scenario(request: Request) -> ExitCode:
+def run_scenario(request: EmulationRequest) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
     console = Console(highlight=False)
     require_writable(request.junit)
@@ -79,7 +79,7 @@ def run_scenario(request: Request) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _runner(request: Request, console: Console) -> Callable[[Plan], Outcome]:
+def _runner(request: EmulationRequest, console: Console) -> Callable[[Plan], RunOutcome]:
     """The function that runs a plan on the requested runtime. Raises `UserError`s for an impossible one."""
     if request.hosts is not None:
         return _runner_on_hosts(request.hosts, request, console)
@@ -93,7 +93,7 @@ def _runner(request: Request, console: Console) -> Callable[[Plan], Outcome]:
     return partial(_emulate, rungs, request, console)
 
 
-def _runner_on_hosts(inventory: Path, request: Request, console: Console) -> Callable[[Plan], Outcome]:
+def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Console) -> Callable[[Plan], RunOutcome]:
     """Loads Ansible only where it is used."""
     from emulation.multi_host.inventory import read_hosts  # noqa: PLC0415
     from emulation.multi_host.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
@@ -103,7 +103,7 @@ def _runner_on_hosts(inventory: Path, request: Request, console: Console) -> Cal
     with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
         hosts = read_hosts(inventory, Path(private))
 
-    def run(plan: Plan) -> Outcome:
+    def run(plan: Plan) -> RunOutcome:
         console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)
         wanted = HostsRequest(plan, hosts, request.runtime, request.links, request.out)
         return emulate_on_hosts(wanted, console, request.engine.begin)
@@ -111,7 +111,7 @@ def _runner_on_hosts(inventory: Path, request: Request, console: Console) -> Cal
     return run
 
 
-def _emulate(rungs: Rungs, request: Request, console: Console, plan: Plan) -> Outcome:
+def _emulate(rungs: Rungs, request: EmulationRequest, console: Console, plan: Plan) -> RunOutcome:
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.anything:
         console.print(str(cleaned), markup=False)
@@ -119,7 +119,7 @@ def _emulate(rungs: Rungs, request: Request, console: Console, plan: Plan) -> Ou
     return emulate(plan, rungs, request.out, console, request.engine.begin)
 
 
-def _simulate(rungs: Simulated, request: Request, console: Console, plan: Plan) -> Outcome:
+def _simulate(rungs: Simulated, request: EmulationRequest, console: Console, plan: Plan) -> RunOutcome:
     plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
     calibration = load_calibration(request.calibration)
     _announce(console, plan, rungs.runtime, MODELLED)
@@ -131,7 +131,7 @@ def _simulate(rungs: Simulated, request: Request, console: Console, plan: Plan) 
         )
 
 
-def _announce(console: Console, plan: Plan, runtime: Choice, links: Choice) -> None:
+def _announce(console: Console, plan: Plan, runtime: RungChoice, links: RungChoice) -> None:
     overlay = plan.variants[0].overlay
     variants = ", ".join(variant.name for variant in plan.variants)
     for name, text in (
@@ -148,7 +148,7 @@ def _short(reason: str) -> str:
     return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` tells more)")
 
 
-def _analyse(outcome: Outcome, console: Console, request: Request) -> ExitCode:
+def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -> ExitCode:
     page: Path | None = None
     with shown_progress(console) as show_stage:
         summary = analyze(outcome.directory, request.engine, show_stage)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from analysis.claims import Claims, Judgement, load_claims
+from analysis.claims import Claims, JudgedClaim, load_claims
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
@@ -39,12 +39,12 @@ from studies.reproduction.sentences import closing_lines, explanation, reported,
 
 _WIDTH_IN_FILES = 140
 
-Show = Callable[[Sequence[Judgement], Sequence[CellResult]], None]
+Show = Callable[[Sequence[JudgedClaim], Sequence[CellResult]], None]
 """Prints judgements and remarks on the runs behind them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReproductionRequest:
     """The user's request."""
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Request:
     keep_runs: bool
 
 
-def reproduce_claims(request: Request, show: Show) -> ExitCode:
+def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     """Runs what the claims need, judges them and shows the judgements. Raises `UserError`s."""
     if request.runtime not in RUNTIMES:
         raise BadInputError(f"--runtime {request.runtime}: choose {', '.join(RUNTIMES)}")
@@ -106,7 +106,7 @@ def reproduce_claims(request: Request, show: Show) -> ExitCode:
     return ExitCode.VIOLATED if violated(judged, found) else ExitCode.CORRECT
 
 
-def show_table(judged: Sequence[Judgement], found: Sequence[CellResult]) -> None:
+def show_table(judged: Sequence[JudgedClaim], found: Sequence[CellResult]) -> None:
     """For people; in a file as wide as it takes, on a terminal as wide as that is."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(table(judged))
@@ -121,7 +121,7 @@ def show_table(judged: Sequence[Judgement], found: Sequence[CellResult]) -> None
         console.print(line, markup=False, soft_wrap=True)
 
 
-def show_json(judged: Sequence[Judgement], found: Sequence[CellResult]) -> None:
+def show_json(judged: Sequence[JudgedClaim], found: Sequence[CellResult]) -> None:
     """For scripts: one JSON list on standard output."""
     lines = msgspec.json.format(msgspec.json.encode([reported(judgement) for judgement in judged]), indent=2)
     sys.stdout.write(lines.decode() + "\n")

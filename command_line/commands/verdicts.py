@@ -23,11 +23,11 @@ from analysis.tables.summary import (
     violated,
 )
 from record.exit_codes import ExitCode
-from record.fidelity import Fidelity, Verdict
+from record.fidelity import Fidelity, FidelityVerdict
 from studies.junit import write_junit
 from studies.verdict_cases import verdict_suite, verdicts_of
 
-_STYLES = {Verdict.VALID: "green", Verdict.DEGRADED: "yellow", Verdict.INVALID: "red"}
+_STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _REASONS_SHOWN = 4
 
@@ -60,7 +60,7 @@ def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
         return ExitCode.BROKER_DEFECT
     if any(violated(variant.delivery.verdicts, interrupted=variant.interrupted) for variant in summary.variants):
         return ExitCode.VIOLATED
-    if judged is not None and judged.verdict is Verdict.INVALID:
+    if judged is not None and judged.verdict is FidelityVerdict.INVALID:
         return ExitCode.INVALID
     return ExitCode.CORRECT
 

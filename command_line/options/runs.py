@@ -55,14 +55,14 @@ def emulate(
     junit: JunitOption = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
-    from command_line.commands.emulate import Request, run_scenario
+    from command_line.commands.emulate import EmulationRequest, run_scenario
     from command_line.commands.run_engines import BackgroundSpark, NoPreparation
 
     changed = overrides(set_)
     if seed is not None:
         changed["seed"] = str(seed)
     engine = BackgroundSpark() if spark else NoPreparation()
-    request = Request(scenario, changed, runtime, links, out, report, calibration, engine, hosts, junit)
+    request = EmulationRequest(scenario, changed, runtime, links, out, report, calibration, engine, hosts, junit)
     raise typer.Exit(run_scenario(request))
 
 

@@ -81,9 +81,9 @@ def campaign(
     junit: JunitOption = None,
 ) -> None:
     """Run a scenario under every combination of factors, fault schedules and seeds, and show the matrix."""
-    from command_line.commands.campaign import Request, keep_named, list_cells, run_campaign
+    from command_line.commands.campaign import CampaignRequest, keep_named, list_cells, run_campaign
 
-    request = Request(
+    request = CampaignRequest(
         file=file,
         out=out,
         inventory=inventory,
@@ -144,11 +144,17 @@ def reproduce(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure the papers' claims over several seeds, and compare them with the published values."""
-    from command_line.commands.reproduce import Request, list_claims, reproduce_claims, show_json, show_table
+    from command_line.commands.reproduce import (
+        ReproductionRequest,
+        list_claims,
+        reproduce_claims,
+        show_json,
+        show_table,
+    )
 
     if list_:
         raise typer.Exit(list_claims())
-    request = Request(
+    request = ReproductionRequest(
         names=tuple(claims or ()),
         seeds=seeds,
         overrides=overrides(set_),
@@ -197,7 +203,7 @@ def conformance(
     junit: JunitOption = None,
 ) -> None:
     """Run behaviour cases on every protocol they allow, and show which pass."""
-    from command_line.commands.conformance import SIMULATED, Request, run_conformance
+    from command_line.commands.conformance import SIMULATED, ConformanceRequest, run_conformance
 
-    request = Request(files, runtime or [SIMULATED], protocol or [], case or [], junit)
+    request = ConformanceRequest(files, runtime or [SIMULATED], protocol or [], case or [], junit)
     raise typer.Exit(run_conformance(request))

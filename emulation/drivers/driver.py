@@ -33,7 +33,7 @@ from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace
 from emulation.drivers.clients import Clients
-from emulation.drivers.driver_operations import ReadyOperation, Schedule
+from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
 from emulation.drivers.status import DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
 from record.exit_codes import ExitCode
@@ -78,7 +78,7 @@ class Start(msgspec.Struct):
 class Driver:
     """One driver. Made within a running event loop."""
 
-    def __init__(self, config: DriverConfig, schedule: Schedule) -> None:
+    def __init__(self, config: DriverConfig, schedule: OperationSchedule) -> None:
         """Raises `OSError` when the log cannot be opened."""
         self.status = DriverStatus()
         self._config = config
@@ -167,7 +167,7 @@ def report(line: Report) -> None:
         sys.stdout.buffer.flush()
 
 
-async def drive(config: DriverConfig, schedule: Schedule) -> None:
+async def drive(config: DriverConfig, schedule: OperationSchedule) -> None:
     """Serves from connecting to the end of standard input or SIGTERM."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
@@ -217,7 +217,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s driver %(levelname)s %(message)s")
     try:
         config = msgspec.json.decode(path.read_bytes(), type=DriverConfig)
-        schedule = Schedule(read_operations(Path(config.operations)))
+        schedule = OperationSchedule(read_operations(Path(config.operations)))
         uvloop.run(drive(config, schedule))
     except (OSError, ConnectError, msgspec.MsgspecError, ContentError) as error:
         print(f"driver cannot work ({path}): {error}", file=sys.stderr)

@@ -66,7 +66,7 @@ def ready(operation: Operation) -> ReadyOperation:
     )
 
 
-class Schedule:
+class OperationSchedule:
     """The operations still to be issued, in order of time, of which the next `look_ahead` are ready."""
 
     def __init__(self, operations: Iterable[Operation], look_ahead: int = LOOK_AHEAD) -> None:

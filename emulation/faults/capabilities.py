@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from record.errors import HostError
 from record.faults import FaultKind
 from scenario.faults.conditions import begins_by
-from scenario.faults.planning import Schedule
+from scenario.faults.planning import FaultSchedule
 
 MISSING: Mapping[str, Mapping[FaultKind, str]] = {
     "process": {
@@ -20,7 +20,7 @@ MISSING: Mapping[str, Mapping[FaultKind, str]] = {
 """By the runtime's name: the faults that it cannot inject, and why."""
 
 
-def require_possible(schedule: Schedule, runtime: str) -> None:
+def require_possible(schedule: FaultSchedule, runtime: str) -> None:
     """Raises `HostError` naming the runtime and each kind of fault that it cannot inject, with the reason."""
     missing = MISSING.get(runtime, {})
     problems = {

@@ -8,7 +8,7 @@ from broker_service.trace import Trace
 from emulation.faults.execution import perform
 from emulation.faults.injector import Action, FaultInjector
 from emulation.live_overlay.contract import LiveOverlay
-from scenario.faults.planning import Schedule
+from scenario.faults.planning import FaultSchedule
 from scenario.faults.times import Counter, Counts
 
 NODE = "emulator"
@@ -18,7 +18,7 @@ NODE = "emulator"
 class FaultRun:
     """See the module. Times are nanoseconds of the run's clock."""
 
-    def __init__(self, schedule: Schedule, overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
+    def __init__(self, schedule: FaultSchedule, overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
         self._injector = FaultInjector(schedule, overlay.overlay)
         self._overlay = overlay
         self._trace = trace

@@ -23,9 +23,9 @@ from scenario.faults.conditions import (
     begins_by,
     setting,
 )
-from scenario.faults.planning import Schedule
+from scenario.faults.planning import FaultSchedule
 from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
-from scenario.faults.times import Count, Counter, Counts
+from scenario.faults.times import Counter, CountReached, Counts
 from topology import LinkDirection, LinkProperties, Overlay
 
 NOTHING_YET = Counts()
@@ -53,15 +53,15 @@ class Action:
 class FaultInjector:
     """See the module. Times are nanoseconds from the begin of the join phase."""
 
-    def __init__(self, schedule: Schedule, overlay: Overlay) -> None:
+    def __init__(self, schedule: FaultSchedule, overlay: Overlay) -> None:
         self._overlay = overlay
         self._numbers = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
-        self._waiting: list[tuple[Count, int, Program]] = []
+        self._waiting: list[tuple[CountReached, int, Program]] = []
         self._holding: dict[int, tuple[Condition, ...]] = {}
         self._effective: dict[tuple[type[Condition], Target], Setting] = {}
         for index, entry in enumerate(schedule.entries):
-            if isinstance(entry.start, Count):
+            if isinstance(entry.start, CountReached):
                 self._waiting.append((entry.start, index, entry.program))
             else:
                 self._push(index, unfold(entry.program, entry.start, self._numbers))

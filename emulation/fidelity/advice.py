@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from emulation.fidelity import thresholds
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.thresholds import Threshold
-from record.fidelity import Check, Verdict
+from record.fidelity import Check, FidelityVerdict
 
 AIM = 0.6
 """Share of the CPUs that a run should take: well below the limit of DEGRADED, because load has bursts."""
@@ -43,14 +43,14 @@ REMEDIES: Mapping[str, str] = {
 
 def advice(checks: Iterable[Check], host: HostUse | None, own: float | None, dilation: float) -> str:
     """One or a few sentences of advice for a run on real brokers; empty for a VALID one."""
-    failed = [check for check in checks if check.verdict is not Verdict.VALID]
+    failed = [check for check in checks if check.verdict is not FidelityVerdict.VALID]
     short = {check.name: check for check in failed if check.name not in REMEDIES}
     return ". ".join(filter(None, (_slower(short, host, own, dilation), remedies(failed))))
 
 
 def remedies(checks: Iterable[Check]) -> str:
     """The remedies of failed checks other than lack of CPU, severest first."""
-    failed = [check for check in checks if check.verdict is not Verdict.VALID and check.name in REMEDIES]
+    failed = [check for check in checks if check.verdict is not FidelityVerdict.VALID and check.name in REMEDIES]
     failed.sort(key=lambda check: -check.verdict.severity)
     return ". ".join(f"{check.name}: {REMEDIES[check.name]}" for check in failed)
 
@@ -61,7 +61,9 @@ def _slower(short: Mapping[str, Check], host: HostUse | None, own: float | None,
     busy = 0.0 if host is None else 1 - host.idle
     used = busy if own is None else min(own, busy)
     waits = [_excess(short[wait.name], wait) for wait in WAITS if wait.name in short]
-    worst = "too slow" if any(check.verdict is Verdict.INVALID for check in short.values()) else "nearly too slow"
+    worst = (
+        "too slow" if any(check.verdict is FidelityVerdict.INVALID for check in short.values()) else "nearly too slow"
+    )
     return f"{_others(busy - used)}{_dilation(worst, used, busy, max(waits, default=1.0), dilation)}"
 
 

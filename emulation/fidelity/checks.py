@@ -14,14 +14,14 @@ from emulation.fidelity.series import ObservedInterval, samples
 from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
-from record.fidelity import Check, LinkCheck, VariantFidelity, Verdict, worst
+from record.fidelity import Check, FidelityVerdict, LinkCheck, VariantFidelity, worst
 
 _SHOWN = 3
 """Examples that a detail names at most."""
 
 
 BY_CONSTRUCTION = Check(
-    name="links, CPU and clocks", value=None, unit="", limit=None, verdict=Verdict.VALID,
+    name="links, CPU and clocks", value=None, unit="", limit=None, verdict=FidelityVerdict.VALID,
     detail="modelled: delay, rate and loss of each link are those asked for, no broker waits for another's CPU, and "
     "all nodes share one clock. Whether the model is like real brokers is shown by comparing runs, not here",
 )  # fmt: skip
@@ -134,7 +134,7 @@ def _judged(threshold: Threshold, value: float, detail: str) -> Check:
         unit=threshold.unit,
         limit=threshold.degraded,
         verdict=verdict,
-        detail=detail if verdict is Verdict.VALID else f"{detail}: {threshold.meaning}",
+        detail=detail if verdict is FidelityVerdict.VALID else f"{detail}: {threshold.meaning}",
     )
 
 
@@ -144,7 +144,7 @@ def _unmeasured(threshold: Threshold, why: str) -> Check:
         value=None,
         unit=threshold.unit,
         limit=threshold.degraded,
-        verdict=Verdict.VALID,
+        verdict=FidelityVerdict.VALID,
         detail=f"not measured: {why}",
     )
 
@@ -233,7 +233,7 @@ def _throttling(throttling: Throttling | None) -> list[Check]:
     return [
         Check(
             name="brokers throttled by their quota", value=throttling.share * 100, unit="%", limit=None,
-            verdict=Verdict.VALID, detail=detail,
+            verdict=FidelityVerdict.VALID, detail=detail,
         )
     ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Threshold:
     remedy: str
     """The remedy, as an imperative."""
 
-    def verdict(self, value: float) -> Verdict:
+    def verdict(self, value: float) -> FidelityVerdict:
         if value > self.invalid:
-            return Verdict.INVALID
-        return Verdict.DEGRADED if value > self.degraded else Verdict.VALID
+            return FidelityVerdict.INVALID
+        return FidelityVerdict.DEGRADED if value > self.degraded else FidelityVerdict.VALID
 
 
 _SLOWER = "run slower (`time_dilation`, by as much as the verdict estimates), with nothing else on this host"

@@ -16,7 +16,7 @@ import docker.errors
 import requests
 
 from emulation.host import images
-from emulation.host.images import ImageReference, Packages, Recipe, Say
+from emulation.host.images import ImageRecipe, ImageReference, Packages, Say
 from record.errors import HostError
 
 REPOSITORY = "brokerlab-broker"
@@ -92,7 +92,7 @@ def _build(client: docker.DockerClient, name: str, say: Say) -> ImageReference:
     base = images.base_image(client, say)
     _packages().lay_out(say)
     say(f"building the broker image {name} on {base}")
-    built = Recipe(images.ROOT, images.ROOT / "Dockerfile").build(client, name, base)
+    built = ImageRecipe(images.ROOT, images.ROOT / "Dockerfile").build(client, name, base)
     images.remove_former(client, name, _IMAGES_KEPT)
     return built
 

@@ -12,7 +12,7 @@ import subprocess
 
 from emulation.host import images
 from emulation.host.docker_host import docker_client
-from emulation.host.images import ImageReference, Packages, Recipe
+from emulation.host.images import ImageRecipe, ImageReference, Packages
 
 REPOSITORY = "brokerlab-emulator"
 _DOCKERFILE = images.ROOT / "setup" / "emulator" / "Dockerfile"
@@ -35,7 +35,7 @@ def ensure_emulator_image(say: images.Say) -> ImageReference:
             _CONTEXT.mkdir(parents=True, exist_ok=True)
             _PACKAGES.lay_out(say)
             say(f"building the emulator image {name} on {base} (Java, Mininet and Python packages: minutes)")
-            present = Recipe(_CONTEXT, _DOCKERFILE, "host", _proxies()).build(client, name, base)
+            present = ImageRecipe(_CONTEXT, _DOCKERFILE, "host", _proxies()).build(client, name, base)
             images.remove_former(client, name, _IMAGES_KEPT)
     client.images.get(name).tag(REPOSITORY, "latest")
     return present

@@ -76,7 +76,7 @@ class Packages:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ImageRecipe:
     """The sources of an image."""
 
     context: Path

@@ -40,7 +40,7 @@ class Change(enum.StrEnum):
     """The resource is gone."""
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One line of `journal.jsonl`."""
 
     time: int
@@ -84,7 +84,7 @@ class Journal:
                 self._file = -1
 
     def _append(self, change: Change, resource: Resource, name: str, process: ProcessIdentity | None = None) -> None:
-        entry = Entry(time=time.monotonic_ns(), change=change, resource=resource, name=name, process=process)
+        entry = JournalEntry(time=time.monotonic_ns(), change=change, resource=resource, name=name, process=process)
         line = msgspec.json.encode(entry) + b"\n"
         with self._lock:
             os.write(self._file, line)
@@ -99,7 +99,7 @@ class Remains(msgspec.Struct):
 
 def remains(path: Path) -> Remains:
     """Reads a journal, complete or cut off, and subtracts removals from creations."""
-    decoder = msgspec.json.Decoder(Entry)
+    decoder = msgspec.json.Decoder(JournalEntry)
     names: dict[Resource, dict[str, None]] = {resource: {} for resource in Resource}
     processes: dict[str, ProcessIdentity] = {}
     for line in path.read_bytes().splitlines():

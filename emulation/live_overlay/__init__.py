@@ -12,17 +12,17 @@
 
 from emulation.live_overlay.configuration import BrokerConfigs, BrokerFiles, BrokerSettings, LinkAddresses
 from emulation.live_overlay.contract import LiveOverlay, QuietWatch, Tables, UnsettledError
-from emulation.live_overlay.quiet import Expectation, QuietDetector
-from emulation.live_overlay.status import BrokerStatus, LinkStatus
+from emulation.live_overlay.quiet import ExpectedOverlay, QuietDetector
+from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 
 __all__ = [
     "BrokerConfigs",
     "BrokerFiles",
     "BrokerSettings",
     "BrokerStatus",
-    "Expectation",
+    "ExpectedOverlay",
     "LinkAddresses",
-    "LinkStatus",
+    "LinkEndStatus",
     "LiveOverlay",
     "QuietDetector",
     "QuietWatch",

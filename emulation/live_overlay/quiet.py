@@ -16,16 +16,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId
-from emulation.live_overlay.status import BrokerStatus, LinkStatus
+from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from topology import Link, LinkDirection
 
 Statuses = Mapping[BrokerId, BrokerStatus]
-_Ends = Mapping[tuple[BrokerId, BrokerId], LinkStatus]
+_Ends = Mapping[tuple[BrokerId, BrokerId], LinkEndStatus]
 """By broker and its neighbour."""
 
 
 @dataclass
-class Expectation:
+class ExpectedOverlay:
     """Brokers that should run and links that should be up."""
 
     links: Sequence[Link]
@@ -63,7 +63,7 @@ class QuietDetector:
         """Seconds since the first of the latest looks in a row that found the overlay quiet; 0 while it is not."""
         return 0.0 if self._quiet_since is None else self._clock() - self._quiet_since
 
-    def look(self, statuses: Statuses, expected: Expectation) -> bool:
+    def look(self, statuses: Statuses, expected: ExpectedOverlay) -> bool:
         """Compares the latest statuses with those before. Returns whether the overlay was quiet between the two."""
         silent = [broker for broker in expected.running if broker not in statuses]
         waiting = dict(_waiting(statuses, expected))
@@ -88,7 +88,7 @@ class QuietDetector:
         return not self.obstacle
 
 
-def link_obstacles(statuses: Statuses, expected: Expectation) -> Iterator[str]:
+def link_obstacles(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[str]:
     """Links that are up and should not be, or the other way round, as far as brokers answered."""
     ends = _ends(statuses)
     for link in expected.links:
@@ -99,7 +99,7 @@ def link_obstacles(statuses: Statuses, expected: Expectation) -> Iterator[str]:
                 yield f"the link of {one} to {other} is {'up' if end.up else 'down'}"
 
 
-def _waiting(statuses: Statuses, expected: Expectation) -> Iterator[tuple[tuple[BrokerId, BrokerId], int]]:
+def _waiting(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[tuple[tuple[BrokerId, BrokerId], int]]:
     """Messages queued or in flight, by direction, on links that should work."""
     ends = _ends(statuses)
     working = [link for link in expected.links if expected.works(link)]
@@ -109,7 +109,7 @@ def _waiting(statuses: Statuses, expected: Expectation) -> Iterator[tuple[tuple[
             yield (source, target), count
 
 
-def _unhandled(end: LinkStatus, opposite: LinkStatus | None) -> int:
+def _unhandled(end: LinkEndStatus, opposite: LinkEndStatus | None) -> int:
     if opposite is not None and not end.queued and end.sent == opposite.received:
         return 0
     return end.queued + end.in_flight

@@ -9,7 +9,7 @@ from broker_service.messages import BrokerId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkStatus:
+class LinkEndStatus:
     """One end of a link. Counts are of messages."""
 
     neighbour: BrokerId
@@ -33,7 +33,7 @@ class BrokerStatus:
     delivered: int = 0
     rejected: int = 0
     dropped: int = 0
-    links: tuple[LinkStatus, ...] = ()
+    links: tuple[LinkEndStatus, ...] = ()
 
     @property
     def links_up(self) -> int:
@@ -58,7 +58,7 @@ def status_of(broker: Broker) -> BrokerStatus:
         rejected=broker.rejected,
         dropped=broker.dropped,
         links=tuple(
-            LinkStatus(
+            LinkEndStatus(
                 neighbour=link.neighbour,
                 up=link.up,
                 queued=link.queue_length,

@@ -12,10 +12,10 @@ import msgspec
 from emulation.host.archives import unpack_archive
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host.model import Member, share_id
-from emulation.run import Outcome
+from emulation.run import RunOutcome
 from record import fidelity, manifest
 from record.errors import HostError
-from record.fidelity import Check, Fidelity, Sample, VariantFidelity, Verdict, worst
+from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, worst
 from record.files import LOGS, log_file, log_files
 from record.manifest import HostRecord, Manifest, PhaseName, VariantRecord
 
@@ -45,7 +45,7 @@ def unpack(paths: RunPaths, members: Sequence[Member]) -> dict[str, Path]:
     return found
 
 
-def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> Outcome:
+def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> RunOutcome:
     """Joins logs, manifests and fidelity verdicts of all hosts. `record` is the run's manifest so far.
 
     Raises `HostError` if the run directory of a host is missing or not complete.
@@ -77,7 +77,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> Outc
     verdict = join_verdicts(verdicts, hosts)
     fidelity.write(verdict, paths.directory)
     began = any(variant.phase(PhaseName.RUN) is not None for variant in record.variants)
-    return Outcome(paths.directory, verdict, record.interrupted, began)
+    return RunOutcome(paths.directory, verdict, record.interrupted, began)
 
 
 def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord:
@@ -161,7 +161,7 @@ def clock_check(hosts: Sequence[HostRecord]) -> Check:
     """The check of the error of delays between hosts, which comes from the unknown part of their clocks' offsets."""
     keeper, *others = hosts
     if unknown := [host.name for host in others if not host.offsets]:
-        return _clocks(None, Verdict.INVALID, f"no offset was measured for the clock of {', '.join(unknown)}")
+        return _clocks(None, FidelityVerdict.INVALID, f"no offset was measured for the clock of {', '.join(unknown)}")
     errors = {host.name: max(sample.error for sample in host.offsets) for host in others}
     value = sum(sorted(errors.values())[-2:]) / 1e6
     offsets = "; ".join(
@@ -169,11 +169,11 @@ def clock_check(hosts: Sequence[HostRecord]) -> Check:
     )
     return _clocks(
         value,
-        Verdict.DEGRADED if value > CLOCK_ERROR_LIMIT else Verdict.VALID,
+        FidelityVerdict.DEGRADED if value > CLOCK_ERROR_LIMIT else FidelityVerdict.VALID,
         f"one-way delays between hosts are corrected by their clocks' offsets from {keeper.name}'s ({offsets}); the "
         f"remaining error is {value:.3f} ms at most",
     )
 
 
-def _clocks(value: float | None, verdict: Verdict, detail: str) -> Check:
+def _clocks(value: float | None, verdict: FidelityVerdict, detail: str) -> Check:
     return Check(name="clocks", value=value, unit="ms", limit=CLOCK_ERROR_LIMIT, verdict=verdict, detail=detail)

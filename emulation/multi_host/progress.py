@@ -6,7 +6,7 @@ import time
 
 from emulation.ansible import TaskResult
 from emulation.planning.plan import Plan, VariantPlan
-from emulation.run.progress import Display, Snapshot
+from emulation.run.progress import RunDisplay, Snapshot
 from record.manifest import PhaseName
 
 LEAD = 3
@@ -19,7 +19,7 @@ _AROUND = 30.0
 class HostsProgress:
     """See the module."""
 
-    def __init__(self, plan: Plan, snapshot: Snapshot, shown: Display) -> None:
+    def __init__(self, plan: Plan, snapshot: Snapshot, shown: RunDisplay) -> None:
         self._plan = plan
         self._snapshot = snapshot
         self._shown = shown

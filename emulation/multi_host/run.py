@@ -32,16 +32,16 @@ from emulation.multi_host.progress import LEAD, HostsProgress
 from emulation.network.echo import TOKEN_BYTES
 from emulation.planning.plan import Plan
 from emulation.run.context import open_log
-from emulation.run.directory import Outcome, new_manifest, save_overlays
+from emulation.run.directory import RunOutcome, new_manifest, save_overlays
 from emulation.run.host_share import leaving_stage
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import BadInputError, HostError
-from record.fidelity import Fidelity, Verdict
-from record.manifest import Choice, Manifest
-from scenario.faults import Count, Schedule
+from record.fidelity import Fidelity, FidelityVerdict
+from record.manifest import Manifest, RungChoice
+from scenario.faults import CountReached, FaultSchedule
 
 FILES = "files.tar.gz"
 """The archive of the files that the scenario reads, if it reads some."""
@@ -65,7 +65,7 @@ class HostsRequest:
     out: Path
 
 
-def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callable[[], None]) -> Outcome:
+def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callable[[], None]) -> RunOutcome:
     """Runs a plan on several hosts; nothing is left on them.
 
     `when_over` is called when the last variant has been run. Raises `UserError`s.
@@ -100,10 +100,10 @@ def _members(request: HostsRequest) -> tuple[Member, ...]:
     return members
 
 
-def require_times_only(schedule: Schedule) -> None:
+def require_times_only(schedule: FaultSchedule) -> None:
     """Raises `HostError` for faults that depend on a count of messages, because no host sees all messages."""
     for entry in schedule.entries:
-        if isinstance(entry.start, Count):
+        if isinstance(entry.start, CountReached):
             raise HostError(
                 f"{entry.name}: a fault that waits for a count of messages cannot be on several hosts, as none of them "
                 "sees all messages: give it a time (`at`)"
@@ -132,7 +132,7 @@ class HostsRun:
         self.variables: dict[str, Any] = {}
         """Variables of all plays."""
 
-    def execute(self, when_over: Callable[[], None]) -> Outcome:
+    def execute(self, when_over: Callable[[], None]) -> RunOutcome:
         """Checks the hosts, runs every variant, and gathers what they wrote."""
         try:
             record = self._begin()
@@ -177,10 +177,10 @@ class HostsRun:
         self._write_share_requests(runtime.name, links.name)
         return record
 
-    def _interrupted(self) -> Outcome:
+    def _interrupted(self) -> RunOutcome:
         """The outcome of a run that was interrupted before it began."""
-        return Outcome(
-            self._paths.directory, Fidelity(verdict=Verdict.VALID, variants=[]), interrupted=True, began=False
+        return RunOutcome(
+            self._paths.directory, Fidelity(verdict=FidelityVerdict.VALID, variants=[]), interrupted=True, began=False
         )
 
     @property
@@ -188,7 +188,7 @@ class HostsRun:
         """The archive of brokerlab's own files, which exists until the hosts have got it."""
         return self._paths.directory / HOSTS / "product.tar.gz"
 
-    def _choose(self) -> tuple[Choice, Choice]:
+    def _choose(self) -> tuple[RungChoice, RungChoice]:
         """The runtime and the link driver of all hosts."""
         self._progress.doing("removing what dead runs left on hosts")
         self._play("clean.yml", clean_variables())
@@ -200,11 +200,11 @@ class HostsRun:
         runtime, links = common(facts, self._request.runtime, self._request.links)
         self._plan.require_possible(runtime)
         return (
-            Choice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
-            Choice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),
+            RungChoice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
+            RungChoice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),
         )
 
-    def _announce(self, runtime: Choice, links: Choice) -> None:
+    def _announce(self, runtime: RungChoice, links: RungChoice) -> None:
         for variant in self._plan.variants[:1]:
             placement = place_brokers(variant.overlay, self._members)
             for member in self._members:

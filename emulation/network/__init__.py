@@ -16,7 +16,7 @@
 """
 
 from emulation.network.drivers import DriverTrial, usable_drivers
-from emulation.network.model import LinkDriver, LinkEnd, NetworkError
+from emulation.network.model import LinkDriver, NetworkError, NetworkLinkEnd
 from emulation.network.network import EmulatedNetwork
 from emulation.network.probing import LinkProbe
 from emulation.network.relay_messages import Punctuality
@@ -27,9 +27,9 @@ __all__ = [
     "DriverTrial",
     "EmulatedNetwork",
     "LinkDriver",
-    "LinkEnd",
     "LinkProbe",
     "NetworkError",
+    "NetworkLinkEnd",
     "Punctuality",
     "RelayStatistics",
     "lateness_percentile",

@@ -52,12 +52,12 @@ ECHOES, ECHO_INTERVAL = 100, 0.002
 """Requests for one estimate of an offset, and seconds between two."""
 
 
-class Kind(enum.IntEnum):
+class EchoKind(enum.IntEnum):
     CLOCK = 1
     ARRIVALS = 2
 
 
-class Exchange(NamedTuple):
+class EchoTimes(NamedTuple):
     """The times of one request and its reply, in nanoseconds: t1 to t4 above."""
 
     requested: int
@@ -93,7 +93,7 @@ class ClockReading:
         return self.error / 1e9
 
 
-def read_clock(exchanges: Iterable[Exchange]) -> ClockReading | None:
+def read_clock(exchanges: Iterable[EchoTimes]) -> ClockReading | None:
     """The estimate of the exchange with the shortest round trip; None without exchanges."""
     best = min(exchanges, key=lambda exchange: exchange.round_trip, default=None)
     if best is None:
@@ -132,11 +132,11 @@ class FarHost:
 
     def clock(self, clock: Clock, echoes: int = ECHOES, interval: float = ECHO_INTERVAL) -> ClockReading:
         """Estimates how far its clock is ahead of this host's. Raises `NetworkError` if it does not reply."""
-        exchanges: list[Exchange] = []
+        exchanges: list[EchoTimes] = []
         silent = 0
         while len(exchanges) < echoes:
             requested = clock.now()
-            reply = self._request(Kind.CLOCK, 0)
+            reply = self._request(EchoKind.CLOCK, 0)
             returned = clock.now()
             if reply is None:
                 silent += 1
@@ -144,7 +144,7 @@ class FarHost:
                 continue
             _, _, _, *times = CLOCK_REPLY.unpack(reply)
             received, replied = times[:2] if clock is Clock.MONOTONIC else times[2:]
-            exchanges.append(Exchange(requested, received, replied, returned))
+            exchanges.append(EchoTimes(requested, received, replied, returned))
             time.sleep(interval)
         reading = read_clock(exchanges)
         assert reading is not None
@@ -155,7 +155,7 @@ class FarHost:
         found: list[tuple[int, int, int, int]] = []
         silent = 0
         while True:
-            reply = self._request(Kind.ARRIVALS, session, len(found))
+            reply = self._request(EchoKind.ARRIVALS, session, len(found))
             if reply is None:
                 silent += 1
                 self._require_patience(silent)
@@ -165,7 +165,7 @@ class FarHost:
             if len(found) >= total:
                 return found
 
-    def _request(self, kind: Kind, subject: int, first: int = 0) -> bytes | None:
+    def _request(self, kind: EchoKind, subject: int, first: int = 0) -> bytes | None:
         """Sends one request; returns its reply, or None if none comes in time."""
         self._number += 1
         request = REQUEST.pack(self._token, kind, self._number, subject) + struct.pack("!I", first)

@@ -35,7 +35,7 @@ class LinkDriver(enum.StrEnum):
     """No mechanism: a bare veth pair, for benchmarks. Links that ask for properties are refused."""
 
 
-class Journal(Protocol):
+class ChangeJournal(Protocol):
     """The record of every change to the host, which is written before the change. See `emulation.host.journal`."""
 
     def creating(self, resource: Resource, name: str) -> None:
@@ -49,7 +49,7 @@ class Journal(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkEnd:
+class NetworkLinkEnd:
     """A link from the perspective of one of its two brokers."""
 
     neighbour: BrokerId
@@ -87,10 +87,12 @@ class LinkNames:
     def __str__(self) -> str:
         return f"link {self.link.a}-{self.link.b}"
 
-    def end(self, side: int) -> LinkEnd:
+    def end(self, side: int) -> NetworkLinkEnd:
         """The link seen from end `a` (side 0) or `b` (side 1)."""
         neighbour = (self.link.b, self.link.a)[side]
-        return LinkEnd(neighbour, self.addresses[side], self.addresses[1 - side], self.interfaces[side], side == 0)
+        return NetworkLinkEnd(
+            neighbour, self.addresses[side], self.addresses[1 - side], self.interfaces[side], side == 0
+        )
 
 
 def interface_prefix(run_id: str) -> str:

@@ -27,7 +27,7 @@ from emulation.host.journal import Resource
 from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
 from emulation.network.inter_host_links import ExchangeNode, half, less_tunnel_delay
 from emulation.network.links import PlainLink, UserspaceLink
-from emulation.network.model import Journal, LinkDriver, LinkEnd, LinkNames, NetworkError, name_links
+from emulation.network.model import ChangeJournal, LinkDriver, LinkNames, NetworkError, NetworkLinkEnd, name_links
 from emulation.network.namespaces import run_in_namespace
 from emulation.network.netem import NetemLink, burst_of
 from emulation.network.nodes import Node, SandboxNode
@@ -51,7 +51,7 @@ class EmulatedNetwork:
         run_id: str,
         driver: LinkDriver,
         sandboxes: Mapping[BrokerId, int] | None = None,
-        journal: Journal | None = None,
+        journal: ChangeJournal | None = None,
         *,
         seed: int = 0,
         tunnels: HostTunnels | None = None,
@@ -138,7 +138,7 @@ class EmulatedNetwork:
         self._nodes.clear()
         self._exchange = None
 
-    def ends(self, broker: BrokerId) -> tuple[LinkEnd, ...]:
+    def ends(self, broker: BrokerId) -> tuple[NetworkLinkEnd, ...]:
         """The broker's links from its own perspective."""
         pairs = ((names, (names.link.a, names.link.b)) for names in self._names)
         return tuple(names.end(brokers.index(broker)) for names, brokers in pairs if broker in brokers)

@@ -51,7 +51,7 @@ from emulation.network.relay_messages import (
     Request,
     SetUp,
 )
-from emulation.network.shaping import Drop, Shaper, needs_single_frames
+from emulation.network.shaping import DropReason, Shaper, needs_single_frames
 from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
 from topology.model import LinkProperties
 
@@ -98,7 +98,7 @@ class RelayDirection:
         self.source = source
         self.output = output
         self.shaper = Shaper(properties, seed)
-        self.tallies = dict.fromkeys(map(int, Drop), 0)
+        self.tallies = dict.fromkeys(map(int, DropReason), 0)
         self.octets = 0
         self.undeliverable = 0
         self.damaged = 0
@@ -146,9 +146,9 @@ class RelayDirection:
         return DirectionCounters(
             frames=frames,
             octets=self.octets - frames * HEADER_SIZE,
-            lost=self.tallies[Drop.LOSS],
-            queue_full=self.tallies[Drop.QUEUE],
-            down=self.tallies[Drop.DOWN],
+            lost=self.tallies[DropReason.LOSS],
+            queue_full=self.tallies[DropReason.QUEUE],
+            down=self.tallies[DropReason.DOWN],
             undeliverable=self.undeliverable,
             damaged=self.damaged,
             lateness=lateness,
@@ -157,7 +157,7 @@ class RelayDirection:
         )
 
 
-class Relay:
+class LinkRelay:
     """All links of a run."""
 
     def __init__(self, control: socket.socket, seed: str) -> None:
@@ -329,7 +329,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the emulator handles Ctrl-C, and still needs its links
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     control = socket.socket(fileno=options.control)
-    relay = Relay(control, options.seed)
+    relay = LinkRelay(control, options.seed)
     gc.collect()
     gc.freeze()
     gc.disable()

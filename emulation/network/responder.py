@@ -27,7 +27,7 @@ from emulation.network.echo import (
     PROBE_PORT,
     REQUEST,
     TOKEN_BYTES,
-    Kind,
+    EchoKind,
 )
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import in_namespace
@@ -96,10 +96,10 @@ class Responder:
                     continue
                 _, kind, number, subject = REQUEST.unpack_from(request)
                 reply = b""
-                if kind == Kind.CLOCK:
+                if kind == EchoKind.CLOCK:
                     times = received[0], time.monotonic_ns(), received[1], time.time_ns()
                     reply = CLOCK_REPLY.pack(self._token, kind, number, *times)
-                elif kind == Kind.ARRIVALS:
+                elif kind == EchoKind.ARRIVALS:
                     reply = self._arrivals(number, subject, _FIRST.unpack_from(request, REQUEST.size)[0])
                 with contextlib.suppress(OSError):  # the sender has ended
                     self._requests.sendto(reply, sender)
@@ -107,7 +107,7 @@ class Responder:
     def _arrivals(self, number: int, session: int, first: int) -> bytes:
         found = self._sessions.get(session, [])
         arrivals = b"".join(ARRIVAL.pack(*arrival) for arrival in found[first : first + ARRIVALS_AT_ONCE])
-        return ARRIVALS_REPLY.pack(self._token, Kind.ARRIVALS, number, len(found)) + arrivals
+        return ARRIVALS_REPLY.pack(self._token, EchoKind.ARRIVALS, number, len(found)) + arrivals
 
     def _receive(self, link: socket.socket) -> None:
         with contextlib.suppress(BlockingIOError):

@@ -35,7 +35,7 @@ _TABLE_BITS = 12
 _TABLE_SIZE = 1 << _TABLE_BITS
 
 
-class Drop(enum.IntEnum):
+class DropReason(enum.IntEnum):
     """The reason why a frame never leaves. The values are negative, which times are not."""
 
     LOSS = -1
@@ -43,7 +43,7 @@ class Drop(enum.IntEnum):
     DOWN = -3
 
 
-_LOSS, _QUEUE, _DOWN = int(Drop.LOSS), int(Drop.QUEUE), int(Drop.DOWN)
+_LOSS, _QUEUE, _DOWN = int(DropReason.LOSS), int(DropReason.QUEUE), int(DropReason.DOWN)
 
 
 class Shaper:
@@ -84,7 +84,7 @@ class Shaper:
         self._quantiles = standard_quantiles(properties.distribution) if properties.jitter else ()
 
     def admit(self, now: int, size: int) -> int:
-        """Admit a frame of `size` bytes at `now`; returns the time at which it leaves, or a `Drop`."""
+        """Admit a frame of `size` bytes at `now`; returns the time at which it leaves, or a `DropReason`."""
         if not self.up:
             return _DOWN
         if self._loss and self._random() < self._loss:

@@ -18,7 +18,7 @@ from emulation.live_overlay.configuration import BrokerSettings
 from emulation.runtimes.interface import Resources
 from record.errors import HostError
 from scenario import Scenario, Variant
-from scenario.faults import Demand, Schedule
+from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
 from scenario.workload import Operation, OperationKind, Workload, generate
 from topology import BrokerId, Overlay
@@ -87,7 +87,7 @@ class VariantPlan:
         )
         return Demand(publishing, subscribing) if publishing and subscribing else None
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""
         scenario, timeline = self.scenario, self.scenario.timeline
         return plan_faults(

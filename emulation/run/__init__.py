@@ -1,6 +1,6 @@
 """Running a plan."""
 
-from emulation.run.directory import Outcome
+from emulation.run.directory import RunOutcome
 from emulation.run.emulate import emulate
 
-__all__ = ["Outcome", "emulate"]
+__all__ = ["RunOutcome", "emulate"]

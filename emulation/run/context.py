@@ -15,10 +15,10 @@ from emulation.drivers.status import ClientCounts
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.run.interrupt import Interrupt
-from emulation.run.progress import Display, Snapshot
+from emulation.run.progress import RunDisplay, Snapshot
 from emulation.runtimes.interface import Runtime
 from record import manifest
-from record.manifest import Manifest, Phase, PhaseName, VariantRecord
+from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class RunContext:
     paths: RunPaths
     manifest: Manifest
     snapshot: Snapshot
-    display: Display
+    display: RunDisplay
     interrupt: Interrupt
     log: Any
     """A structlog logger that writes `emulator.log`."""
@@ -73,7 +73,7 @@ class RunContext:
         try:
             yield
         finally:
-            record.phases.append(Phase(name=name, start=begin, end=self.clock()))
+            record.phases.append(PhaseRecord(name=name, start=begin, end=self.clock()))
             manifest.write(self.manifest, self.paths.directory)
             self.log.info("phase ends", variant=record.name, phase=name.value)
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from broker_service.trace import Trace
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import LiveOverlay
-from scenario.faults import Schedule
+from scenario.faults import FaultSchedule
 
 
 class Deployment(Protocol):
@@ -24,7 +24,7 @@ class Deployment(Protocol):
         """Available once `start` has returned."""
 
     @property
-    def schedule(self) -> Schedule:
+    def schedule(self) -> FaultSchedule:
         """The faults to be injected here."""
 
     @property

@@ -17,12 +17,12 @@ from record import fidelity
 from record.errors import DISK_IS_FULL, HostError
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import TOPOLOGY, log_files
-from record.manifest import Choice, Manifest, PhaseName, VariantRecord
+from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
 from topology import Overlay
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """Outcome of a run."""
 
     directory: Path
@@ -34,7 +34,7 @@ class Outcome:
     """Names the broker whose own code failed, so that the run ended early; empty where none did."""
 
 
-def new_manifest(plan: Plan, runtime: Choice, links: Choice, clock: str, image: str | None) -> Manifest:
+def new_manifest(plan: Plan, runtime: RungChoice, links: RungChoice, clock: str, image: str | None) -> Manifest:
     """The manifest of a run that is about to begin."""
     return Manifest(
         run_id=plan.run_id,
@@ -82,7 +82,7 @@ def conclude(
     record: Manifest,
     measured: Sequence[Measurements],
     judge: Callable[[Measurements], VariantFidelity],
-) -> Outcome:
+) -> RunOutcome:
     """Adds measurements from the logs, and writes the fidelity verdict on every variant that reached its run phase."""
     spans = {variant.name: span for variant in record.variants if (span := _span(variant)) is not None}
     found = scan(log_files(paths.logs), spans)
@@ -93,7 +93,7 @@ def conclude(
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
     fidelity.write(verdict, paths.directory)
     defect = next((variant.defect for variant in measured if variant.defect), "")
-    return Outcome(paths.directory, verdict, record.interrupted, bool(spans), defect)
+    return RunOutcome(paths.directory, verdict, record.interrupted, bool(spans), defect)
 
 
 def _span(variant: VariantRecord) -> Span | None:

@@ -19,7 +19,7 @@ from emulation.host.run_paths import RunPaths
 from emulation.network import NetworkError
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
-from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
+from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.host_deployment import HostDeployment
 from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
@@ -45,7 +45,7 @@ def whole(variant: VariantPlan, _session: HostRunContext) -> AbstractContextMana
 
 def emulate(
     plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None], *, share_of: ShareOf = whole
-) -> Outcome:
+) -> RunOutcome:
     """Runs a plan, or this host's `part` of it, and returns when nothing is left on the host but the run directory.
 
     `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped.

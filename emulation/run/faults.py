@@ -12,7 +12,7 @@ _SHOWN = 4
 """Faults listed in one line."""
 
 
-class VariantFaults:
+class VariantFaultRun:
     """See the module. Times are nanoseconds of the deployment's clock."""
 
     def __init__(self, context: RunContext, variant: str, deployment: Deployment) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from emulation.network.host_tunnels import HostTunnels
-from scenario.faults import Schedule
+from scenario.faults import FaultSchedule
 from scenario.faults.conditions import Target
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from topology import BrokerId, LinkDirection, Overlay
@@ -35,7 +35,7 @@ class Rendezvous(Protocol):
         """
 
 
-class Alone:
+class SingleHost:
     """The barrier of a host that shares its variant with no other."""
 
     def wait_for_all(self, stage: str) -> None:
@@ -55,7 +55,7 @@ class HostShare:
     """Its name among those that share the variant; empty where it has all of it."""
     tunnels: HostTunnels | None = None
     """Tunnels to the other hosts' brokers; None where there are no other hosts."""
-    rendezvous: Rendezvous = field(default_factory=Alone)
+    rendezvous: Rendezvous = field(default_factory=SingleHost)
 
     @classmethod
     def whole(cls, overlay: Overlay) -> HostShare:
@@ -67,10 +67,10 @@ class HostShare:
         """Ending of the names of this host's drivers and of its log of faults, which makes them unique in the run."""
         return f"@{self.host}" if self.host else ""
 
-    def own(self, schedule: Schedule) -> Schedule:
+    def own(self, schedule: FaultSchedule) -> FaultSchedule:
         """The faults that are this host's to inject: on its brokers, and on what they send."""
         entries = [replace(entry, program=self._own(entry.program)) for entry in schedule.entries]
-        return Schedule(tuple(entries))
+        return FaultSchedule(tuple(entries))
 
     def _own(self, program: Program) -> Program:
         match program:

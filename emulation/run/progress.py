@@ -82,7 +82,7 @@ class Snapshot:
         return f"{shown} of the scenario's time, {self.dilation:g} times slower"
 
 
-class Display(Protocol):
+class RunDisplay(Protocol):
     """Display of a run's progress."""
 
     def refresh(self) -> None:
@@ -98,7 +98,7 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"
 
 
-class LiveDisplay:
+class LiveRunDisplay:
     """A few lines that are redrawn in place."""
 
     def __init__(self, live: Live, console: Console) -> None:
@@ -149,7 +149,7 @@ def counters(snapshot: Snapshot) -> str:
     return "  ".join(parts)
 
 
-class PlainDisplay:
+class PlainRunDisplay:
     """One line when a phase begins, and one now and then while it lasts."""
 
     def __init__(self, snapshot: Snapshot, console: Console) -> None:
@@ -188,16 +188,16 @@ class NoDisplay:
 
 
 @contextmanager
-def display(snapshot: Snapshot, console: Console) -> Iterator[Display]:
+def display(snapshot: Snapshot, console: Console) -> Iterator[RunDisplay]:
     """The display that fits where the output goes, for the time of a run."""
     if not console.is_terminal:
-        yield PlainDisplay(snapshot, console)
+        yield PlainRunDisplay(snapshot, console)
         return
     with Live(console=console, refresh_per_second=4, transient=True, get_renderable=lambda: render(snapshot)) as live:
-        yield LiveDisplay(live, console)
+        yield LiveRunDisplay(live, console)
 
 
 @contextmanager
-def no_display(_snapshot: Snapshot) -> Iterator[Display]:
+def no_display(_snapshot: Snapshot) -> Iterator[RunDisplay]:
     """No display."""
     yield NoDisplay()

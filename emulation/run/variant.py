@@ -8,7 +8,7 @@ from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan, publishers_subscribe
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
-from emulation.run.faults import VariantFaults
+from emulation.run.faults import VariantFaultRun
 from emulation.run.remaining_state import remaining_state, remaining_subscriptions
 from record.manifest import PhaseName, VariantRecord
 
@@ -57,7 +57,7 @@ class VariantRun:
             deployment.start()
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.tables()
-            faults = VariantFaults(context, self._plan.name, deployment)
+            faults = VariantFaultRun(context, self._plan.name, deployment)
             begin = deployment.begin()
             faults.begin(begin)
         join_end = begin + round(timeline.join * NANOSECONDS)
@@ -77,7 +77,7 @@ class VariantRun:
             self._drain(faults, begin + round(timeline.duration * NANOSECONDS) + late)
             deployment.drained()
 
-    def _pass_until(self, faults: VariantFaults, end: int) -> None:
+    def _pass_until(self, faults: VariantFaultRun, end: int) -> None:
         """Lets time pass, with the clients' operations and the faults that are due."""
         deployment = self._deployment
         clock, advance, look = deployment.clock, deployment.advance, deployment.look
@@ -86,7 +86,7 @@ class VariantRun:
             faults.advance()
             look()
 
-    def _join(self, faults: VariantFaults, end: int) -> None:
+    def _join(self, faults: VariantFaultRun, end: int) -> None:
         """Lets clients join until the phase's time is over, and notes whether the overlay is quiet by then."""
         context, deployment = self._context, self._deployment
         quiet = deployment.overlay.quiet_watch()
@@ -105,7 +105,7 @@ class VariantRun:
                 "subscriptions when publishing began; a longer `timeline.join` lets them finish first"
             )
 
-    def _drain(self, faults: VariantFaults, end: int) -> None:
+    def _drain(self, faults: VariantFaultRun, end: int) -> None:
         """Waits until all operations are issued and nothing has moved for a while, at most until `end`."""
         deployment = self._deployment
         quiet = deployment.overlay.quiet_watch()

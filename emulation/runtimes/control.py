@@ -12,7 +12,7 @@ import msgspec
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.service_time import ServiceTime
-from emulation.live_overlay.status import BrokerStatus, LinkStatus
+from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from record.errors import HostError
 from topology import BrokerId
 
@@ -93,7 +93,7 @@ def _status(reply: pb.StatusReply) -> BrokerStatus:
         rejected=reply.rejected,
         dropped=reply.dropped,
         links=tuple(
-            LinkStatus(
+            LinkEndStatus(
                 neighbour=link.neighbour,
                 up=link.up,
                 queued=link.queued,

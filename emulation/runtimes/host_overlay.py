@@ -17,7 +17,7 @@ from emulation.live_overlay import (
     BrokerFiles,
     BrokerSettings,
     BrokerStatus,
-    Expectation,
+    ExpectedOverlay,
     LinkAddresses,
     QuietDetector,
     Tables,
@@ -92,7 +92,7 @@ class HostOverlay:
         self.overlay = overlay
         names = [broker.id for broker in overlay.brokers]
         hosted = set(names if brokers is None else brokers)
-        self.expected = Expectation(
+        self.expected = ExpectedOverlay(
             [link for link in overlay.links if hosted & {link.a, link.b}], [name for name in names if name in hosted]
         )
         self._configs = configs

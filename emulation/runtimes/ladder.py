@@ -19,7 +19,7 @@ from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.images import ImageReference
 from emulation.network import LinkDriver, usable_drivers
 from record.errors import BadInputError, HostError
-from record.manifest import Choice
+from record.manifest import RungChoice
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -44,15 +44,15 @@ class Docker:
 class Simulated:
     """Virtual time, which asks nothing of the host."""
 
-    runtime: Choice
+    runtime: RungChoice
 
 
 @dataclass(frozen=True, slots=True)
 class Rungs:
     """Rungs of a run in real time."""
 
-    runtime: Choice
-    links: Choice
+    runtime: RungChoice
+    links: RungChoice
     docker: Docker | None
     """Given for the container runtime."""
 
@@ -71,7 +71,7 @@ def choose(runtime: str, links: str, say: Say) -> Rungs | Simulated:
     if runtime == SIMULATED:
         if links != AUTO:
             raise BadInputError(f"--links {links}: simulated links are modelled; leave --links out")
-        return Simulated(Choice(SIMULATED, "asked for"))
+        return Simulated(RungChoice(SIMULATED, "asked for"))
     try:
         return _choose_real(runtime, links, say)
     except HostError as error:
@@ -79,7 +79,7 @@ def choose(runtime: str, links: str, say: Say) -> Rungs | Simulated:
             raise
         reason = f"neither the container nor the process runtime works here: {str(error).splitlines()[0]}"
         say(f"runtime {SIMULATED}, because {reason}")
-        return Simulated(Choice(SIMULATED, reason))
+        return Simulated(RungChoice(SIMULATED, reason))
 
 
 def _choose_real(runtime: str, links: str, say: Say) -> Rungs:
@@ -94,9 +94,9 @@ def _choose_real(runtime: str, links: str, say: Say) -> Rungs:
     return Rungs(chosen, driver, docker)
 
 
-def _choose_runtime(wanted: str, say: Say) -> tuple[Choice, Docker | None]:
+def _choose_runtime(wanted: str, say: Say) -> tuple[RungChoice, Docker | None]:
     if wanted == "process":
-        return Choice("process", "asked for"), None
+        return RungChoice("process", "asked for"), None
     try:
         client = docker_client()
         docker = Docker(client, ensure_image(client, say))
@@ -105,22 +105,24 @@ def _choose_runtime(wanted: str, say: Say) -> tuple[Choice, Docker | None]:
             raise
         reason = f"the container runtime does not work here: {str(error).splitlines()[0]}"
         say(f"runtime process, because {reason}")
-        return Choice("process", reason), None
-    return Choice("container", "asked for" if wanted == "container" else "the highest rung, and it works here"), docker
+        return RungChoice("process", reason), None
+    return RungChoice(
+        "container", "asked for" if wanted == "container" else "the highest rung, and it works here"
+    ), docker
 
 
-def choose_links(wanted: str = AUTO) -> Choice:
+def choose_links(wanted: str = AUTO) -> RungChoice:
     """The link driver asked for, or the highest that works; `HostError` when it does not."""
     trials = usable_drivers()
     if wanted != AUTO:
         trial = next(trial for trial in trials if trial.driver == wanted)
         if not trial.usable:
             raise HostError(f"link driver {wanted} does not work here: {trial.reason}")
-        return Choice(wanted, "asked for")
+        return RungChoice(wanted, "asked for")
     obstacles = [f"{trial.driver} does not work here: {trial.reason}" for trial in trials if not trial.usable]
     for trial in trials:
         if trial.usable:
-            return Choice(trial.driver.value, "; ".join(obstacles) or "the highest rung, and it works here")
+            return RungChoice(trial.driver.value, "; ".join(obstacles) or "the highest rung, and it works here")
     raise HostError(f"no link driver works here: {'; '.join(obstacles)}")
 
 

@@ -10,18 +10,18 @@ from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import RunContext, open_log
-from emulation.run.directory import Outcome, conclude, full_disk_in_words, new_manifest, save_overlays
+from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, new_manifest, save_overlays
 from emulation.run.interrupt import Interrupt
-from emulation.run.progress import Display, Snapshot, no_display
+from emulation.run.progress import RunDisplay, Snapshot, no_display
 from emulation.run.variants import run_variants
 from emulation.simulation.calibration import Calibration, load_calibration
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.memory import rare_collections
 from record import manifest
-from record.manifest import MODELLED, Choice
+from record.manifest import MODELLED, RungChoice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
-ASKED_FOR = Choice("simulated", "asked for")
+ASKED_FOR = RungChoice("simulated", "asked for")
 
 
 def simulate(
@@ -29,11 +29,11 @@ def simulate(
     out: Path,
     *,
     calibration: Calibration | None = None,
-    runtime: Choice = ASKED_FOR,
-    show: Callable[[Snapshot], AbstractContextManager[Display]] = no_display,
+    runtime: RungChoice = ASKED_FOR,
+    show: Callable[[Snapshot], AbstractContextManager[RunDisplay]] = no_display,
     interrupt: Interrupt | None = None,
     stopwatch: Callable[[], int] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
 
     The same plan writes the same logs, byte for byte. `calibration` is the cost of brokers' own work, by default as

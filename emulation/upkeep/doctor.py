@@ -22,7 +22,7 @@ from rich.text import Text
 
 from emulation.host.docker_host import docker_client, find_image
 from record.errors import HostError
-from record.manifest import MODELLED, Choice
+from record.manifest import MODELLED, RungChoice
 
 SETUP = "make setup"
 _TRIAL_PATIENCE = 10.0
@@ -32,7 +32,7 @@ _ENOUGH_CPUS, _ENOUGH_MEMORY, _ENOUGH_DISK = 2, 4 << 30, 2 << 30
 _OLDEST_JAVA = 17
 
 
-class Status(enum.Enum):
+class FindingStatus(enum.Enum):
     """The status of a piece of the host; the value is its mark in the report."""
 
     GOOD = ("ok", "green")
@@ -45,11 +45,11 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HostFinding:
     """One piece of the host."""
 
     subject: str
-    status: Status
+    status: FindingStatus
     found: str
     cost: str = ""
     """The cost of its absence; empty if it is present."""
@@ -57,12 +57,12 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class HostExamination:
     """All findings, and the runtime and link driver that `auto` would take."""
 
-    findings: tuple[Finding, ...]
-    runtime: Choice
-    links: Choice
+    findings: tuple[HostFinding, ...]
+    runtime: RungChoice
+    links: RungChoice
 
 
 def report(console: Console) -> int:
@@ -70,7 +70,7 @@ def report(console: Console) -> int:
     examination = examine()
     console.print(_table(examination.findings))
     for finding in examination.findings:
-        if finding.status not in (Status.GOOD, Status.UNKNOWN):
+        if finding.status not in (FindingStatus.GOOD, FindingStatus.UNKNOWN):
             _advise(console, finding)
     console.print()
     for rung, choice in (("runtime", examination.runtime), ("links", examination.links)):
@@ -78,7 +78,7 @@ def report(console: Console) -> int:
     return 0
 
 
-def examine() -> Examination:
+def examine() -> HostExamination:
     """Examines every piece of the host that runs need."""
     privileges = _privileges()
     docker, image = _docker()
@@ -95,21 +95,23 @@ def examine() -> Examination:
         *_size(),
     )
     links = _links(findings)
-    return Examination(findings, _runtime(findings, links), links)
+    return HostExamination(findings, _runtime(findings, links), links)
 
 
 # --- pieces that runs need
 
 
-def _privileges() -> Finding:
+def _privileges() -> HostFinding:
     if os.geteuid() != 0:
         cost = "no network namespaces, so simulated runs only"
-        return Finding("privileges", Status.MISSING, f"user {os.geteuid()}", cost, "run it as root, or with sudo")
+        return HostFinding(
+            "privileges", FindingStatus.MISSING, f"user {os.geteuid()}", cost, "run it as root, or with sudo"
+        )
     if obstacle := _obstacle(["unshare", "-n", "ip", "link", "set", "lo", "up"]):
         cost = "no network namespaces, so simulated runs only"
         remedy = "give this container CAP_SYS_ADMIN and CAP_NET_ADMIN, or leave it"
-        return Finding("privileges", Status.MISSING, obstacle, cost, remedy)
-    return Finding("privileges", Status.GOOD, "root, with network namespaces")
+        return HostFinding("privileges", FindingStatus.MISSING, obstacle, cost, remedy)
+    return HostFinding("privileges", FindingStatus.GOOD, "root, with network namespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class KernelFeature:
 
     name: str
     trial: tuple[str, ...]
-    status: Status
+    status: FindingStatus
     """The status of a host without it."""
     cost: str
     module: str
@@ -128,45 +130,45 @@ KERNEL_FEATURES = (
     KernelFeature(
         "kernel: TAP",
         ("ip", "tuntap", "add", "dev", "trial", "mode", "tap"),
-        Status.LIMITED,
+        FindingStatus.LIMITED,
         "no userspace links",
         "tun",
     ),
     KernelFeature(
         "kernel: veth",
         ("ip", "link", "add", "trial-a", "type", "veth", "peer", "name", "trial-b"),
-        Status.LIMITED,
+        FindingStatus.LIMITED,
         "no netem links; the relay's userspace links do without it",
         "veth",
     ),
     KernelFeature(
         "kernel: HTB",
         ("tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"),
-        Status.LIMITED,
+        FindingStatus.LIMITED,
         "no netem links; the relay's userspace links do without it",
         "sch_htb",
     ),
     KernelFeature(
         "kernel: netem",
         ("tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
-        Status.LIMITED,
+        FindingStatus.LIMITED,
         "no netem links; the relay's userspace links take some microseconds of CPU a frame instead",
         "sch_netem",
     ),
 )
 
 
-def _kernel_feature(feature: KernelFeature, privileges: Finding) -> Finding:
-    if privileges.status is Status.MISSING:
-        return Finding(feature.name, Status.UNKNOWN, "cannot be tried without privileges")
+def _kernel_feature(feature: KernelFeature, privileges: HostFinding) -> HostFinding:
+    if privileges.status is FindingStatus.MISSING:
+        return HostFinding(feature.name, FindingStatus.UNKNOWN, "cannot be tried without privileges")
     obstacle = _obstacle(["unshare", "-n", *feature.trial])
     if obstacle is None:
-        return Finding(feature.name, Status.GOOD, "works")
+        return HostFinding(feature.name, FindingStatus.GOOD, "works")
     remedy = f"modprobe {feature.module}, on a kernel that has the module; a distribution's standard kernel does"
-    return Finding(feature.name, feature.status, obstacle, feature.cost, remedy)
+    return HostFinding(feature.name, feature.status, obstacle, feature.cost, remedy)
 
 
-def _control_groups() -> Finding:
+def _control_groups() -> HostFinding:
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         version, there = "version 2", (root / "cgroup.controllers").read_text().split()
@@ -176,15 +178,17 @@ def _control_groups() -> Finding:
     if not there:
         cost = "no containers, and no limits on brokers"
         remedy = "make setup mounts them where the kernel has them"
-        return Finding("control groups", Status.LIMITED, "none mounted", cost, remedy)
+        return HostFinding("control groups", FindingStatus.LIMITED, "none mounted", cost, remedy)
     if lacking:
         cost = f"brokers run without limits on {', '.join(lacking)}"
         remedy = "a kernel with these controllers, enabled at the root"
-        return Finding("control groups", Status.LIMITED, f"{version}, without {', '.join(lacking)}", cost, remedy)
-    return Finding("control groups", Status.GOOD, version)
+        return HostFinding(
+            "control groups", FindingStatus.LIMITED, f"{version}, without {', '.join(lacking)}", cost, remedy
+        )
+    return HostFinding("control groups", FindingStatus.GOOD, version)
 
 
-def _docker() -> tuple[Finding, Finding]:
+def _docker() -> tuple[HostFinding, HostFinding]:
     """The daemon and the broker image."""
     cost = "no container runtime; brokers run as plain processes"
     try:
@@ -192,32 +196,32 @@ def _docker() -> tuple[Finding, Finding]:
     except HostError as error:
         remedy = f"{SETUP}, as root, installs and starts it"
         return (
-            Finding("Docker", Status.LIMITED, str(error).partition(";")[0], cost, remedy),
-            Finding("broker image", Status.UNKNOWN, "unknown without Docker"),
+            HostFinding("Docker", FindingStatus.LIMITED, str(error).partition(";")[0], cost, remedy),
+            HostFinding("broker image", FindingStatus.UNKNOWN, "unknown without Docker"),
         )
-    daemon = Finding("Docker", Status.GOOD, str(client.version().get("Version", "")))
+    daemon = HostFinding("Docker", FindingStatus.GOOD, str(client.version().get("Version", "")))
     try:
         image = find_image(client)
     except HostError as error:
-        return daemon, Finding("broker image", Status.LIMITED, str(error), cost, SETUP)
+        return daemon, HostFinding("broker image", FindingStatus.LIMITED, str(error), cost, SETUP)
     if image is None:
         cost = "the next run builds it first: seconds, or a minute where the base is not there either"
-        return daemon, Finding("broker image", Status.LIMITED, "not built for this tree", cost, "make image")
-    return daemon, Finding("broker image", Status.GOOD, image.name)
+        return daemon, HostFinding("broker image", FindingStatus.LIMITED, "not built for this tree", cost, "make image")
+    return daemon, HostFinding("broker image", FindingStatus.GOOD, image.name)
 
 
-def _mininet() -> Finding:
+def _mininet() -> HostFinding:
     cost = "no emulated nodes, so simulated runs only"
     if shutil.which("mnexec") is None:
-        return Finding("Mininet", Status.MISSING, "no mnexec", cost, f"apt-get install mininet, or {SETUP}")
+        return HostFinding("Mininet", FindingStatus.MISSING, "no mnexec", cost, f"apt-get install mininet, or {SETUP}")
     try:
         from mininet.net import VERSION  # noqa: PLC0415 - that it can be imported is what is examined
     except ImportError as error:
-        return Finding("Mininet", Status.MISSING, str(error), cost, SETUP)
-    return Finding("Mininet", Status.GOOD, f"{VERSION}, mnexec at {shutil.which('mnexec')}")
+        return HostFinding("Mininet", FindingStatus.MISSING, str(error), cost, SETUP)
+    return HostFinding("Mininet", FindingStatus.GOOD, f"{VERSION}, mnexec at {shutil.which('mnexec')}")
 
 
-def _java() -> Finding:
+def _java() -> HostFinding:
     cost = "no Spark, so analysis in plain Python only (--no-spark)"
     remedy = f"apt-get install default-jre-headless, or {SETUP}"
     home = os.environ.get("JAVA_HOME")
@@ -225,12 +229,12 @@ def _java() -> Finding:
     try:
         output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
-        return Finding("Java", Status.LIMITED, f"{java}: {error.strerror}", cost, remedy)
+        return HostFinding("Java", FindingStatus.LIMITED, f"{java}: {error.strerror}", cost, remedy)
     version = re.search(r'version "((\d+)[^"]*)"', output)
     if version is None or int(version[2]) < _OLDEST_JAVA:
         found = version[1] if version else output.strip().partition("\n")[0]
-        return Finding("Java", Status.LIMITED, f"{found}, older than {_OLDEST_JAVA}", cost, remedy)
-    return Finding("Java", Status.GOOD, version[1])
+        return HostFinding("Java", FindingStatus.LIMITED, f"{found}, older than {_OLDEST_JAVA}", cost, remedy)
+    return HostFinding("Java", FindingStatus.GOOD, version[1])
 
 
 # --- pieces that runs can go without
@@ -254,26 +258,26 @@ TOOLS = (
 )
 
 
-def _tool(tool: Tool) -> Finding:
+def _tool(tool: Tool) -> HostFinding:
     for program in tool.programs:
         if (path := shutil.which(program)) is not None:
-            return Finding(tool.name, Status.GOOD, path)
+            return HostFinding(tool.name, FindingStatus.GOOD, path)
     remedy = f"apt-get install {tool.package}, or {SETUP}"
-    return Finding(tool.name, Status.LIMITED, "not found", tool.cost, remedy)
+    return HostFinding(tool.name, FindingStatus.LIMITED, "not found", tool.cost, remedy)
 
 
-def _pressure() -> Finding:
+def _pressure() -> HostFinding:
     try:
         Path("/proc/pressure/cpu").read_bytes()
     except OSError:
         cost = "fidelity is judged without the time that tasks waited for a CPU"
-        return Finding(
-            "CPU pressure", Status.LIMITED, "not reported", cost, "a kernel with CONFIG_PSI, booted with psi=1"
+        return HostFinding(
+            "CPU pressure", FindingStatus.LIMITED, "not reported", cost, "a kernel with CONFIG_PSI, booted with psi=1"
         )
-    return Finding("CPU pressure", Status.GOOD, "reported by the kernel")
+    return HostFinding("CPU pressure", FindingStatus.GOOD, "reported by the kernel")
 
 
-def _size() -> tuple[Finding, ...]:
+def _size() -> tuple[HostFinding, ...]:
     """CPUs, memory and disk compared with the requirements of the quickstart."""
     memory = _available_memory()
     disk = shutil.disk_usage(Path.cwd()).free
@@ -292,27 +296,27 @@ def _available_memory() -> int:
     return int(facts["MemAvailable"].split()[0]) << 10
 
 
-def _enough(subject: str, there: int, wanted: int, found: str, cost: str) -> Finding:
+def _enough(subject: str, there: int, wanted: int, found: str, cost: str) -> HostFinding:
     if there >= wanted:
-        return Finding(subject, Status.GOOD, found)
-    return Finding(subject, Status.LIMITED, found, cost, "fewer brokers, a lower rate, or a larger host")
+        return HostFinding(subject, FindingStatus.GOOD, found)
+    return HostFinding(subject, FindingStatus.LIMITED, found, cost, "fewer brokers, a lower rate, or a larger host")
 
 
 # --- the choices of `auto`
 
 
-def _runtime(findings: tuple[Finding, ...], links: Choice) -> Choice:
+def _runtime(findings: tuple[HostFinding, ...], links: RungChoice) -> RungChoice:
     if links == MODELLED:
-        lacking = ", ".join(finding.subject for finding in findings if finding.status is Status.MISSING)
+        lacking = ", ".join(finding.subject for finding in findings if finding.status is FindingStatus.MISSING)
         obstacle = f"this host lacks {lacking}" if lacking else "no link driver works here"
-        return Choice("simulated", f"neither the container nor the process runtime works here: {obstacle}")
+        return RungChoice("simulated", f"neither the container nor the process runtime works here: {obstacle}")
     docker = next(finding for finding in findings if finding.subject == "Docker")
-    if docker.status is Status.GOOD:
-        return Choice("container", "the highest rung, and it works here")
-    return Choice("process", f"the container runtime does not work here: {docker.found}")
+    if docker.status is FindingStatus.GOOD:
+        return RungChoice("container", "the highest rung, and it works here")
+    return RungChoice("process", f"the container runtime does not work here: {docker.found}")
 
 
-def _links(findings: tuple[Finding, ...]) -> Choice:
+def _links(findings: tuple[HostFinding, ...]) -> RungChoice:
     if _lacks(findings, "privileges") or _lacks(findings, "Mininet"):
         return MODELLED
     from emulation.runtimes.ladder import choose_links  # noqa: PLC0415 - loads Mininet, which may be what is missing
@@ -323,8 +327,8 @@ def _links(findings: tuple[Finding, ...]) -> Choice:
         return MODELLED
 
 
-def _lacks(findings: tuple[Finding, ...], subject: str) -> bool:
-    return any(finding.subject == subject and finding.status is Status.MISSING for finding in findings)
+def _lacks(findings: tuple[HostFinding, ...], subject: str) -> bool:
+    return any(finding.subject == subject and finding.status is FindingStatus.MISSING for finding in findings)
 
 
 def _obstacle(command: list[str]) -> str | None:
@@ -344,7 +348,7 @@ def _obstacle(command: list[str]) -> str | None:
 # --- output
 
 
-def _table(findings: tuple[Finding, ...]) -> Table:
+def _table(findings: tuple[HostFinding, ...]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
         mark, style = finding.status.value
@@ -352,7 +356,7 @@ def _table(findings: tuple[Finding, ...]) -> Table:
     return table
 
 
-def _advise(console: Console, finding: Finding) -> None:
+def _advise(console: Console, finding: HostFinding) -> None:
     _, style = finding.status.value
     console.print()
     console.print(Text.assemble((finding.subject, style), ": ", finding.cost))

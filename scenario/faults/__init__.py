@@ -6,21 +6,21 @@
 """
 
 from scenario.faults.conditions import LinkChange
-from scenario.faults.planning import FaultError, Schedule, plan
+from scenario.faults.planning import FaultError, FaultSchedule, plan
 from scenario.faults.roles import Demand
 from scenario.faults.targets import TargetError, Targets
-from scenario.faults.times import Count, Counter, Counts, Moment, Phase
+from scenario.faults.times import Counter, CountReached, Counts, Moment, Phase
 
 __all__ = [
-    "Count",
+    "CountReached",
     "Counter",
     "Counts",
     "Demand",
     "FaultError",
+    "FaultSchedule",
     "LinkChange",
     "Moment",
     "Phase",
-    "Schedule",
     "TargetError",
     "Targets",
     "plan",

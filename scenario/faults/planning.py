@@ -10,7 +10,7 @@ from scenario.faults.conditions import Condition, Target, Throttled
 from scenario.faults.programs import NANOSECONDS, Hold, Lift, Program, leaves
 from scenario.faults.roles import Demand
 from scenario.faults.targets import TargetError, Targets
-from scenario.faults.times import Count, Phase, When
+from scenario.faults.times import CountReached, Phase, When
 from topology import BrokerId, LinkDirection, Overlay
 
 
@@ -39,26 +39,26 @@ class FaultError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScheduledFault:
     """A fault that starts at a moment, in nanoseconds from the begin of the join phase, or at a count."""
 
-    start: int | Count
+    start: int | CountReached
     program: Program
     name: str
     """Its place in the scenario: `faults[2].kill`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class FaultSchedule:
     """All faults of a variant, resolved."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ScheduledFault, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.entries)
 
     @property
-    def conditions(self) -> Iterator[tuple[Entry, Condition]]:
+    def conditions(self) -> Iterator[tuple[ScheduledFault, Condition]]:
         """Every condition that can come to hold, with the entry that begins it."""
         for entry in self.entries:
             for leaf in leaves(entry.program):
@@ -85,7 +85,7 @@ class Schedule:
 
 def plan(
     faults: Sequence[Fault], overlay: Overlay, *, join: float, run: float, seed: int, demand: Demand | None = None
-) -> Schedule:
+) -> FaultSchedule:
     """Resolves targets and times. `join` and `run` are how long these phases last, in seconds.
 
     Raises `FaultError` for a target that the overlay does not have, a time outside the two phases, and for a heal of
@@ -100,15 +100,15 @@ def plan(
             program = fault.program(targets)
         except TargetError as error:
             raise FaultError(index, fault.verb, str(error)) from error
-        entries.append(Entry(start, program, f"faults[{index}].{fault.verb}"))
-    schedule = Schedule(tuple(entries))
+        entries.append(ScheduledFault(start, program, f"faults[{index}].{fault.verb}"))
+    schedule = FaultSchedule(tuple(entries))
     _require_something_to_heal(faults, schedule)
     return schedule
 
 
-def _start(index: int, fault: Fault, join: float, run: float) -> int | Count:
+def _start(index: int, fault: Fault, join: float, run: float) -> int | CountReached:
     when = fault.when
-    if isinstance(when, Count):
+    if isinstance(when, CountReached):
         return when
     seconds = when.seconds + (join if when.phase is Phase.RUN else 0.0)
     if seconds >= join + run:
@@ -118,7 +118,7 @@ def _start(index: int, fault: Fault, join: float, run: float) -> int | Count:
     return round(seconds * NANOSECONDS)
 
 
-def _require_something_to_heal(faults: Sequence[Fault], schedule: Schedule) -> None:
+def _require_something_to_heal(faults: Sequence[Fault], schedule: FaultSchedule) -> None:
     wrong = [condition for _, condition in schedule.conditions]
     for index, (fault, entry) in enumerate(zip(faults, schedule.entries, strict=True)):
         for leaf in leaves(entry.program):

@@ -30,7 +30,7 @@ class Counter(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CountReached:
     """As soon as a counter has reached a number."""
 
     number: int
@@ -48,4 +48,4 @@ class Counts:
         return self.notifications if counter is Counter.NOTIFICATIONS else self.publications
 
 
-When = Moment | Count
+When = Moment | CountReached

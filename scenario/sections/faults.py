@@ -24,7 +24,7 @@ from scenario.faults.conditions import (
 )
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from scenario.faults.targets import Targets
-from scenario.faults.times import Count, Counter, Moment, Phase, When
+from scenario.faults.times import Counter, CountReached, Moment, Phase, When
 from scenario.sections.section import Count as Number
 from scenario.sections.section import CpuQuota, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
@@ -46,14 +46,14 @@ def _moment(value: object) -> Moment:
     return Moment(DURATION.parse(match["offset"]) if match["offset"] else 0.0, Phase(match["phase"]))
 
 
-def _count(value: object) -> Count:
-    if isinstance(value, Count):
+def _count(value: object) -> CountReached:
+    if isinstance(value, CountReached):
         return value
     match = _COUNT.fullmatch(value.strip()) if isinstance(value, str) else None
     counters = [counter.value for counter in Counter]
     if match is None or match["counter"] not in counters:
         raise ValueError(f"expected a count of {' or '.join(counters)}, such as 1000 notifications; got {value!r}")
-    return Count(int(match["number"]), Counter(match["counter"]))
+    return CountReached(int(match["number"]), Counter(match["counter"]))
 
 
 def _list(value: object) -> object:
@@ -75,7 +75,7 @@ Time = Annotated[
     _shown("time", "60s", "run+10s"),
 ]
 Counted = Annotated[
-    Count,
+    CountReached,
     BeforeValidator(_count),
     PlainSerializer(lambda count: f"{count.number} {count.counter.value}"),
     _shown("count", "1000 notifications", "500 publications"),

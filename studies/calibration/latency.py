@@ -18,7 +18,7 @@ from record.log import Event, TraceRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class LatencySamples:
     """Measured times in nanoseconds, one for each message and part of its way."""
 
     submit: list[float] = field(default_factory=list)
@@ -34,7 +34,7 @@ def read_logs(directory: Path) -> list[TraceRecord]:
     return [decoder.decode(line) for log in log_files(directory) for line in log.read_bytes().splitlines()]
 
 
-def intervals(records: Iterable[TraceRecord], delays: Mapping[tuple[str, str], float]) -> Intervals:
+def intervals(records: Iterable[TraceRecord], delays: Mapping[tuple[str, str], float]) -> LatencySamples:
     """The intervals of all publications; `delays` are those of the links by source and target, in seconds.
 
     A broker's leaving time is that of the first copy; a copy that is never passed on ends no interval.
@@ -57,7 +57,7 @@ def intervals(records: Iterable[TraceRecord], delays: Mapping[tuple[str, str], f
                 sent.append(record)
             else:
                 delivered[id, record.client] = record.time
-    found = Intervals()
+    found = LatencySamples()
     found.submit.extend(first[id, homes[id]] - begin for id, begin in intended.items() if (id, homes[id]) in first)
     for record in sent:
         id, hop = record.id or "", (record.node, record.peer or "")

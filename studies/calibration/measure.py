@@ -27,13 +27,13 @@ from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, Simulated, choose
 from emulation.simulation.calibration import Calibration, Latency, Origin
 from record.errors import HostError
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from record.files import LOGS
 from scenario import Scenario
 from scenario.workload import OperationKind
-from studies.calibration.latency import Intervals, intervals, read_logs
+from studies.calibration.latency import LatencySamples, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay
-from studies.calibration.work import NANOSECONDS, Work, measure_work
+from studies.calibration.work import NANOSECONDS, MeasuredWork, measure_work
 
 BROKERS = 30
 """Brokers that share the host by default, as in an emulated run of usual size."""
@@ -76,9 +76,9 @@ Progress = Callable[[str], None]
 class Latencies:
     """Latencies of an overlay at a low rate."""
 
-    intervals: Intervals
+    intervals: LatencySamples
     method: str
-    verdict: Verdict | None
+    verdict: FidelityVerdict | None
     """On the emulated links; None for loopback."""
 
 
@@ -108,7 +108,7 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
     return Measured(assemble(latencies.intervals, work, _origin(latencies.method, load)), latencies)
 
 
-def assemble(found: Intervals, work: Work, origin: Origin) -> Calibration:
+def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin) -> Calibration:
     """Intervals hold the work of the broker in which they end; the simulator charges that separately."""
     own = work.frame + work.kinds[OperationKind.PUBLISH]
     return Calibration(

@@ -47,7 +47,7 @@ _KEPT_UP = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class LoadPhase:
     """A stretch of the workload in which messages of one kind arrive evenly."""
 
     name: str
@@ -84,26 +84,26 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class MeasuredWork:
     """The result, in nanoseconds of processor time."""
 
     frame: int
     kinds: Mapping[str, int]
 
 
-def phases() -> list[Phase]:
+def phases() -> list[LoadPhase]:
     """The whole workload, one phase after another."""
-    made = [Phase("rest", None, 1.0, 1.5)]
+    made = [LoadPhase("rest", None, 1.0, 1.5)]
     for name, kind, rate, count in (
         ("low", OperationKind.PUBLISH, LOW_RATE, round(LOW_RATE * LOW_SECONDS)),
         ("high", OperationKind.PUBLISH, HIGH_RATE, round(HIGH_RATE * HIGH_SECONDS)),
         *((kind.value, kind, *load) for kind, load in CONTROL.items()),
     ):
-        made.append(Phase(name, kind, made[-1].end + SETTLE, count / rate, count))
+        made.append(LoadPhase(name, kind, made[-1].end + SETTLE, count / rate, count))
     return made
 
 
-def measure_work(directory: Path, on_progress: Callable[[str], None]) -> Work:
+def measure_work(directory: Path, on_progress: Callable[[str], None]) -> MeasuredWork:
     """Takes about 16 seconds. Raises `HostError` when brokers do not start, or this host is too slow for the rates."""
     plan = phases()
     with LoopbackOverlay(LINE, directory) as line:
@@ -120,7 +120,7 @@ def measure_work(directory: Path, on_progress: Callable[[str], None]) -> Work:
     return solve(plan, [_usage(logs, start, phase, work) for phase, work in zip(plan, spent, strict=True)])
 
 
-def solve(plan: Sequence[Phase], usages: Sequence[Usage]) -> Work:
+def solve(plan: Sequence[LoadPhase], usages: Sequence[Usage]) -> MeasuredWork:
     """Costs of frames and messages, from the processor time used in each phase.
 
     A publication is only decoded, looked up and passed on here, so nothing costs less; a smaller remainder of the few
@@ -150,13 +150,13 @@ def solve(plan: Sequence[Phase], usages: Sequence[Usage]) -> Work:
     for kind in CONTROL:
         work, usage = busy[kind.value]
         kinds[kind.value] = max(publish, (work - frame * usage.frames) / usage.messages)
-    return Work(max(0, round(frame)), {kind: max(0, round(cost)) for kind, cost in kinds.items()})
+    return MeasuredWork(max(0, round(frame)), {kind: max(0, round(cost)) for kind, cost in kinds.items()})
 
 
 # The workload: P1 at the first broker, S1 at the last
 
 
-def publishing(plan: Sequence[Phase]) -> list[Operation]:
+def publishing(plan: Sequence[LoadPhase]) -> list[Operation]:
     """One advertisement for all publications, and those that only the phases of control messages need."""
     made = [_operation(0, "P1", OperationKind.ADVERTISE, "all", predicates=_wanted(_COMMON))]
     number = 0
@@ -170,7 +170,7 @@ def publishing(plan: Sequence[Phase]) -> list[Operation]:
     return made
 
 
-def subscribing(plan: Sequence[Phase]) -> list[Operation]:
+def subscribing(plan: Sequence[LoadPhase]) -> list[Operation]:
     """One subscription for all publications, and further ones, each to an advertisement of its own."""
     made = [_operation(NANOSECONDS // 2, "S1", OperationKind.SUBSCRIBE, "all", predicates=_wanted(_COMMON))]
     for phase in plan:
@@ -179,7 +179,7 @@ def subscribing(plan: Sequence[Phase]) -> list[Operation]:
     return made
 
 
-def _each(phase: Phase, client: str, prefix: str) -> Iterator[Operation]:
+def _each(phase: LoadPhase, client: str, prefix: str) -> Iterator[Operation]:
     assert phase.kind is not None
     (_, made), (_, withdrawn) = CONTROL[OperationKind.ADVERTISE], CONTROL[OperationKind.UNADVERTISE]
     for number, at in enumerate(phase.times):
@@ -228,7 +228,7 @@ def _quote(number: int) -> dict[str, Value]:
 # What is read off
 
 
-def _observe(line: LoopbackOverlay, begin: float, phase: Phase, on_progress: Callable[[str], None]) -> int:
+def _observe(line: LoopbackOverlay, begin: float, phase: LoadPhase, on_progress: Callable[[str], None]) -> int:
     """Waits for the phase to pass; the processor time that the middle broker used in it."""
     time.sleep(max(0.0, begin + phase.begin - time.monotonic()))
     on_progress(f"a broker's work: {phase.name}" if phase.kind is None else f"a broker's work: {phase.kind} messages")
@@ -237,7 +237,7 @@ def _observe(line: LoopbackOverlay, begin: float, phase: Phase, on_progress: Cal
     return line.work_time(MIDDLE) - before
 
 
-def _usage(logs: Sequence[Path], start: int, phase: Phase, work: int) -> Usage:
+def _usage(logs: Sequence[Path], start: int, phase: LoadPhase, work: int) -> Usage:
     """Messages of the phase that the middle broker received, and the frames in which its neighbours sent them."""
     begin, end = (start + round(at * NANOSECONDS) for at in (phase.begin, phase.begin + phase.observed))
     decoder = msgspec.json.Decoder(TraceRecord)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from emulation.fidelity import thresholds
-from record.fidelity import Fidelity, Verdict
+from record.fidelity import Fidelity, FidelityVerdict
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult
 
@@ -33,7 +33,7 @@ stays."""
 def host_was_busy(fidelity: Fidelity) -> bool:
     """True if a run is not VALID and a check failed that fails on a busy host."""
     return any(
-        check.name in _OF_A_BUSY_HOST and check.verdict is not Verdict.VALID
+        check.name in _OF_A_BUSY_HOST and check.verdict is not FidelityVerdict.VALID
         for variant in fidelity.variants
         for check in variant.checks
     )
@@ -48,7 +48,7 @@ class Keep(enum.StrEnum):
     ALL = "all"
 
     def keeps(self, result: CellResult) -> bool:
-        failed = not result.correct or result.fidelity == Verdict.INVALID
+        failed = not result.correct or result.fidelity == FidelityVerdict.INVALID
         return self is Keep.ALL or (self is Keep.FAILED and failed)
 
 
@@ -114,4 +114,4 @@ class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
         last = self.attempts[-1]
         if not last.result.correct:
             return last
-        return min(reversed(self.attempts), key=lambda attempt: Verdict(attempt.result.fidelity).severity)
+        return min(reversed(self.attempts), key=lambda attempt: FidelityVerdict(attempt.result.fidelity).severity)

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
-from emulation.run.directory import Outcome
+from emulation.run.directory import RunOutcome
 from emulation.runtimes.ladder import SIMULATED
 from emulation.simulation.run import simulate
 from record.files import replace_file
@@ -68,7 +68,7 @@ def run_simulated(cell: Cell, directory: Path) -> CellResult:
     return judge_cell(cell, simulate(cell.plan(), directory), SIMULATED)
 
 
-def judge_cell(cell: Cell, outcome: Outcome, runtime: str) -> CellResult:
+def judge_cell(cell: Cell, outcome: RunOutcome, runtime: str) -> CellResult:
     """Analyses a run of the cell. Raises `UserError`s, and `CellInterruptedError` where the run was interrupted."""
     if outcome.interrupted:
         raise CellInterruptedError(cell.key)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from emulation.host import provenance
 from emulation.planning.plan import Plan
-from emulation.run import Outcome, emulate
+from emulation.run import RunOutcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
@@ -51,7 +51,7 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> Attempt
     )
 
 
-def _run(plan: Plan, rungs: Rungs | Simulated, directory: Path, console: Console) -> Outcome:
+def _run(plan: Plan, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
     if isinstance(rungs, Simulated):
         return simulate(plan, directory)
     clean(None if rungs.docker is None else rungs.docker.client)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult, VariantResult
-from studies.junit import JunitCase, JunitSuite, Kind
+from studies.junit import JunitCase, JunitOutcome, JunitSuite
 from studies.verdict_cases import Verdicts, numbers_in_words, verdict_suite
 
 
@@ -18,7 +18,9 @@ def suites_of(name: str, cells: Sequence[Cell], results: Sequence[CellResult]) -
 
 def _suite(name: str, result: CellResult | None) -> JunitSuite:
     if result is None:
-        return JunitSuite(name, [JunitCase(name="run", class_name=name, kind=Kind.SKIPPED, message="not run yet")])
+        return JunitSuite(
+            name, [JunitCase(name="run", class_name=name, kind=JunitOutcome.SKIPPED, message="not run yet")]
+        )
     return verdict_suite(name, map(_verdicts, result.variants))
 
 

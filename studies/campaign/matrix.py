@@ -15,14 +15,14 @@ import msgspec
 
 from analysis.pipeline.summarise import overall
 from analysis.tables.summary import CORRECT
-from record.fidelity import Verdict, worst
+from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
 from studies.campaign.result import CellResult, VariantResult
 
 FORMAT = 1
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
+class SeedSpread(msgspec.Struct, frozen=True, kw_only=True):
     """A value over the cells of an entry that have one."""
 
     count: int
@@ -31,7 +31,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     most: float
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Spread | None:
+    def of(cls, values: Iterable[float | None]) -> SeedSpread | None:
         """The spread of the known values; None if there are none."""
         known = [value for value in values if value is not None]
         if not known:
@@ -39,7 +39,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         return cls(count=len(known), mean=sum(known) / len(known), least=min(known), most=max(known))
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class MatrixEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One field of the matrix."""
 
     factors: dict[str, Any]
@@ -63,19 +63,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     duplicate: int
     spurious: int
     reordered: int
-    mean_ms: Spread | None
+    mean_ms: SeedSpread | None
     """Mean delays of first notifications in milliseconds, by cell."""
-    p95_ms: Spread | None
+    p95_ms: SeedSpread | None
     faults: int
     """Number of faults that took effect in all cells."""
     not_recovered: int
     """Number of these without a recovery time: they were not healed, or no notification before them served as a
     reference."""
-    recovered_s: Spread | None
+    recovered_s: SeedSpread | None
     """Seconds from a fault's end until delivery was as before it, by fault; the following delays are by fault, too."""
-    delay_before_ms: Spread | None
-    delay_during_ms: Spread | None
-    delay_after_ms: Spread | None
+    delay_before_ms: SeedSpread | None
+    delay_during_ms: SeedSpread | None
+    delay_after_ms: SeedSpread | None
 
 
 class CellLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The verdicts of all cells together: only `correct` if every cell is."""
     fidelity: str
     """The worst of all cells."""
-    matrix: list[Entry]
+    matrix: list[MatrixEntry]
     cells: list[CellLine]
 
 
@@ -115,7 +115,7 @@ def summarise(
         planned=planned,
         done=len(results),
         delivery=overall(result.delivery for result in results),
-        fidelity=worst(Verdict(result.fidelity) for result in results),
+        fidelity=worst(FidelityVerdict(result.fidelity) for result in results),
         matrix=_matrix(results),
         cells=list(lines),
     )
@@ -127,7 +127,7 @@ def write_summary(summary: CampaignSummary, directory: Path) -> None:
     replace_file(directory / "summary.json", content + b"\n")
 
 
-def _matrix(results: Sequence[CellResult]) -> list[Entry]:
+def _matrix(results: Sequence[CellResult]) -> list[MatrixEntry]:
     grouped: dict[tuple[str, str, str], list[tuple[CellResult, VariantResult]]] = {}
     for result in results:
         for variant in result.variants:
@@ -136,11 +136,11 @@ def _matrix(results: Sequence[CellResult]) -> list[Entry]:
     return [_entry(cells) for cells in grouped.values()]
 
 
-def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> Entry:
+def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> MatrixEntry:
     first, _ = cells[0]
     variants = [variant for _, variant in cells]
     faults = [fault for variant in variants for fault in variant.faults]
-    return Entry(
+    return MatrixEntry(
         factors=first.factors,
         variant=variants[0].name,
         schedule=first.schedule,
@@ -156,12 +156,12 @@ def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> Entry:
         duplicate=sum(variant.duplicate for variant in variants),
         spurious=sum(variant.spurious for variant in variants),
         reordered=sum(variant.reordered for variant in variants),
-        mean_ms=Spread.of(variant.mean_ms for variant in variants),
-        p95_ms=Spread.of(variant.p95_ms for variant in variants),
+        mean_ms=SeedSpread.of(variant.mean_ms for variant in variants),
+        p95_ms=SeedSpread.of(variant.p95_ms for variant in variants),
         faults=len(faults),
         not_recovered=sum(fault.recovered_s is None for fault in faults),
-        recovered_s=Spread.of(fault.recovered_s for fault in faults),
-        delay_before_ms=Spread.of(fault.delay_before_ms for fault in faults),
-        delay_during_ms=Spread.of(fault.delay_during_ms for fault in faults),
-        delay_after_ms=Spread.of(fault.delay_after_ms for fault in faults),
+        recovered_s=SeedSpread.of(fault.recovered_s for fault in faults),
+        delay_before_ms=SeedSpread.of(fault.delay_before_ms for fault in faults),
+        delay_during_ms=SeedSpread.of(fault.delay_during_ms for fault in faults),
+        delay_after_ms=SeedSpread.of(fault.delay_after_ms for fault in faults),
     )

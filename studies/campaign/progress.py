@@ -22,7 +22,7 @@ from studies.campaign.sentences import attempt_line, why_not_valid
 
 
 @dataclass(slots=True)
-class Expectation:
+class CellDuration:
     """The time that a cell takes: an estimate at first, then the mean of the cells that were run."""
 
     seconds: float
@@ -51,14 +51,14 @@ class ConsoleBoard:
         console: Console,
         planned: int,
         done: int,
-        expectation: Expectation,
+        cell_duration: CellDuration,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console
         self._clock = clock
         self._planned = planned
         self._done = done
-        self._expectation = expectation
+        self._cell_duration = cell_duration
         self._now: dict[tuple[str, str], float] = {}
         """The start of each running attempt, by host and cell. A host may begin one before the end of its last is
         shown."""
@@ -87,9 +87,9 @@ class ConsoleBoard:
             # The time on this clock includes the way to the host and back. A host that has begun another attempt at the
             # same cell has overwritten its start; then the attempt's own time counts.
             seconds = max(now - since, attempt.seconds)
-            self._expectation.note(seconds)
+            self._cell_duration.note(seconds)
             self._done += final
-            left = self._expectation.left(self._planned - self._done)
+            left = self._cell_duration.left(self._planned - self._done)
         again = "" if final else "; it is run again"
         timing = ", ".join(part for part in (duration(seconds), left) if part)
         line = f"[{self._done}/{self._planned}] {attempted.cell.key} on {attempt.host}: {attempt_line(attempt)}{again}"
@@ -104,7 +104,7 @@ class ConsoleBoard:
     def _render(self) -> RenderableType:
         with self._lock:
             now, done = dict(self._now), self._done
-            left = self._expectation.left(self._planned - done)
+            left = self._cell_duration.left(self._planned - done)
         bar = Table.grid(padding=(0, 2))
         bar.add_row(
             ProgressBar(total=self._planned, completed=done, width=40), f"{done} of {self._planned} cells", left

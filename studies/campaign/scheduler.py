@@ -26,7 +26,7 @@ def run_cells(
 
     Must be called while the directory is held. Raises `UserError`s.
     """
-    interrupt = Interrupt()
+    interrupt = CampaignInterrupt()
     executor = _executor(options, directory, board, interrupt)
     try:
         with interrupt.handled():
@@ -49,7 +49,7 @@ def record_attempts(
             board.end(attempted, final=final)
 
 
-class Interrupt:
+class CampaignInterrupt:
     """The reaction to Ctrl-C: the first asks for an orderly end where that takes time, the second waits for nothing."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Interrupt:
 
 
 def _executor(
-    options: ExecutorOptions, directory: CampaignDirectory, board: ProgressBoard, interrupt: Interrupt
+    options: ExecutorOptions, directory: CampaignDirectory, board: ProgressBoard, interrupt: CampaignInterrupt
 ) -> Executor:
     if options.master is not None:
         from studies.campaign.executors.spark import spark_executor  # noqa: PLC0415 - half a second, for Spark alone

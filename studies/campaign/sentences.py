@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.tables.summary import CORRECT
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from studies.campaign.attempt import Attempt
-from studies.campaign.matrix import CampaignSummary, CellLine, Entry, Spread
+from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, SeedSpread
 from studies.campaign.result import CellResult
 
-FIDELITY_STYLES = {Verdict.VALID: "green", Verdict.DEGRADED: "yellow", Verdict.INVALID: "red"}
+FIDELITY_STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 _REASONS_SHOWN = 2
 
 
@@ -57,7 +57,7 @@ def matrix_table(summary: CampaignSummary) -> Table:
             Text(entry.schedule),
             str(entry.cells),
             Text(str(entry.correct), style="green" if entry.correct == entry.cells else "red"),
-            Text(str(entry.fidelity.get(Verdict.VALID, 0)), style=_validity_style(entry)),
+            Text(str(entry.fidelity.get(FidelityVerdict.VALID, 0)), style=_validity_style(entry)),
             f"{entry.lost:,}",
             spread(entry.recovered_s, 2),
             *(
@@ -68,7 +68,7 @@ def matrix_table(summary: CampaignSummary) -> Table:
     return made
 
 
-def label(entry: Entry) -> str:
+def label(entry: MatrixEntry) -> str:
     """The factors' values and the variant, if there are any."""
     return settings_label(entry.factors, entry.variant)
 
@@ -81,7 +81,7 @@ def settings_label(factors: Mapping[str, Any], variant: str) -> str:
     return ", ".join(parts) or "-"
 
 
-def spread(values: Spread | None, decimals: int) -> str:
+def spread(values: SeedSpread | None, decimals: int) -> str:
     """A spread as `2.41 (1.90 to 3.02)`: the mean, with the least and the greatest value if they differ."""
     if values is None:
         return "-"
@@ -91,7 +91,7 @@ def spread(values: Spread | None, decimals: int) -> str:
 
 def failing(lines: Iterable[CellLine]) -> list[CellLine]:
     """The cells that make the campaign's exit code non-zero."""
-    return [line for line in lines if not line.result.correct or line.result.fidelity == Verdict.INVALID]
+    return [line for line in lines if not line.result.correct or line.result.fidelity == FidelityVerdict.INVALID]
 
 
 def repeat_command(scenario: Path, result: CellResult) -> str:
@@ -104,7 +104,7 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     results = [line.result for line in summary.cells]
     correct = sum(result.delivery == [CORRECT] for result in results)
     counted = Counter(result.fidelity for result in results)
-    fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict]) or "-"
+    fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in FidelityVerdict if counted[verdict]) or "-"
     yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
     again = sum(line.attempts - 1 for line in summary.cells)
     if again:
@@ -112,10 +112,10 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
         yield f"{again} further {attempts}, because a host was busy: each is in its cell's manifest.json"
 
 
-def _validity_style(entry: Entry) -> str:
-    if entry.fidelity.get(Verdict.INVALID):
+def _validity_style(entry: MatrixEntry) -> str:
+    if entry.fidelity.get(FidelityVerdict.INVALID):
         return "red"
-    return "yellow" if entry.fidelity.get(Verdict.DEGRADED) else "green"
+    return "yellow" if entry.fidelity.get(FidelityVerdict.DEGRADED) else "green"
 
 
 def _value(value: Any) -> str:

@@ -20,7 +20,7 @@ from studies.conformance.model import (
 from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
 from studies.conformance.reading import CaseError, parse_cases, read, read_all
 from studies.conformance.relations import run_relation
-from studies.conformance.result import Difference, Result, Verdict
+from studies.conformance.result import CaseVerdict, Difference, Result
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
 from studies.conformance.writing import write, write_all
@@ -32,6 +32,7 @@ __all__ = [
     "Case",
     "CaseError",
     "CaseLink",
+    "CaseVerdict",
     "ConformanceProtocol",
     "Declaration",
     "Difference",
@@ -40,7 +41,6 @@ __all__ = [
     "Result",
     "SimulatedCaseRunner",
     "Step",
-    "Verdict",
     "Withdrawal",
     "parse_cases",
     "problems",

@@ -10,20 +10,14 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from broker_service.config import Limits
-from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation
+from broker_service.messages import BrokerId, ClientEvent
+from emulation.drivers.clients import Session
 from emulation.live_overlay import BrokerSettings, LiveOverlay
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
 
 LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15)
 """Neighbours notice the failure of a broker or link within a second, and its return as soon, to keep cases short."""
-
-
-class Session(Protocol):
-    """One session with one broker, which all its clients share. It outlives the broker."""
-
-    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
-        """As `broker_service.client_library.client_requests.ClientRequests.submit`."""
 
 
 class CaseRun(Protocol):
@@ -37,7 +31,7 @@ class CaseRun(Protocol):
         """Seconds of the overlay's time after which a case whose messages still move has failed."""
 
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
-        """Opens a session with a running broker."""
+        """Opens a session with a running broker, which all its clients share. The session outlives the broker."""
 
     def hand_over(self) -> None:
         """Returns when running brokers have taken what clients asked of them, and clients what brokers sent them."""

@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation, Outcome
-from studies.conformance.case_runner import CaseRun, Session
+from emulation.drivers.clients import Session
+from studies.conformance.case_runner import CaseRun
 from studies.conformance.content import encode
 from studies.conformance.model import ClientStep, Declaration, Notification
 

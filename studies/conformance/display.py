@@ -15,17 +15,21 @@ from rich.table import Table
 from rich.text import Text
 
 from studies.conformance.model import Notification
-from studies.conformance.result import Difference, Result, TablesOnTheWay, Verdict
+from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay
 
 RELATION = "relation"
 """Stands where a relation has no protocol."""
 
 _FAILURES_EXPLAINED = 20
 
-_MARKS = {Verdict.PASSED: ("pass", "green"), Verdict.FAILED: ("FAIL", "bold red"), Verdict.SKIPPED: ("skip", "yellow")}
+_MARKS = {
+    CaseVerdict.PASSED: ("pass", "green"),
+    CaseVerdict.FAILED: ("FAIL", "bold red"),
+    CaseVerdict.SKIPPED: ("skip", "yellow"),
+}
 
 
-class Display(Protocol):
+class CaseDisplay(Protocol):
     """Progress of cases."""
 
     def doing(self, what: str) -> None:
@@ -35,7 +39,7 @@ class Display(Protocol):
         """One more is done."""
 
 
-class LiveDisplay:
+class LiveCaseDisplay:
     """A bar that moves."""
 
     def __init__(self, progress: Progress, total: int) -> None:
@@ -47,11 +51,11 @@ class LiveDisplay:
         self._progress.update(self._task, description=what)
 
     def done(self, result: Result) -> None:
-        self._failed += result.verdict is Verdict.FAILED
+        self._failed += result.verdict is CaseVerdict.FAILED
         self._progress.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
 
 
-class PlainDisplay:
+class PlainCaseDisplay:
     """One line for each result. Relations are many and quick, so only those that fail have one."""
 
     def __init__(self, console: Console) -> None:
@@ -61,19 +65,19 @@ class PlainDisplay:
         """Lines come often enough."""
 
     def done(self, result: Result) -> None:
-        if result.protocol or result.verdict is not Verdict.PASSED:
+        if result.protocol or result.verdict is not CaseVerdict.PASSED:
             self._console.print(line(result), markup=False, soft_wrap=True)
 
 
 @contextmanager
-def display(console: Console, total: int) -> Iterator[Display]:
+def display(console: Console, total: int) -> Iterator[CaseDisplay]:
     """The display that fits where the output goes, while cases run."""
     if not console.is_terminal:
-        yield PlainDisplay(console)
+        yield PlainCaseDisplay(console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.fields[failed]}"), console=console, transient=True) as progress:
-        yield LiveDisplay(progress, total)
+        yield LiveCaseDisplay(progress, total)
 
 
 def line(result: Result) -> str:
@@ -81,7 +85,7 @@ def line(result: Result) -> str:
     words = [_MARKS[result.verdict][0], result.case, result.protocol or RELATION]
     if result.runtime:
         words.append(result.runtime)
-    if result.verdict is not Verdict.SKIPPED:
+    if result.verdict is not CaseVerdict.SKIPPED:
         words.append(f"{result.seconds:.2f} s")
     return "  ".join(words) + (f"  ({result.note})" if result.note else "")
 
@@ -90,7 +94,7 @@ def print_report(console: Console, results: Sequence[Result]) -> None:
     """The table, where a person reads it; the failures; and the sums."""
     if console.is_terminal and any(result.protocol for result in results):
         console.print(_table(results))
-    failed = [result for result in results if result.verdict is Verdict.FAILED]
+    failed = [result for result in results if result.verdict is CaseVerdict.FAILED]
     for result in failed[:_FAILURES_EXPLAINED]:
         console.print(f"\n{line(result)}", markup=False, soft_wrap=True, style="bold")
         for text in explanation(result):
@@ -107,7 +111,7 @@ def sums(results: Sequence[Result]) -> Iterator[str]:
     for runtime in dict.fromkeys(result.runtime for result in results):
         of_it = [result for result in results if result.runtime == runtime]
         counts = Counter(result.verdict for result in of_it)
-        parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+        parts = [f"{counts[verdict]} {verdict}" for verdict in CaseVerdict if counts[verdict]]
         seconds = sum(result.seconds for result in of_it)
         yield f"{runtime or 'relations'}: {', '.join(parts)} in {seconds:.1f} s"
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from studies.conformance.display import RELATION, explanation
-from studies.conformance.result import Result, Verdict
-from studies.junit import JunitCase, JunitSuite, Kind
+from studies.conformance.result import CaseVerdict, Result
+from studies.junit import JunitCase, JunitOutcome, JunitSuite
 
-_KINDS = {Verdict.PASSED: Kind.PASSED, Verdict.FAILED: Kind.FAILED, Verdict.SKIPPED: Kind.SKIPPED}
+_KINDS = {
+    CaseVerdict.PASSED: JunitOutcome.PASSED,
+    CaseVerdict.FAILED: JunitOutcome.FAILED,
+    CaseVerdict.SKIPPED: JunitOutcome.SKIPPED,
+}
 
 
 def suites_of(results: Sequence[Result]) -> list[JunitSuite]:
@@ -21,7 +25,7 @@ def suites_of(results: Sequence[Result]) -> list[JunitSuite]:
 
 
 def _case(result: Result) -> JunitCase:
-    failed = result.verdict is Verdict.FAILED
+    failed = result.verdict is CaseVerdict.FAILED
     return JunitCase(
         name=result.case,
         class_name=result.protocol or RELATION,

@@ -9,7 +9,7 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import covers, intersects, matches, overlaps
 from studies.conformance.model import Relation
 from studies.conformance.operands import Operand, left_operand, right_operand
-from studies.conformance.result import Result, Verdict
+from studies.conformance.result import CaseVerdict, Result
 
 
 def run_relation(case: Relation) -> Result:
@@ -20,7 +20,7 @@ def run_relation(case: Relation) -> Result:
     problem = ""
     if found != case.expect:
         problem = f"{case.relation} should be {_word(case.expect)} and is {_word(found)}: {case.left}  |  {case.right}"
-    verdict = Verdict.FAILED if problem else Verdict.PASSED
+    verdict = CaseVerdict.FAILED if problem else CaseVerdict.PASSED
     return Result(case=case.id, verdict=verdict, problem=problem, seconds=time.monotonic() - begin)
 
 

@@ -11,7 +11,7 @@ from broker_service.messages import BrokerId, ClientId
 from studies.conformance.model import Notification
 
 
-class Verdict(enum.StrEnum):
+class CaseVerdict(enum.StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -58,7 +58,7 @@ class Result:
     """One cell of the table: a case, under a protocol, on a runtime. A relation has neither of the two."""
 
     case: str
-    verdict: Verdict
+    verdict: CaseVerdict
     protocol: str = ""
     runtime: str = ""
     differences: tuple[Difference, ...] = ()

@@ -15,7 +15,7 @@ from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Step
 from studies.conformance.protocols import ConformanceProtocol
-from studies.conformance.result import Difference, Result, TablesOnTheWay, Verdict, differences
+from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
 from topology import LinkDirection, Overlay
 
 _PUBLICATIONS_SHOWN = 3
@@ -35,7 +35,9 @@ def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
 def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> Result:
     """Runs a case without `problems`. One with an `obstacle` is skipped, with a note."""
     if note := obstacle(case, protocol):
-        return Result(case=case.id, protocol=protocol.name, runtime=runner.runtime, verdict=Verdict.SKIPPED, note=note)
+        return Result(
+            case=case.id, protocol=protocol.name, runtime=runner.runtime, verdict=CaseVerdict.SKIPPED, note=note
+        )
     begin = time.monotonic()
     course = _Course(case)
     problem = ""
@@ -51,7 +53,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
         case=case.id,
         protocol=protocol.name,
         runtime=runner.runtime,
-        verdict=Verdict.FAILED if found or problem else Verdict.PASSED,
+        verdict=CaseVerdict.FAILED if found or problem else CaseVerdict.PASSED,
         differences=found,
         problem=problem,
         refused=tuple(course.refused),

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from broker_service.messages import BrokerId, ClientEvent
 from broker_service.trace import Trace
 from broker_service.trace_writer import NullTrace
+from emulation.drivers.clients import Session
 from emulation.simulation import SimulatedOverlay
-from studies.conformance.case_runner import Session, settings, settle
+from studies.conformance.case_runner import settings, settle
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
 

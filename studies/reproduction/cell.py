@@ -16,7 +16,7 @@ from analysis.claims.shipped import MEASURES
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
-from emulation.run.directory import Outcome
+from emulation.run.directory import RunOutcome
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.errors import UserError
@@ -61,7 +61,7 @@ def simulate_cell(work: CellWork) -> None:
         sys.exit(error.exit_code)
 
 
-def measure_cell(work: CellWork, run: Callable[[Plan, Path], Outcome]) -> None:
+def measure_cell(work: CellWork, run: Callable[[Plan, Path], RunOutcome]) -> None:
     """Runs a cell and writes its result. `run` receives a plan and the parent of the run directory.
 
     Raises `KeyboardInterrupt` when the user ended the run, because an incomplete run measures nothing.

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from rich.console import Console
 
-from analysis.claims import Claim, Judgement, Measurement, judge
+from analysis.claims import Claim, JudgedClaim, Measurement, judge
 from emulation.host.worker_processes import WorkerProcesses
 from emulation.run import emulate
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Rungs, choose
@@ -52,7 +52,7 @@ def results(experiments: Iterable[Experiment], store: Store) -> list[CellResult]
     return [result for result in found if result is not None]
 
 
-def judgements(experiments: Iterable[Experiment], store: Store) -> list[Judgement]:
+def judgements(experiments: Iterable[Experiment], store: Store) -> list[JudgedClaim]:
     """Judgements on all claims, from the available results of every scenario in which a claim is measured."""
     claims: dict[str, Claim] = {}
     measured: dict[str, list[Measurement]] = {}

@@ -9,14 +9,14 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from analysis.claims import Estimate, JudgedPart, Judgement, Kind, Verdict
+from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, SeedEstimate
 from studies.reproduction.results import CellResult
 
 STYLES = {
-    Verdict.REPRODUCED: "green",
-    Verdict.SAME_DIRECTION: "yellow",
-    Verdict.DIFFERS: "red",
-    Verdict.NOT_MEASURED: "dim",
+    ClaimVerdict.REPRODUCED: "green",
+    ClaimVerdict.SAME_DIRECTION: "yellow",
+    ClaimVerdict.DIFFERS: "red",
+    ClaimVerdict.NOT_MEASURED: "dim",
 }
 
 _TINY = 0.001
@@ -54,9 +54,9 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """Known reasons why the claim is not reproduced; empty where it is."""
 
 
-def reported(judgement: Judgement) -> Reported:
+def reported(judgement: JudgedClaim) -> Reported:
     claim = judgement.claim
-    is_property = claim.kind is Kind.PROPERTY
+    is_property = claim.kind is ClaimKind.PROPERTY
     return Reported(
         claim=claim.id,
         paper=claim.paper,
@@ -71,7 +71,7 @@ def reported(judgement: Judgement) -> Reported:
     )
 
 
-def table(judgements: Sequence[Judgement]) -> Table:
+def table(judgements: Sequence[JudgedClaim]) -> Table:
     """A row for each claim, and one for each part of a claim that has several."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     made.add_column("claim", no_wrap=True)
@@ -82,14 +82,14 @@ def table(judgements: Sequence[Judgement]) -> Table:
     for judgement in judgements:
         for row in rows(judgement):
             *cells, verdict = row
-            made.add_row(*map(Text, cells), Text(verdict, style=STYLES[Verdict(verdict)]))
+            made.add_row(*map(Text, cells), Text(verdict, style=STYLES[ClaimVerdict(verdict)]))
     return made
 
 
-def rows(judgement: Judgement) -> Iterator[tuple[str, str, str, str, str]]:
+def rows(judgement: JudgedClaim) -> Iterator[tuple[str, str, str, str, str]]:
     """Rows of the table: claim, what, published, measured and verdict."""
     claim, verdict = judgement.claim, judgement.verdict.value
-    if claim.kind is Kind.PROPERTY:
+    if claim.kind is ClaimKind.PROPERTY:
         violations = f"{judgement.violations:,} of {judgement.checked:,}" if judgement.checked else "-"
         yield claim.id, claim.what, "never", violations, verdict
     elif len(judgement.parts) == 1:
@@ -101,17 +101,17 @@ def rows(judgement: Judgement) -> Iterator[tuple[str, str, str, str, str]]:
             yield "", f"  {part.name}", *_numbers(claim.kind, part), part.verdict.value
 
 
-def explanation(judgement: Judgement) -> str:
+def explanation(judgement: JudgedClaim) -> str:
     """Known reasons why a claim is not reproduced; for a property, the example that refutes it."""
-    if judgement.verdict is Verdict.REPRODUCED or judgement.claim.measured_by is None:
+    if judgement.verdict is ClaimVerdict.REPRODUCED or judgement.claim.measured_by is None:
         return ""
     return judgement.example or judgement.claim.measured_by.explanation
 
 
-def closing_lines(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> Iterator[str]:
+def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> Iterator[str]:
     """Number of claims with each verdict, and the runs that are not reliable."""
     counted = Counter(judgement.verdict for judgement in judgements)
-    yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
+    yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in ClaimVerdict if counted[verdict])
     undelivered = {
         f"{run.scenario}, seed {run.seed} ({', '.join(run.delivery)})" for run in results if not _delivered(run)
     }
@@ -122,10 +122,11 @@ def closing_lines(judgements: Sequence[Judgement], results: Sequence[CellResult]
         yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
 
 
-def violated(judgements: Sequence[Judgement], results: Sequence[CellResult]) -> bool:
+def violated(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> bool:
     """True when a property is refuted or a delivery is violated, which points to a defect of brokerlab itself."""
     refuted = any(
-        judgement.claim.kind is Kind.PROPERTY and judgement.verdict is Verdict.DIFFERS for judgement in judgements
+        judgement.claim.kind is ClaimKind.PROPERTY and judgement.verdict is ClaimVerdict.DIFFERS
+        for judgement in judgements
     )
     return refuted or not all(_delivered(result) for result in results)
 
@@ -140,21 +141,21 @@ def _some(found: Iterable[str]) -> str:
     return "; ".join(names[:_SHOWN]) + more
 
 
-def _numbers(kind: Kind, part: JudgedPart) -> tuple[str, str]:
+def _numbers(kind: ClaimKind, part: JudgedPart) -> tuple[str, str]:
     published = "holds" if part.published is None else _number(kind, part.published)
     return published, "-" if part.measured is None else _estimate(kind, part.measured)
 
 
-def _estimate(kind: Kind, measured: Estimate) -> str:
+def _estimate(kind: ClaimKind, measured: SeedEstimate) -> str:
     mean = _number(kind, measured.mean)
     if measured.low is None or measured.high is None:
         return f"{mean} [one seed]"
     return f"{mean} [{_number(kind, measured.low)}, {_number(kind, measured.high)}]"
 
 
-def _number(kind: Kind, value: float) -> str:
+def _number(kind: ClaimKind, value: float) -> str:
     """Text of a number: differences and margins in percent with their sign, tiny ones with two decimals."""
-    if kind is Kind.VALUE:
+    if kind is ClaimKind.VALUE:
         return f"{value:.3g}"
     return f"{100 * value:+.2f}%" if 0 < abs(value) < _TINY else f"{100 * value:+.1f}%"
 

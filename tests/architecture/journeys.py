@@ -135,8 +135,8 @@ class Stage:
 
 LOAD = Stage("scenario.loading.load", "Path", "Scenario", "parse, check, name mistakes with their line")
 PLAN = Stage("emulation.planning.plan.make_plan", "Scenario", "Plan", "draw everything random from the seed")
-EMULATE = Stage("emulation.run.emulate.emulate", "Plan", "Outcome", "real brokers over emulated links")
-SIMULATE = Stage("emulation.simulation.run.simulate", "Plan", "Outcome", "the same broker core in virtual time")
+EMULATE = Stage("emulation.run.emulate.emulate", "Plan", "RunOutcome", "real brokers over emulated links")
+SIMULATE = Stage("emulation.simulation.run.simulate", "Plan", "RunOutcome", "the same broker core in virtual time")
 ANALYZE = Stage("analysis.pipeline.run.analyze", "Path", "Summary", "with Spark, or without")
 FIND = Stage("analysis.pipeline.stages.run_stages", "RunDirectory", "Findings", "read, judge and order the log records")
 SUMMARISE = Stage("analysis.pipeline.summarise.summarise", "Findings", "Summary", "counts, delays, both verdicts")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulation.run.interrupt import Interrupt
-from studies.conformance import Relation, Result, SimulatedCaseRunner, Verdict, read_all, run_case, run_relation
+from studies.conformance import CaseVerdict, Relation, Result, SimulatedCaseRunner, read_all, run_case, run_relation
 from studies.conformance.display import explanation
 from studies.conformance.host import host_case_runner
 from studies.conformance.running import obstacle
@@ -33,7 +33,7 @@ ON_REAL_BROKERS = (
 
 
 def check(result: Result) -> None:
-    assert result.verdict is Verdict.PASSED, "\n".join([result.note, *explanation(result)])
+    assert result.verdict is CaseVerdict.PASSED, "\n".join([result.note, *explanation(result)])
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: f"{trial.case.id}-{trial.protocol.name}")

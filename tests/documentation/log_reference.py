@@ -79,7 +79,7 @@ def _blocks() -> Iterator[str]:
     for name, row in tables.TABLES.items():
         divided = ", a directory" if row in tables.PARTITIONED else ""
         yield from _struct(row, tables, f"### {name}{divided}")
-    for values in (tables.Right, tables.Defect, tables.Cause, tables.Work):
+    for values in (tables.Right, tables.Defect, tables.Cause, tables.WorkKind):
         yield f"### {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"
         yield from _members(values, tables)

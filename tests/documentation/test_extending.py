@@ -15,7 +15,7 @@ import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
 from scenario import load_text
-from studies.conformance import SimulatedCaseRunner, Verdict, read_all, run_case
+from studies.conformance import CaseVerdict, SimulatedCaseRunner, read_all, run_case
 from studies.conformance.display import explanation
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.selection import Trial, select
@@ -74,7 +74,7 @@ def test_it_passes_the_conformance_cases(flooding: ConformanceProtocol) -> None:
     assert len(trials) > 30
     for trial in trials:
         result = run_case(trial.case, flooding, SimulatedCaseRunner())
-        assert result.verdict is Verdict.PASSED, "\n".join([result.note, *explanation(result)])
+        assert result.verdict is CaseVerdict.PASSED, "\n".join([result.note, *explanation(result)])
 
 
 @pytest.mark.usefixtures("flooding")

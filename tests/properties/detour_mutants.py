@@ -12,7 +12,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.octopia import dynamic, publications
 from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, Relay
 from broker_service.routing.octopia.forwarding import Copy
-from broker_service.routing.octopia.messages import Alone, Detour, RelayHeader
+from broker_service.routing.octopia.messages import Detour, OwnClientsOnly, RelayHeader
 from broker_service.routing.octopia.vector import ClusterIndexVector
 
 
@@ -28,7 +28,10 @@ class StandsInForTheLiving(Relay):
 
     def _enter(self, detour: Detour) -> list[Copy]:
         copies = super()._enter(detour)
-        return [msgspec.structs.replace(copy, role=None) if isinstance(copy.role, Alone) else copy for copy in copies]
+        return [
+            msgspec.structs.replace(copy, role=None) if isinstance(copy.role, OwnClientsOnly) else copy
+            for copy in copies
+        ]
 
 
 class LooksAtWhatItPassesOn(Relay):

@@ -12,7 +12,7 @@ from broker_service.routing.tid import TidRouter
 from studies.conformance.model import Case
 from studies.conformance.protocols import PROTOCOLS
 from studies.conformance.reading import parse_cases
-from studies.conformance.result import Verdict
+from studies.conformance.result import CaseVerdict
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
 from tests.properties import checks, mutants
@@ -72,5 +72,5 @@ def test_the_case_that_is_printed_shows_the_fault_again(router: type[TidRouter])
         (case,) = parse_cases(text, "printed.json", json_only=True)
         assert isinstance(case, Case)
         result = run_case(case, PROTOCOLS[checks.FIXED], SimulatedCaseRunner())
-        assert result.verdict is Verdict.FAILED
+        assert result.verdict is CaseVerdict.FAILED
         assert len(result.differences) >= 1

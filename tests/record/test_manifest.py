@@ -9,20 +9,21 @@ import pytest
 
 from record import manifest
 from record.faults import FaultKind
-from record.manifest import Choice, ClockOffset, Host, HostRecord, Manifest, Phase, PhaseName, VariantRecord
+from record.manifest import ClockOffset, Host, HostRecord, Manifest, PhaseName, PhaseRecord, RungChoice, VariantRecord
 from record.promises import Delivery, Loss, Order, Promises
 
-JOIN = Phase(name=PhaseName.JOIN, start=10, end=20)
-RUN = Phase(name=PhaseName.RUN, start=20, end=50)
+JOIN = PhaseRecord(name=PhaseName.JOIN, start=10, end=20)
+RUN = PhaseRecord(name=PhaseName.RUN, start=20, end=50)
 PROMISES = Promises(order=Order.PUBLISHER, delivery=Delivery.BEST_EFFORT, survives={FaultKind.KILL: Loss.UNACCEPTED})
-STOP = Phase(name=PhaseName.STOP, start=55, end=60)
+STOP = PhaseRecord(name=PhaseName.STOP, start=55, end=60)
 
 
 def test_the_reader_gets_what_the_writer_gave(tmp_path: Path) -> None:
     offsets = [ClockOffset(at=1, offset=-5, error=2)]
     written = Manifest(
         run_id="r", created="2026-01-01T00:00:00+00:00", scenario={"name": "x"}, seed=7,
-        runtime=Choice("process", "asked for"), links=Choice("netem", "works"), versions={"msgspec": "1"}, image="sha",
+        runtime=RungChoice("process", "asked for"), links=RungChoice("netem", "works"),
+        versions={"msgspec": "1"}, image="sha",
         kernel="Linux", git_revision="abc", clock="monotonic", host=Host(cpus=2, memory=1, processor="p", system="s"),
         variants=[VariantRecord(name="base", phases=[JOIN, RUN], recovery=3.5, promises=PROMISES)],
         hosts=[HostRecord(name="far", address="10.0.0.2", kernel="Linux", host=Host(), logs=["B1"], offsets=offsets)],
@@ -68,7 +69,7 @@ def test_a_manifest_without_a_name_is_refused(content: str, tmp_path: Path) -> N
     ],
 )
 def test_a_variant_tells_its_times_by_the_phases_it_reached(
-    phases: list[Phase], run_start: int | None, end: int | None, stop: int | None
+    phases: list[PhaseRecord], run_start: int | None, end: int | None, stop: int | None
 ) -> None:
     variant = VariantRecord(name="base", phases=phases)
     assert (variant.run_start, variant.end, variant.stop) == (run_start, end, stop)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from record.errors import BadInputError
-from studies.junit import JunitCase, JunitSuite, Kind, require_writable, write_junit
+from studies.junit import JunitCase, JunitOutcome, JunitSuite, require_writable, write_junit
 from studies.verdict_cases import Verdicts, verdict_suite
 
 
@@ -30,9 +30,9 @@ def verdicts(**fields: object) -> Verdicts:
 def test_a_document_says_what_became_of_each_case(tmp_path: Path) -> None:
     cases = [
         JunitCase(name="well", class_name="a", seconds=1.5),
-        JunitCase(name="ill", class_name="a", kind=Kind.FAILED, message="<lost>", text="P:1 & more"),
-        JunitCase(name="not done", class_name="a", kind=Kind.SKIPPED, message="no time"),
-        JunitCase(name="not possible", class_name="a", kind=Kind.ERROR, message="INVALID"),
+        JunitCase(name="ill", class_name="a", kind=JunitOutcome.FAILED, message="<lost>", text="P:1 & more"),
+        JunitCase(name="not done", class_name="a", kind=JunitOutcome.SKIPPED, message="no time"),
+        JunitCase(name="not possible", class_name="a", kind=JunitOutcome.ERROR, message="INVALID"),
     ]
     write_junit([JunitSuite("first", cases), JunitSuite("second", cases[:1])], tmp_path / "out.xml")
     found = read(tmp_path / "out.xml")

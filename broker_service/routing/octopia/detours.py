@@ -42,7 +42,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.common.congestion import LinkCondition
 from broker_service.routing.interface import LinkStatus
 from broker_service.routing.octopia.forwarding import Copy
-from broker_service.routing.octopia.messages import Alone, Backtrack, Detour, RelayHeader
+from broker_service.routing.octopia.messages import Backtrack, Detour, OwnClientsOnly, RelayHeader
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, decode_vector, encode_vector
 
@@ -192,7 +192,7 @@ class Relay:
         here = self._neighbourhood.label.region
         behind = [region for region in self._neighbourhood.primary if region != detour.origin]
         copies = [copy for region in behind for copy in self._leave(Detour(detour.cluster, here, region, failed=True))]
-        return [*self._copies_to(detour.cluster, Alone()), *copies]
+        return [*self._copies_to(detour.cluster, OwnClientsOnly()), *copies]
 
     def _hand_on(self, detour: Detour) -> list[Copy]:
         """Copies to the next cluster that has not been tried in this region; none when all have."""
@@ -202,7 +202,7 @@ class Relay:
                 return [Copy(secondary, role=msgspec.structs.replace(detour, tried=encode_vector(tried)))]
         return []
 
-    def _copies_to(self, cluster: int, role: Detour | Alone) -> list[Copy]:
+    def _copies_to(self, cluster: int, role: Detour | OwnClientsOnly) -> list[Copy]:
         """Copies over the iLink to a cluster; none when the overlay lacks the link."""
         neighbour = self._neighbourhood.secondary.get(cluster)
         return [] if neighbour is None else [Copy(neighbour, role=role)]

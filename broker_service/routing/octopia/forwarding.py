@@ -9,7 +9,7 @@ import msgspec
 
 from broker_service.messages import BrokerId
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.octopia.messages import Alone, RelayHeader, Remaining
+from broker_service.routing.octopia.messages import OwnClientsOnly, RelayHeader, Remaining
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of, encode_vector
 
 
@@ -30,7 +30,7 @@ class Copy(msgspec.Struct, frozen=True):
     neighbour: BrokerId
     civ: ClusterIndexVector = 0
     """CIV_p: the clusters that the receiver of this copy must take care of; none in static routing."""
-    role: RelayHeader | Alone | None = None
+    role: RelayHeader | OwnClientsOnly | None = None
     """Set when the receiver must not route the copy in the ordinary way."""
 
     @property

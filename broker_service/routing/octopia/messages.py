@@ -68,14 +68,14 @@ class Backtrack(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """The region that it comes from."""
 
 
-class Alone(msgspec.Struct, frozen=True, array_like=True, tag=4):
+class OwnClientsOnly(msgspec.Struct, frozen=True, array_like=True, tag=4):
     """In a publication's header: this copy is for the receiver's own clients only; all others get other copies."""
 
 
 RelayHeader = Detour | Backtrack
 """Headers of copies that brokers relay without looking at the content."""
 
-PublicationHeader = Remaining | RelayHeader | Alone
+PublicationHeader = Remaining | RelayHeader | OwnClientsOnly
 
 ControlHeader = CivSetForAdvertisement | CivSetForSubscription | CivUnset
 

@@ -16,7 +16,7 @@ from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.octopia.detours import Relay
 from broker_service.routing.octopia.forwarding import Copy, Forwarding, Onward
-from broker_service.routing.octopia.messages import Alone, RelayHeader, Remaining, decode_publication_header
+from broker_service.routing.octopia.messages import OwnClientsOnly, RelayHeader, Remaining, decode_publication_header
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.options import OctopiaOptions
 from broker_service.routing.octopia.tables import ClusterLinkTable, PublicationRoutingTable, SubscriptionRow
@@ -60,7 +60,7 @@ class Publications:
             header = decode_publication_header(message.header)
             if isinstance(header, Remaining):
                 civ = decode_vector(header.civ)
-            elif isinstance(header, Alone):
+            elif isinstance(header, OwnClientsOnly):
                 return _deliveries(message, self._subscriptions.matcher.match(message))
             else:
                 origin = self._relay.arrived_from(header)

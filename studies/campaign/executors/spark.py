@@ -65,7 +65,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExecutorReply:
     """The answer of an executor that has run a cell."""
 
     attempt: bytes
@@ -140,7 +140,7 @@ class _CellJob:
             raise kind(f"cell {cell.key}: {answer.message}")
         return self._kept(cell, answer)
 
-    def _kept(self, cell: Cell, outcome: Outcome) -> Attempt:
+    def _kept(self, cell: Cell, outcome: ExecutorReply) -> Attempt:
         """The attempt, after its run directory was moved into the campaign's."""
         attempt = msgspec.json.decode(outcome.attempt, type=Attempt)
         if outcome.too_large:
@@ -156,7 +156,9 @@ class _CellJob:
         return attempt
 
 
-def _run_on_executor(versions: tuple[tuple[str, str], ...], largest: int, request: CellRequest) -> Outcome | Failure:
+def _run_on_executor(
+    versions: tuple[tuple[str, str], ...], largest: int, request: CellRequest
+) -> ExecutorReply | Failure:
     """Runs a cell in an executor's process."""
     _refuse_other(versions)
     with tempfile.TemporaryDirectory(prefix="brokerlab-cell-", dir=_executor_directory()) as directory:
@@ -166,11 +168,11 @@ def _run_on_executor(versions: tuple[tuple[str, str], ...], largest: int, reques
         except UserError as error:
             return Failure(str(error), error.exit_code)
         if attempt.run is None:
-            return Outcome(msgspec.json.encode(attempt))
+            return ExecutorReply(msgspec.json.encode(attempt))
         pack_directory(runs / attempt.run, packed)
         if (size := packed.stat().st_size) > largest:
-            return Outcome(msgspec.json.encode(structs.replace(attempt, run=None)), too_large=size)
-        return Outcome(msgspec.json.encode(attempt), packed.read_bytes())
+            return ExecutorReply(msgspec.json.encode(structs.replace(attempt, run=None)), too_large=size)
+        return ExecutorReply(msgspec.json.encode(attempt), packed.read_bytes())
 
 
 def _executor_directory() -> str | None:

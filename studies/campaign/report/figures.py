@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour
-from studies.campaign.matrix import CampaignSummary, Entry
+from studies.campaign.matrix import CampaignSummary, MatrixEntry
 from studies.campaign.result import FaultResult
 from studies.campaign.sentences import settings_label
 
@@ -74,15 +74,15 @@ def delay_figure(summary: CampaignSummary) -> go.Figure:
     return figure
 
 
-def groups(matrix: Sequence[Entry]) -> list[list[Entry]]:
+def groups(matrix: Sequence[MatrixEntry]) -> list[list[MatrixEntry]]:
     """The entries with the same factors and variant, which are the rows of the matrix."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[MatrixEntry]] = {}
     for entry in matrix:
         found.setdefault(settings_label(entry.factors, entry.variant), []).append(entry)
     return list(found.values())
 
 
-def faults_of(summary: CampaignSummary, entry: Entry) -> Iterator[tuple[int, FaultResult]]:
+def faults_of(summary: CampaignSummary, entry: MatrixEntry) -> Iterator[tuple[int, FaultResult]]:
     """The faults behind an entry, each with its cell's seed."""
     for line in summary.cells:
         result = line.result

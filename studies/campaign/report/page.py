@@ -13,14 +13,14 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from analysis.report.page import PLOT_CONFIG
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from record.files import REPORT, replace_file
-from studies.campaign.matrix import CampaignSummary, CellLine, Entry
+from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
 from studies.campaign.result import FaultResult, VariantResult
 from studies.campaign.sentences import closing_lines, label, repeat_command, spread
 
-_BADGES = {Verdict.VALID: "good", Verdict.DEGRADED: "fair", Verdict.INVALID: "bad"}
+_BADGES = {FidelityVerdict.VALID: "good", FidelityVerdict.DEGRADED: "fair", FidelityVerdict.INVALID: "bad"}
 _WHAT_SHOWN = 3
 
 
@@ -93,7 +93,7 @@ def render(summary: CampaignSummary, directory: Path) -> str:
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
         sentences=list(closing_lines(summary)),
         delivery_badge="good" if summary.delivery == ["correct"] else "bad",
-        fidelity_badge=_BADGES[Verdict(summary.fidelity)],
+        fidelity_badge=_BADGES[FidelityVerdict(summary.fidelity)],
         schedules=schedules,
         rows=[_matrix_row(group, schedules) for group in groups(summary.matrix)],
         recovery=_plot(recovery_figure(summary), "recovery") if faults else None,
@@ -102,7 +102,7 @@ def render(summary: CampaignSummary, directory: Path) -> str:
     )
 
 
-def _matrix_row(group: Sequence[Entry], schedules: Sequence[str]) -> MatrixRow:
+def _matrix_row(group: Sequence[MatrixEntry], schedules: Sequence[str]) -> MatrixRow:
     by_schedule = {entry.schedule: entry for entry in group}
     return MatrixRow(
         label=label(group[0]),
@@ -110,8 +110,8 @@ def _matrix_row(group: Sequence[Entry], schedules: Sequence[str]) -> MatrixRow:
     )
 
 
-def _field(entry: Entry) -> MatrixField:
-    worst = next(verdict for verdict in reversed(Verdict) if entry.fidelity.get(verdict))
+def _field(entry: MatrixEntry) -> MatrixField:
+    worst = next(verdict for verdict in reversed(FidelityVerdict) if entry.fidelity.get(verdict))
     defects = f": {', '.join(entry.defects)}" if entry.defects else ""
     return MatrixField(
         badge="good" if entry.correct == entry.cells else "bad",
@@ -129,7 +129,7 @@ def _field(entry: Entry) -> MatrixField:
 def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
     result = line.result
     for variant in result.variants:
-        wrong = variant.delivery != ["correct"] or variant.fidelity == Verdict.INVALID
+        wrong = variant.delivery != ["correct"] or variant.fidelity == FidelityVerdict.INVALID
         scenario = directory / "cells" / result.key / "scenario.yaml"
         yield CellRow(
             key=result.key,
@@ -137,7 +137,7 @@ def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
             delivery=", ".join(variant.delivery),
             delivery_badge="good" if variant.delivery == ["correct"] else "bad",
             fidelity=variant.fidelity,
-            fidelity_badge=_BADGES[Verdict(variant.fidelity)],
+            fidelity_badge=_BADGES[FidelityVerdict(variant.fidelity)],
             attempts=line.attempts,
             faults="; ".join(map(_fault, variant.faults)) or "–",
             recovery=_each(variant, "recovered_s", 2),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from analysis.claims import ClaimsError, Kind, load_claims, read_claims
+from analysis.claims import ClaimKind, ClaimsError, load_claims, read_claims
 from analysis.claims.model import leaves
 
 PAPER = {"id": "tid", "system": "PADRES", "year": 2008, "file": "tid.txt"}
@@ -38,7 +38,7 @@ def test_the_shipped_claims_of_five_papers() -> None:
         == {"tid", "octopia", "medym", "gryphon", "semiprob"}
     )
     by_id = {claim.id: claim for claim in claims.claims}
-    assert by_id["tid-5a"].kind is Kind.RATIO
+    assert by_id["tid-5a"].kind is ClaimKind.RATIO
     assert by_id["tid-5a"].published == -0.203
     assert by_id["tid-5e"].what.endswith("recovers first, settles lower")
 

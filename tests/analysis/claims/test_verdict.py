@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.claims import Claim, Estimate, Kind, Measurement, Recipe, Verdict, estimate, judge
+from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, SeedEstimate, estimate, judge
 from analysis.claims.verdict import judge_number
 
-R, S, D = Verdict.REPRODUCED, Verdict.SAME_DIRECTION, Verdict.DIFFERS
+R, S, D = ClaimVerdict.REPRODUCED, ClaimVerdict.SAME_DIRECTION, ClaimVerdict.DIFFERS
 
 
-def measured(mean: float, half: float | None = 0.01) -> Estimate:
+def measured(mean: float, half: float | None = 0.01) -> SeedEstimate:
     if half is None:
-        return Estimate(mean=mean, low=None, high=None, seeds=1)
-    return Estimate(mean=mean, low=mean - half, high=mean + half, seeds=5)
+        return SeedEstimate(mean=mean, low=None, high=None, seeds=1)
+    return SeedEstimate(mean=mean, low=mean - half, high=mean + half, seeds=5)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def measured(mean: float, half: float | None = 0.01) -> Estimate:
         (-0.2, 0.2, None, D),
     ],
 )
-def test_ratio(published: float, mean: float, half: float | None, verdict: Verdict) -> None:
-    assert judge_number(Kind.RATIO, published, measured(mean, half)) is verdict
+def test_ratio(published: float, mean: float, half: float | None, verdict: ClaimVerdict) -> None:
+    assert judge_number(ClaimKind.RATIO, published, measured(mean, half)) is verdict
 
 
 @pytest.mark.parametrize(
@@ -62,24 +62,24 @@ def test_ratio(published: float, mean: float, half: float | None, verdict: Verdi
         (0.25, 0.9, None, D),
     ],
 )
-def test_value(published: float, mean: float, half: float | None, verdict: Verdict) -> None:
-    assert judge_number(Kind.VALUE, published, measured(mean, half)) is verdict
+def test_value(published: float, mean: float, half: float | None, verdict: ClaimVerdict) -> None:
+    assert judge_number(ClaimKind.VALUE, published, measured(mean, half)) is verdict
 
 
 @pytest.mark.parametrize(
     ("mean", "half", "verdict"), [(0.2, 0.1, R), (0.2, 0.3, S), (0.2, None, S), (0.0, 0.1, D), (-0.2, 0.1, D)]
 )
-def test_order(mean: float, half: float | None, verdict: Verdict) -> None:
-    assert judge_number(Kind.ORDER, None, measured(mean, half)) is verdict
+def test_order(mean: float, half: float | None, verdict: ClaimVerdict) -> None:
+    assert judge_number(ClaimKind.ORDER, None, measured(mean, half)) is verdict
 
 
-def claim(kind: Kind, published: float | list[float] | None, *parts: str) -> Claim:
+def claim(kind: ClaimKind, published: float | list[float] | None, *parts: str) -> Claim:
     recipe = Recipe(scenario="x.yaml", measure="x", parts=parts)
     return Claim(id="x", paper="tid", kind=kind, what="x", published=published, measured_by=recipe)
 
 
 def test_a_claim_is_as_good_as_its_worst_part() -> None:
-    both = claim(Kind.RATIO, [-0.2, -0.2], "near", "far")
+    both = claim(ClaimKind.RATIO, [-0.2, -0.2], "near", "far")
     judgement = judge(both, [Measurement(values=(-0.2, -0.1)), Measurement(values=(-0.201, -0.101))])
     assert [part.verdict for part in judgement.parts] == [R, S]
     assert [part.name for part in judgement.parts] == ["near", "far"]
@@ -88,22 +88,22 @@ def test_a_claim_is_as_good_as_its_worst_part() -> None:
 
 
 def test_a_part_without_a_number_is_not_measured() -> None:
-    both = claim(Kind.RATIO, [-0.2, -0.2], "near", "far")
+    both = claim(ClaimKind.RATIO, [-0.2, -0.2], "near", "far")
     judgement = judge(both, [Measurement(values=(-0.2, None)), Measurement(values=(-0.201, None))])
-    assert judgement.verdict is Verdict.NOT_MEASURED
+    assert judgement.verdict is ClaimVerdict.NOT_MEASURED
     assert judgement.parts[1].measured is None
-    assert judge(both, []).verdict is Verdict.NOT_MEASURED
+    assert judge(both, []).verdict is ClaimVerdict.NOT_MEASURED
 
 
 def test_a_property_holds_until_one_counter_example() -> None:
-    always = claim(Kind.PROPERTY, None)
+    always = claim(ClaimKind.PROPERTY, None)
     holds = judge(always, [Measurement(values=(0.0,), checked=10), Measurement(values=(0.0,), checked=5)])
     assert (holds.verdict, holds.checked, holds.violations) == (R, 15, 0)
     refuted = judge(
         always, [Measurement(values=(0.0,), checked=10), Measurement(values=(1.0,), checked=5, example="P1:3 at B2")]
     )
     assert (refuted.verdict, refuted.violations, refuted.example) == (D, 1, "P1:3 at B2")
-    assert judge(always, [Measurement(values=(0.0,))]).verdict is Verdict.NOT_MEASURED
+    assert judge(always, [Measurement(values=(0.0,))]).verdict is ClaimVerdict.NOT_MEASURED
 
 
 def test_an_interval_by_hand() -> None:
@@ -148,5 +148,5 @@ def test_the_mean_lies_in_its_interval(values: list[float]) -> None:
 
 @given(st.floats(-0.9, 2.0).filter(lambda published: abs(published) > 1e-3), st.floats(-2.0, 2.0), st.floats(0.0, 1.0))
 def test_a_reproduced_effect_has_the_published_sign(published: float, mean: float, half: float) -> None:
-    if abs(published) > 0.1 and judge_number(Kind.RATIO, published, measured(mean, half)) is not D:
+    if abs(published) > 0.1 and judge_number(ClaimKind.RATIO, published, measured(mean, half)) is not D:
         assert mean * published > 0

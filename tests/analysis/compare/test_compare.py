@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.compare import RunComparison, compare_runs, parse_limits, violations
 from analysis.compare.counts import compare_messages
 from analysis.compare.delays import _Sample, compare_delays, order, quantile_distance, verdict
-from analysis.compare.model import Estimate, Order, relative
+from analysis.compare.model import Order, SampleEstimate, relative
 from analysis.compare.runs import BLOCK_SECONDS, Delays
 from record.errors import RunDirectoryError
 from tests.analysis.compare.made_up import make_run, messages, variant
@@ -38,7 +38,7 @@ def test_equal_samples_differ_by_nothing() -> None:
     assert found is not None
     for statistic in found.statistics:
         assert statistic.first == statistic.second
-        assert statistic.difference == Estimate(0.0, (0.0, 0.0))
+        assert statistic.difference == SampleEstimate(0.0, (0.0, 0.0))
     assert (found.quantiles.mean, found.quantiles.greatest) == (0, 0)
 
 
@@ -86,7 +86,7 @@ def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
 def test_few_blocks_give_no_interval() -> None:
     found = compare_delays(delays(noise(10), blocks=4), delays(noise(10), blocks=4), 1)
     assert found is not None
-    assert found.of("mean").difference == Estimate(0.0, None)
+    assert found.of("mean").difference == SampleEstimate(0.0, None)
 
 
 def test_a_run_that_delivered_nothing_cannot_be_compared() -> None:
@@ -156,7 +156,7 @@ def test_only_pairs_that_both_delivered_count() -> None:
     ],
 )
 def test_verdicts_on_the_order(first: str | None, second: str | None, expected: str) -> None:
-    orders = [Order(by_delay=["a", "b"], lead=Estimate(0.1), winner=winner) for winner in (first, second)]
+    orders = [Order(by_delay=["a", "b"], lead=SampleEstimate(0.1), winner=winner) for winner in (first, second)]
     assert verdict(*orders) == expected
 
 

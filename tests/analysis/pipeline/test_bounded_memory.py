@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
-from analysis.engines.interface import Bucket, Output
+from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.judged import JudgedPublication, decode_judged, encode_judged, mapped_bytes
-from analysis.reading.gauges import Gauges, Queue
+from analysis.reading.gauges import Queue, QueueReadings
 from tests.analysis.rows import judged
 
 publications = st.builds(
@@ -59,9 +59,9 @@ def test_a_bucket_is_not_decoded_at_once() -> None:
 @given(shown)
 def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int, int, int]]]) -> None:
     known: dict[tuple[Queue, int], list[tuple[int, int]]] = defaultdict(list)
-    merged = Gauges()
+    merged = QueueReadings()
     for share in shares:
-        gauges = Gauges()
+        gauges = QueueReadings()
         for queue, second, waiting, in_flight in share:
             gauges.add(queue, second, waiting, in_flight)
             known[queue, second].append((waiting, in_flight))
@@ -77,7 +77,7 @@ def test_what_waits_between_two_stages_is_not_in_memory() -> None:
     def make(number: int) -> Output[int]:
         return Output(number, {number % 3: bytes([number]) * 1_000_000})
 
-    def measure(bucket: Bucket) -> Output[Counter[int]]:
+    def measure(bucket: ShuffleBucket) -> Output[Counter[int]]:
         return Output(Counter({part[0]: len(part) for part in bucket.parts}))
 
     tracemalloc.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.report.fidelity_figures import host_figure, link_delay_figure, link_error_figure, waits_figure
-from record.fidelity import LinkCheck, Sample, VariantFidelity, Verdict
+from record.fidelity import FidelityVerdict, LinkCheck, Sample, VariantFidelity
 
 
 def probe(a: str, b: str, measured: float | None, second: float | None) -> LinkCheck:
@@ -19,7 +19,7 @@ def probe(a: str, b: str, measured: float | None, second: float | None) -> LinkC
 FIDELITY = {
         "fixed": VariantFidelity(
             name="fixed",
-            verdict=Verdict.INVALID,
+            verdict=FidelityVerdict.INVALID,
             links=[
                 probe("B1", "B2", 0.0041, None), probe("B2", "B1", 0.0039, None), probe("B1", "B2", 0.009, 2.5),
                 probe("B2", "B1", None, 2.5),

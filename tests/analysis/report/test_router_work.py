@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from analysis.report.router_work import work_figure, work_of
-from analysis.tables.definitions import Work
+from analysis.tables.definitions import WorkKind
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary, WorkFigures
 
 
-def figures(work: Work, mean: float) -> WorkFigures:
+def figures(work: WorkKind, mean: float) -> WorkFigures:
     return WorkFigures(work=work, count=9, mean_us=mean, p50_us=2.0, p95_us=8.0, p99_us=50.0, max_us=60.0)
 
 
@@ -28,14 +28,14 @@ def variant(name: str, *work: WorkFigures) -> VariantSummary:
 
 
 def test_a_row_reaches_from_the_median_to_the_99th_percentile_with_a_mark_at_the_mean() -> None:
-    measured = variant("SPR", figures(Work.MATCHING, 5.0), figures(Work.PATH_SELECTION, 7.0))
-    figure = work_figure([measured, variant("simulated")], Work.PATH_SELECTION)
+    measured = variant("SPR", figures(WorkKind.MATCHING, 5.0), figures(WorkKind.PATH_SELECTION, 7.0))
+    figure = work_figure([measured, variant("simulated")], WorkKind.PATH_SELECTION)
     assert [list(trace.x) for trace in figure.data] == [[2.0, 50.0], [2.0, 8.0], [7.0]]
     assert {tuple(trace.y) for trace in figure.data} == {("SPR", "SPR"), ("SPR",)}
     assert figure.layout.xaxis.type == "log"
 
 
-@pytest.mark.parametrize("work", Work)
-def test_a_variant_without_measurements_has_no_row(work: Work) -> None:
+@pytest.mark.parametrize("work", WorkKind)
+def test_a_variant_without_measurements_has_no_row(work: WorkKind) -> None:
     assert work_of(variant("simulated"), work) is None
     assert not work_figure([variant("simulated")], work).data

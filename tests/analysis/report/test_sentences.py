@@ -8,7 +8,7 @@ import pytest
 from analysis.report import sentences
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import Delivery
-from record.fidelity import Check, VariantFidelity, Verdict
+from record.fidelity import Check, FidelityVerdict, VariantFidelity
 
 GOOD = Delivery(
     verdicts=["correct"],
@@ -82,13 +82,13 @@ def test_text_between_backticks_becomes_code_and_nothing_else_is_markup() -> Non
 
 
 def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
-    def check(name: str, value: float, unit: str, limit: float, verdict: Verdict, detail: str) -> Check:
+    def check(name: str, value: float, unit: str, limit: float, verdict: FidelityVerdict, detail: str) -> Check:
         return Check(name=name, value=value, unit=unit, limit=limit, verdict=verdict, detail=detail)
 
-    degraded = check("event loop", 12.0, "ms", 10.0, Verdict.DEGRADED, "worst at B7")
-    invalid = check("relay", 3.0, "ms", 1.0, Verdict.INVALID, "late")
-    kept = check("CPU idle", 0.5, "share", 0.1, Verdict.VALID, "fine")
-    judged = VariantFidelity(name="fixed", verdict=Verdict.INVALID, checks=[kept, degraded, invalid])
+    degraded = check("event loop", 12.0, "ms", 10.0, FidelityVerdict.DEGRADED, "worst at B7")
+    invalid = check("relay", 3.0, "ms", 1.0, FidelityVerdict.INVALID, "late")
+    kept = check("CPU idle", 0.5, "share", 0.1, FidelityVerdict.VALID, "fine")
+    judged = VariantFidelity(name="fixed", verdict=FidelityVerdict.INVALID, checks=[kept, degraded, invalid])
     found = sentences.fidelity_sentences(judged)
     assert found[1:] == ["relay: late", "event loop: worst at B7"]
     assert sentences.fidelity_sentences(None) == [sentences.FIDELITY_SENTENCES["UNKNOWN"]]

@@ -11,7 +11,7 @@ from analysis.pipeline import run as analysis_run
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import read_summary
 from record.errors import HostError, RunDirectoryError
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from tests.analysis.history import joined, write_run
 
 
@@ -24,7 +24,7 @@ def test_a_run_is_read(directory: Path) -> None:
     run = open_run(directory)
     assert run.brokers == ("B1", "B2", "B3")
     assert [variant.name for variant in run.manifest.variants] == ["base"]
-    assert run.fidelity is not None and run.fidelity.verdict is Verdict.VALID
+    assert run.fidelity is not None and run.fidelity.verdict is FidelityVerdict.VALID
     assert [file.name for file in run.log_files] == ["driver.jsonl"]
 
 

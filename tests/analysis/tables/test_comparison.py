@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.tables.comparison import Block, compare
+from analysis.tables.comparison import DelayBlock, compare
 
 MILLISECOND = 1_000_000
 
 
-def blocks(count: int, factor: float) -> dict[int | None, Block]:
+def blocks(count: int, factor: float) -> dict[int | None, DelayBlock]:
     return {
-        number: Block(2, (20 + number) * MILLISECOND, round(factor * (20 + number) * MILLISECOND))
+        number: DelayBlock(2, (20 + number) * MILLISECOND, round(factor * (20 + number) * MILLISECOND))
         for number in range(count)
     }
 
@@ -23,7 +23,7 @@ def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
 
 
 def test_the_interval_holds_the_difference_and_repeats_with_the_seed() -> None:
-    noisy = {number: Block(1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)}
+    noisy = {number: DelayBlock(1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)}
     compared = compare("fixed", "dynamic", noisy, seed=3)
     assert compared.interval is not None and compared.relative_difference is not None
     low, high = compared.interval

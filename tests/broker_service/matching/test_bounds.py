@@ -11,7 +11,7 @@ from broker_service.language import Number, Operator, Predicate, Value
 from broker_service.language.evaluation import all_hold
 from broker_service.matching.bounds import (
     UNBOUNDED,
-    Limits,
+    AttributeLimits,
     bounds_of,
     double_not_above,
     double_not_below,
@@ -44,7 +44,7 @@ def _within(predicates: list[Predicate], value: Value | None) -> tuple[bool, boo
         interval = bounds_of(predicate)
         assert interval is not None
         bounds = intersection(bounds, interval)
-    limits = Limits({} if value is None else {"a": value})
+    limits = AttributeLimits({} if value is None else {"a": value})
     low, high = limits.of(["a"])
     return bounds[0] <= low and bounds[1] <= high, limits.exact
 
@@ -68,13 +68,13 @@ def test_bounds_decide_exactly_and_where_they_do_not_they_say_so_and_lose_nothin
 
 @given(any_number)
 def test_every_ordinary_number_is_decided_exactly(number: Number) -> None:
-    limits = Limits({"a": number})
+    limits = AttributeLimits({"a": number})
     limits.of(["a"])
     assert limits.exact == (isinstance(number, float) or abs(number) <= 2**53)
 
 
 def test_an_unbounded_end_admits_a_missing_attribute() -> None:
-    low, high = Limits({}).of(["a"])
+    low, high = AttributeLimits({}).of(["a"])
     assert UNBOUNDED[0] <= low
     assert UNBOUNDED[1] <= high
 

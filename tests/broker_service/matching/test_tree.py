@@ -10,7 +10,7 @@ from broker_service.language import Operator, Predicate, Value
 from broker_service.language.evaluation import all_hold
 from broker_service.matching import Tuning
 from broker_service.matching.block import Block
-from broker_service.matching.bounds import Limits
+from broker_service.matching.bounds import AttributeLimits
 from broker_service.matching.tree import BoundsTree, Fork
 
 TUNING = Tuning(block_rows=16)
@@ -44,7 +44,7 @@ def filled() -> tuple[BoundsTree[int], dict[int, Ranges]]:
 
 
 def _match(tree: BoundsTree[int], attributes: dict[str, Value]) -> list[int]:
-    return sorted(tree.match(attributes, Limits(attributes)))
+    return sorted(tree.match(attributes, AttributeLimits(attributes)))
 
 
 def test_blocks_are_divided_before_they_grow_large(filled: tuple[BoundsTree[int], dict[int, Ranges]]) -> None:
@@ -67,7 +67,7 @@ def test_forks_spare_a_publication_most_of_the_blocks(
     visited: list[Block[int]] = []
     match = Block.match
 
-    def counted(block: Block[int], attributes: dict[str, Value], limits: Limits) -> list[int]:
+    def counted(block: Block[int], attributes: dict[str, Value], limits: AttributeLimits) -> list[int]:
         visited.append(block)
         return match(block, attributes, limits)
 

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from emulation.drivers.driver import DriverConfig, main
-from emulation.drivers.driver_operations import Schedule
+from emulation.drivers.driver_operations import OperationSchedule
 from emulation.host.priority import CLIENTS, LINKS
 from record.log import Event, PredicateRecord, TraceRecord
 from scenario.workload.operations import Operation, OperationKind, write_operations
@@ -238,7 +238,7 @@ def test_what_it_cannot_use(
     assert named in run_main(tmp_path / "driver.json", capsys)
 
 
-def taken(schedule: Schedule, until: int, most: int) -> Sequence[str]:
+def taken(schedule: OperationSchedule, until: int, most: int) -> Sequence[str]:
     return [operation.id for operation in schedule.due(until, most)]
 
 
@@ -250,7 +250,7 @@ def test_a_schedule_gives_what_is_due_and_reads_ahead() -> None:
             read.append(n)
             yield publication(n * 10, n)
 
-    schedule = Schedule(operations(), look_ahead=3)
+    schedule = OperationSchedule(operations(), look_ahead=3)
     assert (len(read), schedule.next_at) == (3, 0)
     assert taken(schedule, -1, 9) == []
     assert taken(schedule, 10, 9) == ["P1:0", "P1:1"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emulation.faults import FaultRun
 from record.faults import FaultKind
-from scenario.faults import Count, Counter, Counts
+from scenario.faults import Counter, CountReached, Counts
 from scenario.faults.conditions import Cut, Down
-from scenario.faults.planning import Entry, Schedule
+from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Hold
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 from topology import LinkDirection
@@ -17,11 +17,11 @@ SECOND = 1_000_000_000
 def test_a_fault_run() -> None:
     trial = Trial(line(delay=0.001))
     events, log = trial.overlay.events, ListTrace("emulator")
-    schedule = Schedule(
+    schedule = FaultSchedule(
         (
-            Entry(2 * SECOND, Hold((Down("B2", FaultKind.KILL),), 3), "faults[0].kill"),
-            Entry(
-                Count(5, Counter.NOTIFICATIONS),
+            ScheduledFault(2 * SECOND, Hold((Down("B2", FaultKind.KILL),), 3), "faults[0].kill"),
+            ScheduledFault(
+                CountReached(5, Counter.NOTIFICATIONS),
                 Hold((Cut(LinkDirection("B1", "B2")), Cut(LinkDirection("B2", "B1")))),
                 "faults[1]",
             ),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from broker_service.service_time import ServiceTime
 from emulation.faults import Action, FaultInjector
 from record.faults import FaultKind, HealKind
-from scenario.faults import Count, Counter, Counts
+from scenario.faults import Counter, CountReached, Counts
 from scenario.faults.conditions import (
     Condition,
     Corrupted,
@@ -23,7 +23,7 @@ from scenario.faults.conditions import (
     Slowed,
     Throttled,
 )
-from scenario.faults.planning import Entry, Schedule
+from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Wait
 from scenario.faults.programs import Sequence as Then
 from tests.scenario.faults.overlays import overlay_of
@@ -36,13 +36,13 @@ AB, BA = LinkDirection("B1", "B2"), LinkDirection("B2", "B1")
 KILL, STOP = Down("B1", FaultKind.KILL), Down("B1", FaultKind.STOP)
 
 
-def injector(*entries: tuple[float | Count, Program]) -> FaultInjector:
+def injector(*entries: tuple[float | CountReached, Program]) -> FaultInjector:
     """Faults that start so many seconds after the begin, or at a count."""
     made = [
-        Entry(start if isinstance(start, Count) else round(start * SECOND), program, "fault")
+        ScheduledFault(start if isinstance(start, CountReached) else round(start * SECOND), program, "fault")
         for start, program in entries
     ]
-    return FaultInjector(Schedule(tuple(made)), OVERLAY)
+    return FaultInjector(FaultSchedule(tuple(made)), OVERLAY)
 
 
 def played(faults: FaultInjector, until: float) -> list[tuple[float, str]]:
@@ -126,8 +126,8 @@ def test_a_broker_that_is_down_is_nothing_else() -> None:
 
 
 def test_counts() -> None:
-    at = Count(1000, Counter.NOTIFICATIONS)
-    faults = injector((at, Hold((KILL,), 5)), (Count(3, Counter.PUBLICATIONS), Hold((Paused("B2"),))))
+    at = CountReached(1000, Counter.NOTIFICATIONS)
+    faults = injector((at, Hold((KILL,), 5)), (CountReached(3, Counter.PUBLICATIONS), Hold((Paused("B2"),))))
     assert (faults.next_count(Counter.NOTIFICATIONS), faults.next_count(Counter.PUBLICATIONS)) == (1000, 3)
     assert faults.advance(SECOND, Counts(999, 2)) == []
     assert [str(action) for action in faults.advance(2 * SECOND, Counts(1017, 2))] == ["kill B1"]

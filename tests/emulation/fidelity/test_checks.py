@@ -15,7 +15,7 @@ from emulation.fidelity.checks import percentile
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
 from emulation.runtimes.interface import Ending
-from record.fidelity import LinkCheck, Verdict, worst
+from record.fidelity import FidelityVerdict, LinkCheck, worst
 
 
 def link(phase: str, ok: bool) -> LinkCheck:
@@ -39,14 +39,14 @@ def good() -> Measurements:
     )
 
 
-def verdict_of(measured: Measurements, check: str) -> Verdict:
+def verdict_of(measured: Measurements, check: str) -> FidelityVerdict:
     (found,) = [each for each in judge(measured).checks if each.name.startswith(check)]
     return found.verdict
 
 
 def test_a_run_that_kept_every_promise_is_valid() -> None:
     judged = judge(good())
-    assert judged.verdict is Verdict.VALID
+    assert judged.verdict is FidelityVerdict.VALID
     assert judged.reasons == []
     assert all(check.value is not None for check in judged.checks)
 
@@ -54,33 +54,45 @@ def test_a_run_that_kept_every_promise_is_valid() -> None:
 @pytest.mark.parametrize(
     ("change", "check", "verdict"),
     [
-        ({"links": [link("before", False)]}, "links before load", Verdict.INVALID),
-        ({"links": [link("before", True)] * 30 + [link("before", False)]}, "links before load", Verdict.DEGRADED),
-        ({"links": [link("during", True)] * 3 + [link("during", False)]}, "links during load", Verdict.DEGRADED),
-        ({"relay": Relayed(0.002, 1000, 0)}, "relay lateness", Verdict.DEGRADED),
-        ({"relay": Relayed(0.02, 1000, 0)}, "relay lateness", Verdict.INVALID),
-        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.007)}, "relay held up", Verdict.DEGRADED),
-        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.02)}, "relay held up", Verdict.INVALID),
-        ({"host_throttled": 0.05}, "periods in which a CPU quota", Verdict.DEGRADED),
-        ({"host_throttled": 0.5}, "periods in which a CPU quota", Verdict.INVALID),
-        ({"logs": LogFindings(other_clocks={"B1": 50.0})}, "nodes with another clock", Verdict.INVALID),
-        ({"logs": LogFindings(started=Counter(B1=1))}, "logs without an end", Verdict.INVALID),
-        ({"relay": Relayed(0.0001, 100_000, 1)}, "frames the relay missed", Verdict.DEGRADED),
-        ({"relay": Relayed(0.0001, 100, 1)}, "frames the relay missed", Verdict.INVALID),
-        ({"logs": LogFindings(lag={"B1": [0.001], "B2": [0.05] * 5})}, "broker event loop lag", Verdict.DEGRADED),
-        ({"logs": LogFindings(lateness=[0.3] * 5)}, "publications handed over late", Verdict.INVALID),
-        ({"logs": LogFindings(lost={"B7": 1})}, "log records lost", Verdict.INVALID),
-        ({"logs": LogFindings(torn=1)}, "unreadable log lines", Verdict.DEGRADED),
-        ({"host": dataclasses.replace(IDLE_HOST, idle=0.1)}, "CPU busy", Verdict.DEGRADED),
-        ({"host": dataclasses.replace(IDLE_HOST, idle=0.01)}, "CPU busy", Verdict.INVALID),
-        ({"host": dataclasses.replace(IDLE_HOST, steal=0.05)}, "CPU stolen", Verdict.DEGRADED),
-        ({"host": dataclasses.replace(IDLE_HOST, cpu_pressure=0.8)}, "CPU pressure", Verdict.DEGRADED),
-        ({"host": dataclasses.replace(IDLE_HOST, memory_pressure=0.2)}, "memory pressure", Verdict.INVALID),
-        ({"endings": [Ending("B3", -9, ())]}, "brokers that ended", Verdict.INVALID),
-        ({"unsettled": ["B4"]}, "join traffic", Verdict.DEGRADED),
+        ({"links": [link("before", False)]}, "links before load", FidelityVerdict.INVALID),
+        (
+            {"links": [link("before", True)] * 30 + [link("before", False)]},
+            "links before load",
+            FidelityVerdict.DEGRADED,
+        ),
+        (
+            {"links": [link("during", True)] * 3 + [link("during", False)]},
+            "links during load",
+            FidelityVerdict.DEGRADED,
+        ),
+        ({"relay": Relayed(0.002, 1000, 0)}, "relay lateness", FidelityVerdict.DEGRADED),
+        ({"relay": Relayed(0.02, 1000, 0)}, "relay lateness", FidelityVerdict.INVALID),
+        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.007)}, "relay held up", FidelityVerdict.DEGRADED),
+        ({"relay": Relayed(0.0001, 1000, 0, held_up=0.02)}, "relay held up", FidelityVerdict.INVALID),
+        ({"host_throttled": 0.05}, "periods in which a CPU quota", FidelityVerdict.DEGRADED),
+        ({"host_throttled": 0.5}, "periods in which a CPU quota", FidelityVerdict.INVALID),
+        ({"logs": LogFindings(other_clocks={"B1": 50.0})}, "nodes with another clock", FidelityVerdict.INVALID),
+        ({"logs": LogFindings(started=Counter(B1=1))}, "logs without an end", FidelityVerdict.INVALID),
+        ({"relay": Relayed(0.0001, 100_000, 1)}, "frames the relay missed", FidelityVerdict.DEGRADED),
+        ({"relay": Relayed(0.0001, 100, 1)}, "frames the relay missed", FidelityVerdict.INVALID),
+        (
+            {"logs": LogFindings(lag={"B1": [0.001], "B2": [0.05] * 5})},
+            "broker event loop lag",
+            FidelityVerdict.DEGRADED,
+        ),
+        ({"logs": LogFindings(lateness=[0.3] * 5)}, "publications handed over late", FidelityVerdict.INVALID),
+        ({"logs": LogFindings(lost={"B7": 1})}, "log records lost", FidelityVerdict.INVALID),
+        ({"logs": LogFindings(torn=1)}, "unreadable log lines", FidelityVerdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, idle=0.1)}, "CPU busy", FidelityVerdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, idle=0.01)}, "CPU busy", FidelityVerdict.INVALID),
+        ({"host": dataclasses.replace(IDLE_HOST, steal=0.05)}, "CPU stolen", FidelityVerdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, cpu_pressure=0.8)}, "CPU pressure", FidelityVerdict.DEGRADED),
+        ({"host": dataclasses.replace(IDLE_HOST, memory_pressure=0.2)}, "memory pressure", FidelityVerdict.INVALID),
+        ({"endings": [Ending("B3", -9, ())]}, "brokers that ended", FidelityVerdict.INVALID),
+        ({"unsettled": ["B4"]}, "join traffic", FidelityVerdict.DEGRADED),
     ],
 )
-def test_a_broken_promise_shows(change: dict[str, object], check: str, verdict: Verdict) -> None:
+def test_a_broken_promise_shows(change: dict[str, object], check: str, verdict: FidelityVerdict) -> None:
     measured = dataclasses.replace(good(), **change)  # type: ignore[arg-type]
     assert verdict_of(measured, check) is verdict
     assert judge(measured).verdict is verdict
@@ -96,7 +108,7 @@ def test_reasons_say_which_link_and_what_it_means() -> None:
 def test_what_cannot_be_measured_is_no_verdict() -> None:
     host = dataclasses.replace(IDLE_HOST, cpu_pressure=None, memory_pressure=None)
     judged = judge(dataclasses.replace(good(), host=host))
-    assert judged.verdict is Verdict.VALID
+    assert judged.verdict is FidelityVerdict.VALID
     assert [check.value for check in judged.checks if "pressure" in check.name] == [None, None]
 
 
@@ -105,27 +117,30 @@ def test_a_quota_that_throttles_does_what_it_was_asked_to() -> None:
     late = LogFindings(lag={"B1": [0.3] * 20}, lateness=[0.001] * 100)
     waiting = dataclasses.replace(IDLE_HOST, cpu_pressure=0.99)
     measured = dataclasses.replace(good(), logs=late, host=waiting)
-    assert judge(measured).verdict is Verdict.INVALID
+    assert judge(measured).verdict is FidelityVerdict.INVALID
     held_back = dataclasses.replace(measured, quotas=True, throttling=Throttling(quota=0.5, share=0.9))
-    assert judge(held_back).verdict is Verdict.VALID
+    assert judge(held_back).verdict is FidelityVerdict.VALID
     unused = dataclasses.replace(measured, quotas=True, throttling=Throttling(quota=0.5, share=0.0))
-    assert verdict_of(unused, "broker event loop lag") is Verdict.INVALID
+    assert verdict_of(unused, "broker event loop lag") is FidelityVerdict.INVALID
     assert verdict_of(dataclasses.replace(held_back, host=dataclasses.replace(IDLE_HOST, idle=0.01)), "CPU busy") is (
-        Verdict.INVALID
+        FidelityVerdict.INVALID
     )
 
 
 def test_one_broker_with_a_quota_for_a_while_excuses_pressure_and_no_lag() -> None:
     waiting = dataclasses.replace(IDLE_HOST, cpu_pressure=0.99)
     late = LogFindings(lag={"B1": [0.3] * 20}, lateness=[0.001] * 100)
-    assert judge(dataclasses.replace(good(), host=waiting, quotas=True)).verdict is Verdict.VALID
-    assert verdict_of(dataclasses.replace(good(), logs=late, quotas=True), "broker event loop lag") is Verdict.INVALID
+    assert judge(dataclasses.replace(good(), host=waiting, quotas=True)).verdict is FidelityVerdict.VALID
+    assert (
+        verdict_of(dataclasses.replace(good(), logs=late, quotas=True), "broker event loop lag")
+        is FidelityVerdict.INVALID
+    )
 
 
-@given(st.lists(st.sampled_from(list(Verdict))))
-def test_the_worst_verdict_wins(verdicts: list[Verdict]) -> None:
-    order = [Verdict.INVALID, Verdict.DEGRADED, Verdict.VALID]
-    assert worst(verdicts) is next((verdict for verdict in order if verdict in verdicts), Verdict.VALID)
+@given(st.lists(st.sampled_from(list(FidelityVerdict))))
+def test_the_worst_verdict_wins(verdicts: list[FidelityVerdict]) -> None:
+    order = [FidelityVerdict.INVALID, FidelityVerdict.DEGRADED, FidelityVerdict.VALID]
+    assert worst(verdicts) is next((verdict for verdict in order if verdict in verdicts), FidelityVerdict.VALID)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1.0))
@@ -147,9 +162,9 @@ SLOW = Measurements(
 
 def test_waits_count_in_the_scenarios_time() -> None:
     """A wait of 50 ms in a run five times slower took 10 ms of the scenario's time."""
-    assert judge(SLOW).verdict is Verdict.DEGRADED
+    assert judge(SLOW).verdict is FidelityVerdict.DEGRADED
     judged = judge(dataclasses.replace(SLOW, time_dilation=5.0))
-    assert judged.verdict is Verdict.VALID
+    assert judged.verdict is FidelityVerdict.VALID
     values = {check.name: check.value for check in judged.checks}
     assert values["relay lateness, 99th percentile"] == pytest.approx(0.8)
     assert values["publications handed over late, 99th percentile"] == pytest.approx(10)
@@ -186,14 +201,14 @@ def test_other_programs_are_told_apart_from_the_run() -> None:
 def test_a_wait_on_idle_processors_asks_for_as_much_as_it_was_too_long() -> None:
     """130 ms where 20 ms are VALID: 6.5 times slower, rounded up; the processors had time, so not `or more`."""
     judged = judge(dataclasses.replace(good(), logs=LogFindings(lag={"B1": [0.13] * 20})))
-    assert judged.verdict is Verdict.INVALID
+    assert judged.verdict is FidelityVerdict.INVALID
     assert "`--set time_dilation=7` would" in judged.advice
 
 
 def test_a_host_that_was_nearly_too_slow_is_told_so() -> None:
     """90% of the CPUs at 1 are 60% at 1.5, rounded up."""
     judged = judge(dataclasses.replace(good(), host=dataclasses.replace(IDLE_HOST, idle=0.1)))
-    assert judged.verdict is Verdict.DEGRADED
+    assert judged.verdict is FidelityVerdict.DEGRADED
     assert judged.advice.startswith("This host was nearly too slow: an estimated `--set time_dilation=2` would")
 
 

@@ -28,14 +28,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from emulation.host.journal import Entry
+from emulation.host.journal import JournalEntry
 from emulation.host.run_paths import RunPaths
 from emulation.network import EmulatedNetwork
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
-from record.fidelity import Check, VariantFidelity, Verdict
-from record.manifest import Choice
+from record.fidelity import Check, FidelityVerdict, VariantFidelity
+from record.manifest import RungChoice
 from scenario import load
 from tests.tries import one_of_three
 
@@ -56,7 +56,7 @@ workload:
 timeline: {join: 1s, run: 3s, drain: 1s}
 seed: 4
 """
-RUNGS = Rungs(Choice("process", "asked for"), Choice("userspace", "asked for"), None)
+RUNGS = Rungs(RungChoice("process", "asked for"), RungChoice("userspace", "asked for"), None)
 FAR = 1000
 """Seconds between the host's clock and the other one."""
 WITHIN = 60.0
@@ -163,7 +163,7 @@ class QuotaGroup:
 @contextmanager
 def relay_stopped(directory: Path, seconds: float) -> Iterator[None]:
     """Stops the relay for a while."""
-    entries = map(msgspec.json.Decoder(Entry).decode, (directory / "journal.jsonl").read_bytes().splitlines())
+    entries = map(msgspec.json.Decoder(JournalEntry).decode, (directory / "journal.jsonl").read_bytes().splitlines())
     (relay,) = [entry.process for entry in entries if entry.name == "relay" and entry.process is not None]
     relay.kill(signal.SIGSTOP)
     time.sleep(seconds)
@@ -218,16 +218,16 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
 
         with in_run_phase(tmp_path, plant):
             judged = run(tmp_path)
-    assert judged.verdict is Verdict.INVALID
-    assert check(judged, "CPU busy").verdict is Verdict.INVALID
+    assert judged.verdict is FidelityVerdict.INVALID
+    assert check(judged, "CPU busy").verdict is FidelityVerdict.INVALID
     pressure = check(judged, "CPU pressure").value
     assert pressure is None or pressure > 30, "how much of it there is depends on the host's kernel"
-    assert check(judged, "periods in which a CPU quota").verdict is Verdict.INVALID
-    assert check(judged, "broker event loop lag").verdict is not Verdict.VALID
+    assert check(judged, "periods in which a CPU quota").verdict is FidelityVerdict.INVALID
+    assert check(judged, "broker event loop lag").verdict is not FidelityVerdict.VALID
     assert "Other programs took" in judged.advice
     assert any((sample.cpu_busy or 0) > 0.97 for sample in judged.samples)
     for name in ("nodes with another clock", "log records lost", "logs without an end"):
-        assert check(judged, name).verdict is Verdict.VALID, name
+        assert check(judged, name).verdict is FidelityVerdict.VALID, name
 
 
 def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
@@ -243,7 +243,7 @@ def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
         expect_a_wrong_link(judged)
         expect_a_stopped_relay(judged)
         for name in ("nodes with another clock", "log records lost", "logs without an end"):
-            assert check(judged, name).verdict is Verdict.VALID, name
+            assert check(judged, name).verdict is FidelityVerdict.VALID, name
 
     one_of_three(check_all)
 
@@ -254,17 +254,17 @@ def expect_a_wrong_link(judged: VariantFidelity) -> None:
     assert all(link.delay_measured == pytest.approx(0.007, abs=0.001) and not link.ok for link in wrong)
     assert wrong[0].rate_measured == pytest.approx(5e6, rel=0.05)
     before = check(judged, "links before load")
-    assert before.verdict is Verdict.INVALID
+    assert before.verdict is FidelityVerdict.INVALID
     assert "B1 to B2" in before.detail
     assert "B2 to B1" not in before.detail
     during = check(judged, "links during load")
-    assert during.verdict is not Verdict.VALID
+    assert during.verdict is not FidelityVerdict.VALID
     assert "B1 to B2" in during.detail
 
 
 def expect_a_stopped_relay(judged: VariantFidelity) -> None:
     stopped = check(judged, "relay held up")
-    assert stopped.verdict is Verdict.INVALID
+    assert stopped.verdict is FidelityVerdict.INVALID
     assert stopped.value == pytest.approx(10, abs=3)
     held_up = [sample.relay_held_up or 0.0 for sample in judged.samples]
     assert max(held_up) > 0.2
@@ -286,13 +286,13 @@ def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
     def check_all() -> None:
         with disks:
             judged = run(tmp_path / "runs")
-        assert judged.verdict is Verdict.INVALID
+        assert judged.verdict is FidelityVerdict.INVALID
         clocks = check(judged, "nodes with another clock")
-        assert clocks.verdict is Verdict.INVALID
+        assert clocks.verdict is FidelityVerdict.INVALID
         assert clocks.value == 1
         assert re.match(r"B2, 9\d\d s off", clocks.detail)
         unwritten = check(judged, "logs without an end"), check(judged, "log records lost")
-        assert Verdict.INVALID in {failed.verdict for failed in unwritten}
-        assert check(judged, "links before load").verdict is Verdict.VALID
+        assert FidelityVerdict.INVALID in {failed.verdict for failed in unwritten}
+        assert check(judged, "links before load").verdict is FidelityVerdict.VALID
 
     one_of_three(check_all)

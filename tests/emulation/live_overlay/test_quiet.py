@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulation.live_overlay import BrokerStatus, Expectation, LinkStatus, QuietDetector
+from emulation.live_overlay import BrokerStatus, ExpectedOverlay, LinkEndStatus, QuietDetector
 from emulation.live_overlay.quiet import Statuses
 from topology import Link, LinkDirection
 
@@ -12,19 +12,21 @@ LINK = Link("A", "B")
 AB = LinkDirection("A", "B")
 
 
-def end(neighbour: str, *, up: bool = True, **values: int) -> LinkStatus:
-    return LinkStatus(neighbour=neighbour, up=up, **values)
+def end(neighbour: str, *, up: bool = True, **values: int) -> LinkEndStatus:
+    return LinkEndStatus(neighbour=neighbour, up=up, **values)
 
 
-def statuses(a: LinkStatus, b: LinkStatus, **counters: int) -> Statuses:
+def statuses(a: LinkEndStatus, b: LinkEndStatus, **counters: int) -> Statuses:
     return {"A": BrokerStatus(links=(a,), **counters), "B": BrokerStatus(links=(b,))}
 
 
-def expected(brokers: Sequence[str] = ("A", "B"), down: str = "", cut: tuple[LinkDirection, ...] = ()) -> Expectation:
-    return Expectation((LINK,), brokers, set(down), set(cut))
+def expected(
+    brokers: Sequence[str] = ("A", "B"), down: str = "", cut: tuple[LinkDirection, ...] = ()
+) -> ExpectedOverlay:
+    return ExpectedOverlay((LINK,), brokers, set(down), set(cut))
 
 
-def quiet(*looks: Statuses, expecting: Expectation | None = None) -> bool:
+def quiet(*looks: Statuses, expecting: ExpectedOverlay | None = None) -> bool:
     detector = QuietDetector()
     return [detector.look(look, expecting or expected()) for look in looks][-1]
 

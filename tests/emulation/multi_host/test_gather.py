@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from emulation.multi_host.gather import clock_check, join_verdicts
-from record.fidelity import Check, Fidelity, LinkCheck, Sample, VariantFidelity, Verdict
+from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
 from record.manifest import ClockOffset, Host, HostRecord
 
 MACHINE = Host(cpus=2, memory=1, processor="p", system="s")
@@ -12,7 +12,7 @@ def host(name: str, *errors: int) -> HostRecord:
     return HostRecord(name=name, address="10.9.0.1", kernel="Linux", host=MACHINE, offsets=offsets)
 
 
-def verdict(on: Verdict, lag: float, link: tuple[str, str], *busy: float) -> Fidelity:
+def verdict(on: FidelityVerdict, lag: float, link: tuple[str, str], *busy: float) -> Fidelity:
     check = Check(name="event loops", value=lag, unit="ms", limit=5.0, verdict=on, detail="late")
     link_check = LinkCheck(
         a=link[0], b=link[1], phase="before", delay_asked=0.0, delay_measured=0.0, rate_asked=None, rate_measured=None,
@@ -29,13 +29,13 @@ def verdict(on: Verdict, lag: float, link: tuple[str, str], *busy: float) -> Fid
 def test_the_severest_host_decides() -> None:
     joined = join_verdicts(
         {
-            "h1": verdict(Verdict.VALID, 1.0, ("A", "B"), 0.2, 0.9),
-            "h2": verdict(Verdict.DEGRADED, 7.0, ("B", "A"), 0.5),
+            "h1": verdict(FidelityVerdict.VALID, 1.0, ("A", "B"), 0.2, 0.9),
+            "h2": verdict(FidelityVerdict.DEGRADED, 7.0, ("B", "A"), 0.5),
         },
         [host("h1"), host("h2", 40_000)],
     )
     (variant,) = joined.variants
-    assert joined.verdict is variant.verdict is Verdict.DEGRADED
+    assert joined.verdict is variant.verdict is FidelityVerdict.DEGRADED
     assert [check.name for check in variant.checks] == ["event loops (h1)", "event loops (h2)", "clocks"]
     assert [(link.a, link.b) for link in variant.links] == [("A", "B"), ("B", "A")]
     assert [sample.cpu_busy for sample in variant.samples] == [0.5, 0.9]
@@ -46,15 +46,15 @@ def test_the_error_of_clocks_is_that_of_the_two_worst_known() -> None:
     check = clock_check([host("h1"), host("h2", 40_000, 90_000), host("h3", 10_000), host("h4", 20_000)])
     assert check.value is not None
     assert abs(check.value - 0.11) < 1e-9
-    assert check.verdict is Verdict.VALID
+    assert check.verdict is FidelityVerdict.VALID
     assert "h2 +2.500000 s +- 0.090 ms" in check.detail
 
 
 def test_clocks_that_are_hardly_known_degrade_a_run() -> None:
-    assert clock_check([host("h1"), host("h2", 1_200_000)]).verdict is Verdict.DEGRADED
+    assert clock_check([host("h1"), host("h2", 1_200_000)]).verdict is FidelityVerdict.DEGRADED
 
 
 def test_a_clock_of_which_nothing_is_known_spoils_a_run() -> None:
     check = clock_check([host("h1"), host("h2", 10), host("h3")])
-    assert check.verdict is Verdict.INVALID
+    assert check.verdict is FidelityVerdict.INVALID
     assert check.detail == "no offset was measured for the clock of h3"

@@ -8,8 +8,8 @@ from emulation.multi_host.check import Facts, common
 from emulation.multi_host.inventory import read_hosts
 from emulation.multi_host.run import require_times_only
 from record.errors import BadInputError, HostError
-from scenario.faults import Count, Counter, Schedule
-from scenario.faults.planning import Entry
+from scenario.faults import Counter, CountReached, FaultSchedule
+from scenario.faults.planning import ScheduledFault
 from scenario.faults.programs import Lift
 
 
@@ -71,7 +71,7 @@ def test_a_rung_that_some_host_lacks_is_not_replaced() -> None:
 
 
 def test_faults_that_wait_for_a_count_are_refused() -> None:
-    require_times_only(Schedule((Entry(5, Lift(), "faults[0].heal"),)))
-    counting = Schedule((Entry(Count(100, Counter.NOTIFICATIONS), Lift(), "faults[0].heal"),))
+    require_times_only(FaultSchedule((ScheduledFault(5, Lift(), "faults[0].heal"),)))
+    counting = FaultSchedule((ScheduledFault(CountReached(100, Counter.NOTIFICATIONS), Lift(), "faults[0].heal"),))
     with pytest.raises(HostError, match=r"faults\[0\]\.heal: a fault that waits for a count"):
         require_times_only(counting)

@@ -6,15 +6,15 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.echo import Exchange, read_clock
+from emulation.network.echo import EchoTimes, read_clock
 
 SECOND = 1_000_000_000
 
 
-def exchange(sent: int, offset: int, there: int, held: int, back: int) -> Exchange:
+def exchange(sent: int, offset: int, there: int, held: int, back: int) -> EchoTimes:
     """A question asked at `sent`, of a clock that is `offset` ahead, with what each part of its way took."""
     received = sent + there
-    return Exchange(sent, received + offset, received + held + offset, received + held + back)
+    return EchoTimes(sent, received + offset, received + held + offset, received + held + back)
 
 
 @given(

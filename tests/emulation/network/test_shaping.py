@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.shaping import Drop, Shaper, standard_quantiles
+from emulation.network.shaping import DropReason, Shaper, standard_quantiles
 from topology.model import JitterDistribution, LinkProperties
 
 MILLISECOND = 1_000_000
@@ -29,13 +29,13 @@ def admit_all(shaper: Shaper, frames: list[tuple[int, int]]) -> list[tuple[int, 
 
 
 def serialise(frames: list[tuple[int, int]], rate: float, queue_limit: int) -> list[int]:
-    """A naive queue before a line, simulated frame by frame: when each frame is on the line, or a `Drop`."""
+    """A naive queue before a line, simulated frame by frame: when each frame is on the line, or a `DropReason`."""
     now, ends, decided = 0, [], []
     for gap, size in frames:
         now += gap
         unfinished = [end for end in ends if end > now]
         if len(unfinished) > queue_limit:  # one is on the line, the others wait
-            decided.append(int(Drop.QUEUE))
+            decided.append(int(DropReason.QUEUE))
             continue
         ends.append(max([now, *unfinished]) + int(size * 8 * SECOND / rate))
         decided.append(ends[-1])
@@ -98,12 +98,12 @@ def test_jitter_beyond_the_delay_never_makes_it_negative() -> None:
 
 def test_loss_is_a_share_of_frames() -> None:
     decided = [due for _, due in admit_all(Shaper(LinkProperties(loss=0.1), "seed"), [(1, 100)] * 20_000)]
-    assert decided.count(int(Drop.LOSS)) == pytest.approx(2_000, abs=5 * (20_000 * 0.09) ** 0.5)
+    assert decided.count(int(DropReason.LOSS)) == pytest.approx(2_000, abs=5 * (20_000 * 0.09) ** 0.5)
 
 
 def test_a_lost_frame_uses_no_rate() -> None:
     shaper = Shaper(LinkProperties(loss=1.0, rate=8_000), "seed")
-    assert shaper.admit(0, 1_000) == Drop.LOSS
+    assert shaper.admit(0, 1_000) == DropReason.LOSS
     shaper.change(LinkProperties(rate=8_000))
     assert shaper.admit(0, 1_000) == SECOND
 
@@ -126,13 +126,13 @@ def test_a_changed_rate_still_lets_the_queue_out_first() -> None:
 def test_a_frame_that_has_just_left_makes_room() -> None:
     shaper = Shaper(LinkProperties(rate=8_000, queue_limit=1), "seed")
     assert [shaper.admit(0, 1_000), shaper.admit(0, 1_000)] == [SECOND, 2 * SECOND]
-    assert shaper.admit(SECOND - 1, 1_000) == Drop.QUEUE
+    assert shaper.admit(SECOND - 1, 1_000) == DropReason.QUEUE
     assert shaper.admit(SECOND, 1_000) == 3 * SECOND
 
 
 def test_a_link_that_is_down_drops() -> None:
     shaper = Shaper(LinkProperties(), "seed")
     shaper.up = False
-    assert shaper.admit(0, 100) == Drop.DOWN
+    assert shaper.admit(0, 100) == DropReason.DOWN
     shaper.up = True
     assert shaper.admit(5, 100) == 5

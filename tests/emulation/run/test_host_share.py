@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from emulation.run.host_share import HostShare
 from record.faults import FaultKind
-from scenario.faults import Schedule
+from scenario.faults import FaultSchedule
 from scenario.faults.conditions import Cut, Down
-from scenario.faults.planning import Entry
+from scenario.faults.planning import ScheduledFault
 from scenario.faults.programs import Hold, Lift, Repeat, Sequence, Wait
 from topology import Broker, Link, LinkDirection, Overlay
 
@@ -13,9 +13,9 @@ KILLS = Hold((Down("A", FaultKind.KILL), Down("B", FaultKind.KILL)), 2.0)
 PARTITION = Hold((Cut(LinkDirection("A", "B")), Cut(LinkDirection("B", "A")), Cut(LinkDirection("B", "C"))))
 
 
-def schedule() -> Schedule:
+def schedule() -> FaultSchedule:
     flap = Repeat(Sequence((PARTITION, Wait(1.0), Lift())))
-    return Schedule((Entry(0, KILLS, "faults[0].kill"), Entry(5, flap, "faults[1].flap")))
+    return FaultSchedule((ScheduledFault(0, KILLS, "faults[0].kill"), ScheduledFault(5, flap, "faults[1].flap")))
 
 
 def test_who_is_alone_has_all_of_it() -> None:
@@ -29,7 +29,7 @@ def test_who_is_alone_has_all_of_it() -> None:
 def test_a_host_injects_the_faults_on_its_brokers_and_on_what_they_send() -> None:
     parts = [HostShare(brokers=frozenset("A"), host="h1"), HostShare(brokers=frozenset("BC"), host="h2")]
     kills, flap = parts[0].own(schedule()).entries
-    assert kills == Entry(0, Hold((Down("A", FaultKind.KILL),), 2.0), "faults[0].kill")
+    assert kills == ScheduledFault(0, Hold((Down("A", FaultKind.KILL),), 2.0), "faults[0].kill")
     assert flap.program == Repeat(Sequence((Hold((Cut(LinkDirection("A", "B")),)), Wait(1.0), Lift())))
     assert parts[0].suffix == "@h1"
     everything = [condition for part in parts for _, condition in part.own(schedule()).conditions]

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from emulation.run.progress import (
-    LiveDisplay,
-    PlainDisplay,
+    LiveRunDisplay,
+    PlainRunDisplay,
     Snapshot,
     counters,
     display,
@@ -99,6 +99,6 @@ def test_the_plain_display_prints_one_line_a_phase_and_not_one_a_refresh() -> No
 
 def test_the_display_fits_where_the_output_goes() -> None:
     with display(Snapshot(), Console(file=io.StringIO())) as shown:
-        assert isinstance(shown, PlainDisplay)
+        assert isinstance(shown, PlainRunDisplay)
     with display(Snapshot(), Console(file=io.StringIO(), force_terminal=True)) as shown:
-        assert isinstance(shown, LiveDisplay)
+        assert isinstance(shown, LiveRunDisplay)

@@ -10,7 +10,7 @@ from emulation.host.images import ImageReference
 from emulation.network import DriverTrial, LinkDriver
 from emulation.runtimes import ladder
 from record.errors import BadInputError, HostError
-from record.manifest import Choice
+from record.manifest import RungChoice
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_without_root_or_tools_the_remedy_is_named(host: pytest.MonkeyPatch) -> 
 
 
 def test_the_lowest_rung_needs_nothing_and_is_never_taken_while_a_higher_one_works(host: pytest.MonkeyPatch) -> None:
-    assert simulated("simulated")[0].runtime == Choice("simulated", "asked for")
+    assert simulated("simulated")[0].runtime == RungChoice("simulated", "asked for")
     stop_docker(host)
     assert choose()[0].runtime.name == "process"
 

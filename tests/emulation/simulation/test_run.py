@@ -21,7 +21,7 @@ from emulation.simulation.logs import BUFFERED_BYTES, LogDirectory
 from emulation.simulation.run import simulate
 from record import fidelity, manifest
 from record.errors import HostError
-from record.fidelity import Verdict
+from record.fidelity import FidelityVerdict
 from record.log import Event, TraceRecord
 from scenario import load
 
@@ -97,7 +97,7 @@ def test_the_run_directory_is_that_of_any_run(run: Path) -> None:
 
 def test_what_can_be_judged_is_judged_and_the_rest_is_said_to_be_modelled(run: Path) -> None:
     judged = fidelity.read(run)
-    assert judged.verdict is Verdict.VALID
+    assert judged.verdict is FidelityVerdict.VALID
     checks = {check.name: check for check in judged.variants[0].checks}
     assert "modelled" in checks["links, CPU and clocks"].detail
     assert checks["log records lost"].value == 0

@@ -14,7 +14,7 @@ from emulation.simulation.run import simulate
 from record import manifest
 from record.errors import HostError
 from record.log import Event, TraceRecord
-from record.manifest import Phase
+from record.manifest import PhaseRecord
 from scenario import load
 
 SECOND = 1_000_000_000
@@ -47,7 +47,7 @@ def log(run: Path, node: str) -> list[TraceRecord]:
     return msgspec.json.Decoder(TraceRecord).decode_lines(content)
 
 
-def phases(run: Path) -> dict[str, Phase]:
+def phases(run: Path) -> dict[str, PhaseRecord]:
     return {phase.name: phase for phase in manifest.read(run).variants[0].phases}
 
 

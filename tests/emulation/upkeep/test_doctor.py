@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from emulation.upkeep import doctor
-from emulation.upkeep.doctor import Examination, Finding, KernelFeature, Status
-from record.manifest import Choice
+from emulation.upkeep.doctor import FindingStatus, HostExamination, HostFinding, KernelFeature
+from record.manifest import RungChoice
 
-CHOICE = Choice("container", "it works here")
+CHOICE = RungChoice("container", "it works here")
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(examination: Examination, monkeypatch: pytest.MonkeyPatch, width: int = 80) -> tuple[int, str]:
+def said(examination: HostExamination, monkeypatch: pytest.MonkeyPatch, width: int = 80) -> tuple[int, str]:
     monkeypatch.setattr(doctor, "examine", lambda: examination)
     console = Console(file=io.StringIO(), width=width, highlight=False)
     code = doctor.report(console)
@@ -38,9 +38,9 @@ def test_this_host_is_examined_and_each_shortcoming_comes_with_a_remedy() -> Non
     assert len({finding.subject for finding in findings}) == len(findings)
     for finding in findings:
         assert finding.found
-        if finding.status is Status.UNKNOWN:
+        if finding.status is FindingStatus.UNKNOWN:
             assert "without" in finding.found, finding
-        elif finding.status is not Status.GOOD:
+        elif finding.status is not FindingStatus.GOOD:
             assert finding.cost, finding
             assert finding.remedy, finding
 
@@ -49,10 +49,10 @@ def test_this_host_is_examined_and_each_shortcoming_comes_with_a_remedy() -> Non
 def test_a_host_without_anything_has_the_lowest_rung() -> None:
     examination = doctor.examine()
     statuses = {finding.subject: finding.status for finding in examination.findings}
-    assert statuses["privileges"] is statuses["Mininet"] is Status.MISSING
-    assert statuses["Java"] is statuses["Docker"] is Status.LIMITED
-    assert statuses["broker image"] is statuses["kernel: netem"] is Status.UNKNOWN
-    assert all(statuses[tool.name] is Status.LIMITED for tool in doctor.TOOLS)
+    assert statuses["privileges"] is statuses["Mininet"] is FindingStatus.MISSING
+    assert statuses["Java"] is statuses["Docker"] is FindingStatus.LIMITED
+    assert statuses["broker image"] is statuses["kernel: netem"] is FindingStatus.UNKNOWN
+    assert all(statuses[tool.name] is FindingStatus.LIMITED for tool in doctor.TOOLS)
     assert (examination.runtime.name, examination.links.name) == ("simulated", "modelled")
     assert "privileges, Mininet" in examination.runtime.reason
 
@@ -65,13 +65,13 @@ def test_java_counts_from_17(nothing: Path, version: str, status: str) -> None:
     java = nothing / "java"
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
     java.chmod(0o755)
-    assert doctor._java().status is Status[status]
+    assert doctor._java().status is FindingStatus[status]
 
 
 def test_java_home_comes_before_the_path(nothing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(nothing / "jdk"))
     finding = doctor._java()
-    assert finding.status is Status.LIMITED
+    assert finding.status is FindingStatus.LIMITED
     assert str(nothing / "jdk/bin/java") in finding.found
 
 
@@ -83,36 +83,40 @@ def test_a_kernel_feature_is_tried_and_its_refusal_quoted(monkeypatch: pytest.Mo
         return subprocess.CompletedProcess(command, 2, "", "Error: Specified qdisc kind is unknown.\n more\n")
 
     monkeypatch.setattr(subprocess, "run", refuse)
-    feature = KernelFeature("kernel: x", ("tc", "qdisc"), Status.LIMITED, "no x", "sch_x")
-    finding = doctor._kernel_feature(feature, Finding("privileges", Status.GOOD, "root"))
+    feature = KernelFeature("kernel: x", ("tc", "qdisc"), FindingStatus.LIMITED, "no x", "sch_x")
+    finding = doctor._kernel_feature(feature, HostFinding("privileges", FindingStatus.GOOD, "root"))
     assert tried == [["unshare", "-n", "tc", "qdisc"]]
-    assert finding.status is Status.LIMITED
+    assert finding.status is FindingStatus.LIMITED
     assert finding.found == "Specified qdisc kind is unknown."
     assert "modprobe sch_x" in finding.remedy
 
 
 def test_who_may_not_try_the_kernel_is_not_told_to_load_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    privileges = Finding("privileges", Status.MISSING, "user 65534", "simulated runs only", "run it as root")
+    privileges = HostFinding("privileges", FindingStatus.MISSING, "user 65534", "simulated runs only", "run it as root")
     findings = (privileges, *(doctor._kernel_feature(feature, privileges) for feature in doctor.KERNEL_FEATURES))
-    _, text = said(Examination(findings, CHOICE, CHOICE), monkeypatch)
+    _, text = said(HostExamination(findings, CHOICE, CHOICE), monkeypatch)
     assert text.count("cannot be tried without privileges") == len(doctor.KERNEL_FEATURES)
     assert "modprobe" not in text
     assert "to get it: run it as root" in text
 
 
 def test_a_runtime_below_the_highest_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    docker = Finding("Docker", Status.LIMITED, "Docker does not answer", "no container runtime", "make setup")
-    choice = doctor._runtime((docker,), Choice("netem", "works"))
+    docker = HostFinding(
+        "Docker", FindingStatus.LIMITED, "Docker does not answer", "no container runtime", "make setup"
+    )
+    choice = doctor._runtime((docker,), RungChoice("netem", "works"))
     assert choice.name == "process"
     assert "Docker does not answer" in choice.reason
-    code, text = said(Examination((docker,), choice, Choice("netem", "works")), monkeypatch)
+    code, text = said(HostExamination((docker,), choice, RungChoice("netem", "works")), monkeypatch)
     assert code == 0
     assert "auto takes runtime process: the container runtime does not work here" in text
 
 
 def test_the_report_names_cost_and_remedy_within_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = Finding("Java", Status.MISSING, "9, older than 17", "no analysis", "apt-get install something " * 5)
-    code, text = said(Examination((finding,), CHOICE, CHOICE), monkeypatch, width=60)
+    finding = HostFinding(
+        "Java", FindingStatus.MISSING, "9, older than 17", "no analysis", "apt-get install something " * 5
+    )
+    code, text = said(HostExamination((finding,), CHOICE, CHOICE), monkeypatch, width=60)
     assert code == 0
     assert "Java: no analysis" in text
     assert "to get it: apt-get install something" in text

@@ -9,9 +9,9 @@ import pytest
 from emulation.faults import require_possible
 from record.errors import HostError
 from record.faults import FaultKind
-from scenario.faults import Count, Counter, FaultError, Moment, Phase, Targets, plan
+from scenario.faults import Counter, CountReached, FaultError, Moment, Phase, Targets, plan
 from scenario.faults.conditions import Cut, Down, Throttled
-from scenario.faults.planning import Schedule
+from scenario.faults.planning import FaultSchedule
 from scenario.faults.programs import Hold, Lift, Program
 from scenario.faults.times import When
 from tests.scenario.faults.overlays import DUMBBELL, random_overlay
@@ -48,12 +48,12 @@ class Holds(Kills):
         return Hold(tuple(self.condition(broker, 0.5) for broker in targets.brokers([self.who])))
 
 
-def planned(*faults: Kills, seed: int = 1) -> Schedule:
+def planned(*faults: Kills, seed: int = 1) -> FaultSchedule:
     return plan(faults, DUMBBELL, join=10, run=60, seed=seed)
 
 
 def test_times() -> None:
-    count = Count(7, Counter.PUBLICATIONS)
+    count = CountReached(7, Counter.PUBLICATIONS)
     faults = [Kills("M", Moment(2.5)), Kills("M", Moment(2.5, Phase.RUN)), Kills("M", count)]
     assert [entry.start for entry in planned(*faults).entries] == [2_500_000_000, 12_500_000_000, count]
 

@@ -10,7 +10,7 @@ import yaml
 from broker_service.service_time import Distribution, ServiceTime
 from record.faults import FaultKind
 from scenario import Scenario, ScenarioError, load
-from scenario.faults import Count, Counter, Moment, Phase, Schedule, plan
+from scenario.faults import Counter, CountReached, FaultSchedule, Moment, Phase, plan
 from scenario.faults.conditions import (
     Condition,
     Corrupted,
@@ -43,7 +43,7 @@ def scenario(tmp_path: Path, *entries: str) -> Scenario:
     return load(path)
 
 
-def schedule(loaded: Scenario) -> Schedule:
+def schedule(loaded: Scenario) -> FaultSchedule:
     return plan(loaded.faults, loaded.overlay(), join=10, run=60, seed=loaded.seed)
 
 
@@ -105,8 +105,8 @@ TIMES = {
     "at: run": Moment(0.0, Phase.RUN),
     "at: run+500ms": Moment(0.5, Phase.RUN),
     "at: run + 10s": Moment(10.0, Phase.RUN),
-    "after: 1000 notifications": Count(1000, Counter.NOTIFICATIONS),
-    "after: 5 publications": Count(5, Counter.PUBLICATIONS),
+    "after: 1000 notifications": CountReached(1000, Counter.NOTIFICATIONS),
+    "after: 5 publications": CountReached(5, Counter.PUBLICATIONS),
 }
 
 

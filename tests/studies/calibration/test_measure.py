@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from emulation.simulation.calibration import Calibration, Origin
-from studies.calibration.latency import Intervals
+from studies.calibration.latency import LatencySamples
 from studies.calibration.measure import assemble
-from studies.calibration.work import Work
+from studies.calibration.work import MeasuredWork
 
 
 def test_what_is_charged_as_work_is_not_charged_as_latency() -> None:
     """Submitting and each hop end with the work of a broker, notifying does not."""
-    intervals = Intervals(submit=[900_000.0] * 10, link=[500_000.0, 700_000.0] * 640, notify=[400_000.0] * 10)
+    intervals = LatencySamples(submit=[900_000.0] * 10, link=[500_000.0, 700_000.0] * 640, notify=[400_000.0] * 10)
     origin = Origin(
         created="",
         method="",
@@ -24,7 +24,7 @@ def test_what_is_charged_as_work_is_not_charged_as_latency() -> None:
         git_revision=None,
         load_average=0,
     )
-    work = Work(200_000, {"publish": 20_000, "subscribe": 90_000})
+    work = MeasuredWork(200_000, {"publish": 20_000, "subscribe": 90_000})
     made = assemble(intervals, work, origin)
     assert made.submit.mean == pytest.approx(680_000)
     assert made.link.mean == pytest.approx(380_000)

@@ -14,7 +14,7 @@ from studies.calibration.work import (
     HIGH_RATE,
     LOW_RATE,
     NANOSECONDS,
-    Phase,
+    LoadPhase,
     Usage,
     phases,
     publishing,
@@ -26,7 +26,7 @@ FRAME, PUBLISH, SUBSCRIBE, OTHER = 170_000, 20_000, 90_000, 40_000
 REST_PER_SECOND = 2_000_000
 
 
-def usages(plan: list[Phase]) -> list[Usage]:
+def usages(plan: list[LoadPhase]) -> list[Usage]:
     """Processor time of brokers with known costs; at the high rate 16 messages share a frame."""
     made = []
     for phase in plan:
@@ -91,7 +91,7 @@ def test_a_line_on_loopback_starts_carries_and_leaves_nothing(tmp_path: Path) ->
     with LoopbackOverlay([("B1", "B2")], tmp_path / "line") as line:
         processes = list(line._processes.values())
         before = line.work_time("B1")
-        rest = [Phase("rest", None, 0.0, 0.1)]
+        rest = [LoadPhase("rest", None, 0.0, 0.1)]
         drivers = line.drive({"publishers": publishing(rest)})
         line.begin(drivers)
         line._await(lambda: drivers.status.confirmed == 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from studies.campaign.matrix import CellLine, Spread, summarise, write_summary
+from studies.campaign.matrix import CellLine, SeedSpread, summarise, write_summary
 from studies.campaign.report import build_report
 from studies.campaign.sentences import closing_lines, failing, repeat_command
 from tests.studies.campaign.made_up import cell, fault, result
@@ -25,8 +25,8 @@ def test_an_entry_is_over_seeds() -> None:
     assert (summary.planned, summary.done, summary.delivery, summary.fidelity) == (4, 3, ["lost"], "INVALID")
     assert (entry.cells, entry.correct, entry.defects, entry.fidelity) == (3, 2, ["lost"], {"INVALID": 1, "VALID": 2})
     assert (entry.lost, entry.expected, entry.faults, entry.not_recovered) == (2, 150, 3, 1)
-    assert entry.recovered_s == Spread(count=2, mean=2.0, least=1.0, most=3.0)
-    assert entry.delay_during_ms == Spread(count=3, mean=40.0, least=20.0, most=60.0)
+    assert entry.recovered_s == SeedSpread(count=2, mean=2.0, least=1.0, most=3.0)
+    assert entry.delay_during_ms == SeedSpread(count=3, mean=40.0, least=20.0, most=60.0)
 
 
 def test_what_is_told_at_the_end() -> None:

@@ -7,14 +7,14 @@ import io
 from rich.console import Console
 
 from studies.campaign.executors.interface import AttemptedCell
-from studies.campaign.progress import ConsoleBoard, Expectation
+from studies.campaign.progress import CellDuration, ConsoleBoard
 from tests.studies.campaign.made_up import attempt, cell
 
 
 def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> None:
     now, said = [0.0], io.StringIO()
     board = ConsoleBoard(
-        Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
+        Console(file=said, width=200), planned=3, done=0, cell_duration=CellDuration(0, 1), clock=lambda: now[0]
     )
     board.begin(cell(1), "here")
     now[0] = 40.0
@@ -27,7 +27,7 @@ def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> Non
 def test_so_may_the_next_try_at_the_same_cell() -> None:
     now, said = [0.0], io.StringIO()
     board = ConsoleBoard(
-        Console(file=said, width=200), planned=3, done=0, expectation=Expectation(0, 1), clock=lambda: now[0]
+        Console(file=said, width=200), planned=3, done=0, cell_duration=CellDuration(0, 1), clock=lambda: now[0]
     )
     board.begin(cell(1), "here")
     now[0] = 41.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulation.fidelity import thresholds
-from record.fidelity import Check, Fidelity, VariantFidelity, Verdict, worst
+from record.fidelity import Check, Fidelity, FidelityVerdict, VariantFidelity, worst
 from studies.campaign.attempt import Attempt, host_was_busy
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
@@ -91,14 +91,26 @@ def test_tries_before_a_kill_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("checks", "busy"),
     [
-        ([(thresholds.CPU_BUSY.name, Verdict.INVALID)], True),
-        ([(thresholds.LINKS_DURING.name, Verdict.INVALID), (thresholds.CPU_PRESSURE.name, Verdict.DEGRADED)], True),
-        ([(thresholds.RELAY_HELD_UP.name, Verdict.DEGRADED)], True),
-        ([(thresholds.LINKS_BEFORE.name, Verdict.INVALID), (thresholds.CPU_PRESSURE.name, Verdict.VALID)], False),
-        ([(thresholds.LOG_LOSS.name, Verdict.INVALID)], False),
+        ([(thresholds.CPU_BUSY.name, FidelityVerdict.INVALID)], True),
+        (
+            [
+                (thresholds.LINKS_DURING.name, FidelityVerdict.INVALID),
+                (thresholds.CPU_PRESSURE.name, FidelityVerdict.DEGRADED),
+            ],
+            True,
+        ),
+        ([(thresholds.RELAY_HELD_UP.name, FidelityVerdict.DEGRADED)], True),
+        (
+            [
+                (thresholds.LINKS_BEFORE.name, FidelityVerdict.INVALID),
+                (thresholds.CPU_PRESSURE.name, FidelityVerdict.VALID),
+            ],
+            False,
+        ),
+        ([(thresholds.LOG_LOSS.name, FidelityVerdict.INVALID)], False),
     ],
 )
-def test_whose_fault_it_is(checks: list[tuple[str, Verdict]], busy: bool) -> None:
+def test_whose_fault_it_is(checks: list[tuple[str, FidelityVerdict]], busy: bool) -> None:
     verdict = worst(each for _, each in checks)
     made = [Check(name=name, value=1.0, unit="", limit=None, verdict=each, detail="") for name, each in checks]
     variant = VariantFidelity(name="base", verdict=verdict, checks=made, links=[])

@@ -17,7 +17,7 @@ from broker_service.routing import registry
 from broker_service.routing.interface import Actions, Deliver, Router
 from record.errors import BadInputError
 from scenario import load_text
-from scenario.faults import Count, Schedule
+from scenario.faults import CountReached, FaultSchedule
 from studies.campaign import Cell, CellResult, cells, load_campaign, run_simulated
 from studies.campaign.shrink import NotReproducedError, resolved, shrink, smallest
 from tests.studies.campaign.made_up import result, write_campaign
@@ -87,7 +87,7 @@ def test_faults_keep_hitting_what_they_hit(tmp_path: Path) -> None:
     assert _happenings(again.schedule()) == _happenings(variant.schedule())
 
 
-def _happenings(schedule: Schedule) -> set[tuple[int | Count, str]]:
+def _happenings(schedule: FaultSchedule) -> set[tuple[int | CountReached, str]]:
     """The beginning of each condition."""
     return {(entry.start, str(condition)) for entry, condition in schedule.conditions}
 

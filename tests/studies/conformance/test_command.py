@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from command_line.program import app
 from record.errors import BadInputError
-from studies.conformance import PROTOCOLS, Result, Verdict
+from studies.conformance import PROTOCOLS, CaseVerdict, Result
 from studies.conformance.display import print_report
 from studies.conformance.selection import in_company, select
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, line, publish
@@ -125,9 +125,9 @@ def report(results: list[Result], **options: Any) -> str:
 
 def test_a_terminal_gets_a_table_of_passes() -> None:
     results = [
-        Result(case="one", verdict=Verdict.PASSED, protocol="tid-fixed", runtime="simulated"),
-        Result(case="one", verdict=Verdict.FAILED, protocol="tid-fixed", runtime="process", problem="it broke"),
-        Result(case="two", verdict=Verdict.SKIPPED, protocol="tid-fixed", runtime="process", note="why"),
+        Result(case="one", verdict=CaseVerdict.PASSED, protocol="tid-fixed", runtime="simulated"),
+        Result(case="one", verdict=CaseVerdict.FAILED, protocol="tid-fixed", runtime="process", problem="it broke"),
+        Result(case="two", verdict=CaseVerdict.SKIPPED, protocol="tid-fixed", runtime="process", note="why"),
     ]
     text = report(results, force_terminal=True)
     rows = {row.split("│")[1].strip(): row for row in text.splitlines() if row.count("│") == 4}
@@ -138,7 +138,7 @@ def test_a_terminal_gets_a_table_of_passes() -> None:
 
 
 def test_the_explanations_of_many_failures_are_bounded() -> None:
-    results = [Result(case=f"c{number}", verdict=Verdict.FAILED, problem="broken") for number in range(25)]
+    results = [Result(case=f"c{number}", verdict=CaseVerdict.FAILED, problem="broken") for number in range(25)]
     text = report(results)
     assert text.count("broken") == 20
     assert "and 5 failures more: c20, c21, c22, c23, c24" in text

@@ -14,7 +14,7 @@ import pytest
 from emulation.host.processes import processes_of_run
 from emulation.host.registry import runs
 from emulation.run.interrupt import Interrupt
-from studies.conformance import PROTOCOLS, Verdict, run_case
+from studies.conformance import PROTOCOLS, CaseVerdict, run_case
 from studies.conformance.host import host_case_runner
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, line, publish
 
@@ -34,7 +34,13 @@ def test_brokers_serve_further_cases_until_one_is_killed() -> None:
         for each in (ordinary, cut, wrong, killing, ordinary):
             verdicts.append(run_case(each, PROTOCOLS["tid-fixed"], runner).verdict)
             brokers.append(runner._overlay)
-    assert verdicts == [Verdict.PASSED, Verdict.PASSED, Verdict.FAILED, Verdict.PASSED, Verdict.PASSED]
+    assert verdicts == [
+        CaseVerdict.PASSED,
+        CaseVerdict.PASSED,
+        CaseVerdict.FAILED,
+        CaseVerdict.PASSED,
+        CaseVerdict.PASSED,
+    ]
     assert brokers[0] is not None
     assert brokers[:3] == [brokers[0]] * 3
     assert brokers[3] is None

@@ -15,11 +15,11 @@ from broker_service.routing.registry import PROTOCOLS as ROUTERS
 from broker_service.routing.tid import TidOptions
 from studies.conformance import (
     PROTOCOLS,
+    CaseVerdict,
     ConformanceProtocol,
     Difference,
     Result,
     SimulatedCaseRunner,
-    Verdict,
     run_case,
 )
 from studies.conformance.result import differences
@@ -50,29 +50,29 @@ def test_a_case_is_skipped_by_a_protocol_that_its_overlay_does_not_suit(monkeypa
     scots_only = replace(ROUTERS["tid"], options=ScotsOnly)
     monkeypatch.setitem(cast(dict[str, Any], ROUTERS), "structured", scots_only)
     protocol = ConformanceProtocol("structured", "structured")
-    assert run_case(case(ADVERTISE), protocol, SimulatedCaseRunner()).verdict is Verdict.PASSED
+    assert run_case(case(ADVERTISE), protocol, SimulatedCaseRunner()).verdict is CaseVerdict.PASSED
     ring = {"brokers": [f"B{number}" for number in range(5)], "links": [[f"B{n}", f"B{(n + 1) % 5}"] for n in range(5)]}
     result = run_case(case(ADVERTISE, **ring), protocol, SimulatedCaseRunner())
-    assert result.verdict is Verdict.SKIPPED
+    assert result.verdict is CaseVerdict.SKIPPED
     assert result.note == "structured needs an overlay whose brokers have cluster, region"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_case_passes_when_everybody_got_just_what_was_expected(protocol: str) -> None:
     steps = (ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2", price=10))
-    assert run(*steps, protocol=protocol, expect={"S": ["p1"]}).verdict is Verdict.PASSED
+    assert run(*steps, protocol=protocol, expect={"S": ["p1"]}).verdict is CaseVerdict.PASSED
     for wrong in ({}, {"S": []}, {"S": ["p1", "p1"]}, {"S": ["p2"]}, {"S": ["p1"], "P": ["p1"]}):
-        assert run(*steps, protocol=protocol, expect=wrong).verdict is Verdict.FAILED
+        assert run(*steps, protocol=protocol, expect=wrong).verdict is CaseVerdict.FAILED
 
 
 def test_notifications_come_in_any_order_unless_the_case_says_otherwise() -> None:
     steps = (ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2"))
     swapped = {"S": ["p2", "p1"]}
-    assert run(*steps, expect=swapped).verdict is Verdict.PASSED
+    assert run(*steps, expect=swapped).verdict is CaseVerdict.PASSED
     failed = run(*steps, expect=swapped, ordered=True)
-    assert failed.verdict is Verdict.FAILED
+    assert failed.verdict is CaseVerdict.FAILED
     assert failed.differences[0].concerns == ("p1",)
-    assert run(*steps, expect={"S": ["p1", "p2"]}, ordered=True).verdict is Verdict.PASSED
+    assert run(*steps, expect={"S": ["p1", "p2"]}, ordered=True).verdict is CaseVerdict.PASSED
 
 
 def test_what_is_withdrawn_counts_no_more() -> None:
@@ -82,7 +82,7 @@ def test_what_is_withdrawn_counts_no_more() -> None:
 
 def test_an_operation_that_is_rejected_is_part_of_the_case() -> None:
     result = run(publish("early"), ADVERTISE, SUBSCRIBE, UNADVERTISE, step("unsubscribe", "S", "B3", "s9"))
-    assert result.verdict is Verdict.PASSED
+    assert result.verdict is CaseVerdict.PASSED
     assert len(result.refused) == 2
     assert "'early' conforms to no advertisement" in result.refused[0]
     assert "no subscription 's9'" in result.refused[1]
@@ -134,7 +134,7 @@ def test_a_link_that_is_down_holds_what_it_could_not_carry() -> None:
 
 def test_composite_subscriptions_are_skipped_where_there_are_none() -> None:
     result = run(step("composite", "S", "B3", "c1", "{{[class,eq,'A']}&{[class,eq,'B']}}"))
-    assert result.verdict is Verdict.SKIPPED
+    assert result.verdict is CaseVerdict.SKIPPED
     assert result.note == "tid-fixed has no composite subscriptions"
 
 
@@ -169,7 +169,7 @@ def test_an_overlay_that_never_settles_fails_the_case(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Broker, "receive", echo)
     delay = [{"between": ["B1", "B2"], "delay": "1s"}, {"between": ["B2", "B3"], "delay": "1s"}]
     result = run(ADVERTISE, links=delay)
-    assert result.verdict is Verdict.FAILED
+    assert result.verdict is CaseVerdict.FAILED
     assert result.problem.startswith("steps[0] (advertise): the overlay does not settle")
 
 
@@ -203,7 +203,7 @@ def test_a_defect_of_a_router_fails_the_case_with_its_stack_trace() -> None:
     protocol = ConformanceProtocol("defective", DEFECTIVE, {"fails_in": "receive"})
     with registered():
         result = run_case(case(ADVERTISE, SUBSCRIBE, publish("p1")), protocol, SimulatedCaseRunner())
-    assert result.verdict is Verdict.FAILED
+    assert result.verdict is CaseVerdict.FAILED
     assert "broker defect: B" in result.problem
     assert "    a, b = (1, 2, 3)" in result.problem
     assert result.refused == result.differences == ()

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.claims import Claim, Claims, Kind, Measurement, Paper, Recipe, load_claims
+from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, load_claims
 from emulation.planning.plan import make_plan
 from record.errors import BadInputError, UserError
 from scenario import load
@@ -38,7 +38,7 @@ vary: {routing.publications: [fixed, dynamic]}
 
 def claim(id: str, scenario: str | None, measure: str = "relative delay", seeds: int | None = None) -> Claim:
     recipe = None if scenario is None else Recipe(scenario=scenario, measure=measure, seeds=seeds)
-    return Claim(id=id, paper="tid", kind=Kind.RATIO, what="x", published=-0.2, measured_by=recipe)
+    return Claim(id=id, paper="tid", kind=ClaimKind.RATIO, what="x", published=-0.2, measured_by=recipe)
 
 
 CLAIMS = Claims(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from analysis.claims import Claim, Kind, Measurement, Recipe, Verdict, judge
+from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, judge
 from record.errors import BadInputError
 from studies.reproduction import (
     Cell,
@@ -38,15 +38,15 @@ vary: {routing.publications: [fixed, dynamic]}
 """
 
 
-def claim(id: str, kind: Kind, measure: str, published: float | None = None, *parts: str) -> Claim:
+def claim(id: str, kind: ClaimKind, measure: str, published: float | None = None, *parts: str) -> Claim:
     recipe = Recipe(scenario="tiny.yaml", measure=measure, parts=parts, explanation="because")
     return Claim(id=id, paper="tid", kind=kind, what=f"statement {id}", published=published, measured_by=recipe)
 
 
 CLAIMS = (
-    claim("x-delay", Kind.RATIO, "relative delay", -0.9),
-    claim("x-match", Kind.VALUE, "matching share", 0.3),
-    claim("x-once", Kind.PROPERTY, "received twice"),
+    claim("x-delay", ClaimKind.RATIO, "relative delay", -0.9),
+    claim("x-match", ClaimKind.VALUE, "matching share", 0.3),
+    claim("x-once", ClaimKind.PROPERTY, "received twice"),
 )
 
 
@@ -69,10 +69,10 @@ def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...]
     assert delay.seeds == match.seeds == once.seeds == 2
     assert delay.parts[0].measured is not None
     assert abs(delay.parts[0].measured.mean) < 0.5
-    assert delay.verdict is Verdict.DIFFERS
+    assert delay.verdict is ClaimVerdict.DIFFERS
     assert match.parts[0].measured is not None
     assert 0.2 < match.parts[0].measured.mean < 0.6
-    assert once.verdict is Verdict.REPRODUCED
+    assert once.verdict is ClaimVerdict.REPRODUCED
     assert once.checked > 300
     found = results(experiments, store)
     assert [(result.seed, result.delivery, result.fidelity) for result in found] == [
@@ -92,7 +92,7 @@ def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: tuple[tuple[
     assert store.read(Cell(experiment, 1)) is not None
     assert store.read(Cell(experiment, 3)) is None
     assert Store(store.directory, "container").read(Cell(experiment, 1)) is None
-    other = plan_experiments([claim("x-delay", Kind.RATIO, "relative delay", -0.5)], 2, experiment.file.parent)[0]
+    other = plan_experiments([claim("x-delay", ClaimKind.RATIO, "relative delay", -0.5)], 2, experiment.file.parent)[0]
     changed = msgspec.structs.replace(CLAIMS[0].measured_by, measure="overload")  # type: ignore[type-var]
     remeasured = msgspec.structs.replace(CLAIMS[0], measured_by=changed)
     assert other.fingerprint != experiment.fingerprint
@@ -122,7 +122,7 @@ def test_rows_for_people() -> None:
     assert list(rows(single)) == [("x-match", "statement x-match", "0.3", "0.3 [one seed]", "same direction")]
     holds = judge(CLAIMS[2], [Measurement(values=(0.0,), checked=1234)])
     assert list(rows(holds)) == [("x-once", "statement x-once", "never", "0 of 1,234", "reproduced")]
-    order = claim("x-order", Kind.ORDER, "overload", None, "fixed overloads", "dynamic does not")
+    order = claim("x-order", ClaimKind.ORDER, "overload", None, "fixed overloads", "dynamic does not")
     both = judge(order, [Measurement(values=(0.2, None)), Measurement(values=(0.2, None))])
     assert list(rows(both)) == [
         ("x-order", "statement x-order", "", "", "not measured"),
@@ -134,11 +134,11 @@ def test_rows_for_people() -> None:
 
 def test_tiny_differences_are_not_rounded_to_zero() -> None:
     tiny = judge(
-        claim("x-tiny", Kind.RATIO, "relative delay", 0.0004),
+        claim("x-tiny", ClaimKind.RATIO, "relative delay", 0.0004),
         [Measurement(values=(0.0,)), Measurement(values=(-0.0005,))],
     )
     assert next(rows(tiny))[2:4] == ("+0.04%", "-0.03% [-0.3%, +0.3%]")
-    none = judge(claim("x-none", Kind.RATIO, "relative delay", 0.001), [Measurement(values=(0.0,))])
+    none = judge(claim("x-none", ClaimKind.RATIO, "relative delay", 0.001), [Measurement(values=(0.0,))])
     assert next(rows(none))[2:4] == ("+0.1%", "+0.0% [one seed]")
 
 

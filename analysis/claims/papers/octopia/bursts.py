@@ -43,7 +43,7 @@ WITHIN_MS = 1000.0
 
 
 @dataclass(frozen=True)
-class Burst:
+class MeasuredBurst:
     """The burst of one variant."""
 
     variant: MeasuredVariant
@@ -166,12 +166,12 @@ def idle_penalty(run: MeasuredRun, recipe: Recipe) -> Measurement:
     return Measurement(values=(spr / idr - 1, static / dynamic - 1))
 
 
-def _bursts(run: MeasuredRun, recipe: Recipe) -> Sequence[Burst]:
+def _bursts(run: MeasuredRun, recipe: Recipe) -> Sequence[MeasuredBurst]:
     (published,) = recipe.arguments
     for variant in _variants(run):
         if not variant.notifications:
             raise ClaimsError(f"{run.directory}: variant {variant.name}: no client was notified of any publication")
-    return [Burst(variant, published) for variant in _variants(run)]
+    return [MeasuredBurst(variant, published) for variant in _variants(run)]
 
 
 def _variants(run: MeasuredRun) -> Sequence[MeasuredVariant]:

@@ -28,7 +28,7 @@ OCTOPIA, PADRES = "OctopiA", "PADRES"
 
 
 @dataclass(slots=True)
-class Spread:
+class Propagation:
     """Propagation of the operations of one kind in one variant."""
 
     begun: dict[str, int] = field(default_factory=dict)
@@ -45,9 +45,9 @@ class Spread:
         return fmean(delays) if delays else None
 
 
-def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, Spread]:
+def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, Propagation]:
     """Propagation of advertisements (`Event.ADVERTISE`) or subscriptions (`Event.SUBSCRIBE`), by variant."""
-    found: dict[str, Spread] = defaultdict(Spread)
+    found: dict[str, Propagation] = defaultdict(Propagation)
     for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
         declared: dict[str, int] = defaultdict(int)
         known: dict[str, set[str]] = defaultdict(set)
