@@ -1,8 +1,11 @@
-"""A wide-area mesh like that of PlanetLab: 56 sites, 44 in the United States and 12 elsewhere. (MEDYM, section 6)
+"""Wide-area meshes of PlanetLab: 56 sites, 44 in the United States and 12 elsewhere. (MEDYM, section 6)
 
-The paper does not list its sites. Those here are cities with universities, at public coordinates, and their round trips
-are a model: light in fibre along the great circle, longer by the inflation of Internet paths and by a seeded factor of
-each pair, plus the access delay of both sites.
+The paper lists neither its sites nor their round trips. Two substitutes are here:
+
+- A model. Its sites are cities with universities, at public coordinates. A round trip is that of light in fibre along
+  the great circle, longer by the inflation of Internet paths and by a seeded factor of each pair, plus the access delay
+  of both sites.
+- Draws from measured round trips between PlanetLab nodes, which have no names and no coordinates.
 """
 
 from __future__ import annotations
@@ -18,12 +21,17 @@ from itertools import combinations
 import numpy as np
 
 from topology.mesh import Mesh
+from topology.mesh_files import from_csv
 from topology.model import Broker, OverlayError
 
 EARTH_RADIUS = 6371.0
 """Kilometres, mean."""
 FIBRE_SPEED = 200_000.0
 """Kilometres a second: two thirds of the speed of light."""
+DRAWS = 4
+"""Draws of 56 sites from measured round trips, numbered from 0; `topology/data/README.md` has their source."""
+
+_DATA = resources.files("topology").joinpath("data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +50,9 @@ class Site:
 class WideArea:
     """Delays of the network in addition to light in fibre along the great circle."""
 
-    inflation: float = 1.8
+    inflation: float = 2.5
     """Mean ratio of a path's length to the great circle's."""
-    noise: float = 0.15
+    noise: float = 0.12
     """Standard deviation of the logarithm of each pair's own factor; no path gets shorter than the great circle."""
     access: float = 0.0005
     """One-way delay between a site and the network, in seconds."""
@@ -63,7 +71,7 @@ class WideArea:
 
 def sites() -> tuple[Site, ...]:
     """The 56 sites, those in the United States first."""
-    text = resources.files("topology").joinpath("planetlab_sites.csv").read_text(encoding="utf-8")
+    text = _DATA.joinpath("planetlab-sites.csv").read_text(encoding="utf-8")
     return tuple(
         Site(row["name"], row["city"], row["country"], float(row["latitude"]), float(row["longitude"]))
         for row in csv.DictReader(text.splitlines())
@@ -77,10 +85,19 @@ def planetlab(brokers: int, wide_area: WideArea, seed: int) -> Mesh:
     depends on the seed and the two sites only.
     """
     every = sites()
-    if not 1 <= brokers <= len(every):
-        raise OverlayError(f"there are {len(every)} sites; {brokers} brokers cannot have one each")
-    drawn = set(random.Random(f"{seed}:sites").sample(range(len(every)), brokers))
-    return wide_area_mesh("planetlab", [site for index, site in enumerate(every) if index in drawn], wide_area, seed)
+    return wide_area_mesh("planetlab", [every[index] for index in _chosen(brokers, len(every), seed)], wide_area, seed)
+
+
+def measured(brokers: int, draw: int, seed: int) -> Mesh:
+    """A mesh of brokers at `brokers` sites of a draw, chosen at random unless all are used. Raises `OverlayError`.
+
+    Brokers are named after their regions: `us-1`, `europe-1`, `far-1`, and so on.
+    """
+    if not 0 <= draw < DRAWS:
+        raise OverlayError(f"there are {DRAWS} draws of measured round trips, numbered from 0; there is no draw {draw}")
+    mesh = from_csv(_DATA.joinpath(f"planetlab-draw-{draw}.csv").read_text(encoding="utf-8"), f"planetlab-{draw}")
+    chosen = _chosen(brokers, len(mesh.brokers), seed)
+    return Mesh("planetlab", tuple(mesh.brokers[index] for index in chosen), mesh.delays[np.ix_(chosen, chosen)])
 
 
 def wide_area_mesh(name: str, chosen: Sequence[Site], wide_area: WideArea, seed: int) -> Mesh:
@@ -98,6 +115,13 @@ def great_circle(a: Site, b: Site) -> float:
     north, east = north_b - north_a, math.radians(b.longitude - a.longitude)
     chord = math.sin(north / 2) ** 2 + math.cos(north_a) * math.cos(north_b) * math.sin(east / 2) ** 2
     return 2 * EARTH_RADIUS * math.asin(math.sqrt(chord))
+
+
+def _chosen(brokers: int, among: int, seed: int) -> list[int]:
+    """The indexes of the sites with a broker, in order. Raises `OverlayError`."""
+    if not 1 <= brokers <= among:
+        raise OverlayError(f"there are {among} sites; {brokers} brokers cannot have one each")
+    return sorted(random.Random(f"{seed}:sites").sample(range(among), brokers))
 
 
 def _broker(site: Site) -> Broker:

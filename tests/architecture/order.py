@@ -48,7 +48,8 @@ ROOMS: Mapping[str, Floors] = {
         "model",
         "layers links paths scot shapes",
         "files layout mesh metrics recognition structures",
-        "drawing inspection mesh_files mesh_overlays planetlab transit_stub",
+        "drawing inspection mesh_files mesh_overlays planetlab_selection transit_stub",
+        "planetlab",
     ),
     "scenario": _floors(
         "faults yaml_files",

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from topology import Broker, OverlayError
-from topology.planetlab import FIBRE_SPEED, Site, WideArea, great_circle, planetlab, sites, wide_area_mesh
+from topology.planetlab import (
+    DRAWS,
+    FIBRE_SPEED,
+    Site,
+    WideArea,
+    great_circle,
+    measured,
+    planetlab,
+    sites,
+    wide_area_mesh,
+)
 
 PLACES = {site.name: site for site in sites()}
 
@@ -75,3 +85,42 @@ def test_no_more_brokers_than_sites(brokers: int) -> None:
 def test_impossible_models_are_refused(model: dict[str, float]) -> None:
     with pytest.raises(OverlayError):
         WideArea(**model)
+
+
+@pytest.mark.parametrize("draw", range(DRAWS))
+def test_a_draw_has_44_sites_in_the_united_states_and_12_elsewhere(draw: int) -> None:
+    mesh = measured(56, draw, seed=1)
+    assert len(mesh.brokers) == 56
+    assert sum(broker.id.startswith("us-") for broker in mesh.brokers) == 44
+    assert not np.isnan(mesh.delays).any()
+    assert np.array_equal(mesh.delays, mesh.delays.T)
+
+
+def test_a_measured_delay_is_half_of_the_round_trip() -> None:
+    assert measured(56, 0, seed=1).delay("us-east-1", "us-east-2") == pytest.approx(79.0765e-3 / 2)
+
+
+@pytest.mark.parametrize("draw", range(DRAWS))
+def test_the_model_is_like_the_measured_meshes(draw: int) -> None:
+    """Median round trip within 15%; share of pairs with a faster detour within a tenth of all pairs."""
+    drawn, model = measured(56, draw, seed=1).delays, planetlab(56, WideArea(), seed=1).delays
+    assert np.median(drawn) == pytest.approx(np.median(model), rel=0.15)
+    assert _share_with_detour(drawn) == pytest.approx(_share_with_detour(model), abs=0.1)
+
+
+def _share_with_detour(delays: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+    detours = np.min(delays[:, :, None] + delays[None], axis=1)
+    return float((detours < delays * (1 - 1e-9)).sum()) / (len(delays) * (len(delays) - 1))
+
+
+def test_fewer_measured_sites_change_no_round_trip() -> None:
+    few, every = measured(10, 2, seed=4), measured(56, 2, seed=4)
+    for a, b in combinations(few.brokers, 2):
+        assert few.delay(a.id, b.id) == every.delay(a.id, b.id)
+    assert few.brokers != measured(10, 2, seed=5).brokers
+
+
+@pytest.mark.parametrize("draw", [-1, DRAWS])
+def test_an_unknown_draw_is_refused(draw: int) -> None:
+    with pytest.raises(OverlayError, match="numbered from 0"):
+        measured(56, draw, seed=1)

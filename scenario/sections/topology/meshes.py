@@ -14,7 +14,7 @@ from scenario.sections.topology.kind import TopologyKind, check_total
 from scenario.sections.topology.links import LinkDirection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
 from topology import BrokerId, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
-from topology.planetlab import WideArea, planetlab
+from topology.planetlab import DRAWS, WideArea, measured, planetlab
 from topology.transit_stub import LAN_DELAY, TransitStub, routers, server_mesh
 
 _WIDE_AREA = WideArea()
@@ -63,19 +63,33 @@ class MeshTopology(TopologyKind):
 
 
 class PlanetLabTopology(MeshTopology):
-    """Brokers at 56 sites, 44 in the United States and 12 elsewhere, as MEDYM used on PlanetLab; delays are a model."""
+    """Brokers at 56 sites, 44 in the United States and 12 elsewhere, as MEDYM used on PlanetLab."""
 
     kind: Literal["planetlab"]
+    data: Literal["model", "measured"] = "model"
+    """Delays of a model of the wide area between known cities, or round trips measured between PlanetLab nodes."""
+    draw: Annotated[int, Field(strict=True, ge=0, lt=DRAWS)] = 1
+    """For `data: measured`, the number of the draw of 56 sites."""
     brokers: Annotated[int, Field(strict=True, ge=1, le=56)] = 56
     """Number of sites with a broker, drawn by the seed."""
     inflation: Annotated[float, Field(ge=1, le=100)] = _WIDE_AREA.inflation
-    """Mean ratio of a path's length to the great circle's."""
+    """For `data: model`, the mean ratio of a path's length to the great circle's."""
     noise: Annotated[float, Field(ge=0, le=2)] = _WIDE_AREA.noise
-    """Standard deviation of the logarithm of each pair's own factor."""
+    """For `data: model`, the standard deviation of the logarithm of each pair's own factor."""
     access: Duration = _WIDE_AREA.access
-    """One-way delay between a site and the network."""
+    """For `data: model`, the one-way delay between a site and the network."""
+
+    @model_validator(mode="after")
+    def _has_fields_of_its_data(self) -> PlanetLabTopology:
+        unused = ("draw",) if self.data == "model" else ("inflation", "noise", "access")
+        for name in unused:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"leave `{name}` out: it has no meaning with `data: {self.data}`")
+        return self
 
     def mesh(self, name: str, seed: int) -> Mesh:
+        if self.data == "measured":
+            return measured(self.brokers, self.draw, seed)
         return planetlab(self.brokers, WideArea(self.inflation, self.noise, self.access), seed)
 
 
