@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
+from broker_service.routing.interface import SetTimer
 from broker_service.trace_writer import FileTrace
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
@@ -116,10 +117,21 @@ def _broker(kind: type[Broker], name: str, neighbours: Sequence[str], directory:
     links = tuple(LinkConfig(neighbour=neighbour, local="", remote="", dial=True) for neighbour in neighbours)
     config = BrokerConfig(id=name, incarnation=1, protocol="tid", links=links)
     trace = FileTrace(directory / f"{name}-{kind.__name__}.jsonl", name, "base")
-    broker = kind(config, time.monotonic_ns, trace, lambda name, after: None)
+    broker = kind(config, time.monotonic_ns, trace, _no_timer)
     for neighbour in neighbours:
         broker.link_up(neighbour, 1, 0)
     return broker
+
+
+class _NoTimer:
+    """A timer that never runs out."""
+
+    def cancel(self) -> None:
+        """Has nothing to cancel."""
+
+
+def _no_timer(_timer: SetTimer, _call: Callable[[], None]) -> _NoTimer:
+    return _NoTimer()
 
 
 def _passed_on(broker: Broker, neighbour: str) -> list[Message]:

@@ -32,8 +32,9 @@ from broker_service.messages import (
     Operation,
     Outcome,
 )
+from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.interface import Actions, Deliver, RouterContext, Send, SetTimer, TimerKey
+from broker_service.routing.interface import Actions, CancelTimer, Deliver, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sessions import Client, Content, Declared, Session
 from broker_service.trace import Recorder, Trace
@@ -51,10 +52,9 @@ MATCHING_INDEX = "matching_index"
 class Broker:
     """One broker of the overlay.
 
-    `schedule(key, seconds)` asks the shell to call `timer(key)` after that time; it replaces an earlier request of the
-    same key. `stopwatch` measures the router's work, in nanoseconds: it is the clock, unless that is virtual and the
-    work on this host is wanted. `decode` reads the content of publications, as `decode_publication` does; brokers of
-    one process may share one that caches.
+    `schedule(timer, call)` has the shell make a call when a timer of the router has run out. `stopwatch` measures the
+    router's work, in nanoseconds: it is the clock, unless that is virtual and the work on this host is wanted. `decode`
+    reads the content of publications, as `decode_publication` does; brokers of one process may share one that caches.
 
     Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker must not
     be used afterwards. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
@@ -65,7 +65,7 @@ class Broker:
         config: BrokerConfig,
         clock: Callable[[], int],
         trace: Trace,
-        schedule: Callable[[TimerKey, float], None],
+        schedule: Schedule,
         *,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
@@ -91,7 +91,7 @@ class Broker:
         self._declared_bytes = 0
         """Memory that the clients' advertisements and subscriptions occupy, approximately."""
         self._limits = config.limits
-        self._schedule = schedule
+        self.timers = RouterTimers(schedule, self._timer_ran_out)
         self._on_defect = on_defect
         self._named = 0
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
@@ -174,11 +174,6 @@ class Broker:
         self._record_link(Event.LINK_DOWN, neighbour)
         with self._handling(f"the link to {neighbour} going down"):
             self._perform(self._router.link_down(neighbour))
-
-    def timer(self, key: TimerKey) -> None:
-        """A timer that the router set has run out."""
-        with self._handling(f"the timer {key!r}"):
-            self._perform(self._router.timer(key))
 
     # Clients
 
@@ -358,7 +353,14 @@ class Broker:
             elif isinstance(action, Deliver):
                 self._deliver(action)
             elif isinstance(action, SetTimer):
-                self._schedule(action.key, action.after)
+                self.timers.set(action)
+            elif isinstance(action, CancelTimer):
+                self.timers.cancel(action.key)
+
+    def _timer_ran_out(self, key: TimerKey) -> None:
+        """A timer that the router set has run out."""
+        with self._handling(f"the timer {key!r}"):
+            self._perform(self._router.timer(key))
 
     def _deliver(self, action: Deliver) -> None:
         """Queues one event for each session, however many of its clients are notified."""

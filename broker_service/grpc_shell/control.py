@@ -45,6 +45,7 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             tables=msgspec.json.encode(broker.tables()).decode() if request.tables else "",
             malformed=self._malformed(),
             log_lost=self._log_lost(),
+            awaited_timers=broker.timers.awaited,
         )
 
     async def Pace(self, request: pb.PaceRequest, context: Any) -> pb.PaceReply:  # noqa: N802 (gRPC's name)

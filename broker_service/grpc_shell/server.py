@@ -19,7 +19,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,7 +40,7 @@ from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
-from broker_service.routing.interface import TimerKey
+from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
@@ -85,7 +85,6 @@ class BrokerServer:
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self._timers: dict[TimerKey, asyncio.TimerHandle] = {}
         self._stopping = False
         self._refusals = RefusalLog()
 
@@ -149,8 +148,7 @@ class BrokerServer:
     async def _close(self) -> None:
         for server in self._servers:
             await server.stop(None)
-        for timer in self._timers.values():
-            timer.cancel()
+        self.broker.timers.cancel_all()
         self._service.close()
         self._trace.flush()
         self._recorder.note(Event.STOPPED, count=self._trace.lost)
@@ -230,15 +228,8 @@ class BrokerServer:
 
     # Time
 
-    def _schedule(self, key: TimerKey, seconds: float) -> None:
-        former = self._timers.get(key)
-        if former is not None:
-            former.cancel()
-        self._timers[key] = self._loop.call_later(seconds, self._fire, key)
-
-    def _fire(self, key: TimerKey) -> None:
-        del self._timers[key]
-        self.broker.timer(key)
+    def _schedule(self, timer: SetTimer, call: Callable[[], None]) -> asyncio.TimerHandle:
+        return self._loop.call_later(timer.after, call)
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))

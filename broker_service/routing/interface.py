@@ -50,9 +50,18 @@ class SetTimer(msgspec.Struct, frozen=True):
 
     key: TimerKey
     after: float
+    awaited: bool = False
+    """True for work that is yet to be done, such as a retransmission: while the timer runs, the overlay is not settled,
+    and a run does not end early. A timer for housekeeping, which would run for ever, is not awaited."""
 
 
-Action = Send | Deliver | SetTimer
+class CancelTimer(msgspec.Struct, frozen=True):
+    """End the timer of this key; has no effect when none runs."""
+
+    key: TimerKey
+
+
+Action = Send | Deliver | SetTimer | CancelTimer
 Actions = Sequence[Action]
 
 

@@ -1,8 +1,9 @@
 """Detection of quiet in an overlay of real brokers, from the status that they report.
 
-Two looks in a row, the first complete before the second begins. At neither does a message wait or travel on any link,
-and between them no counter of any broker has moved. Then there is a moment between the two at which nothing moved
-anywhere, and an overlay in which nothing moves stays so until a client, a fault or a timer acts.
+Two looks in a row, the first complete before the second begins. At neither does a message wait or travel on any link
+or an awaited timer of a router run, and between them no counter of any broker has moved. Then there is a moment between
+the two at which nothing moved anywhere, and an overlay in which nothing moves stays so until a client, a fault or
+another timer acts.
 
 A message is in flight until the neighbour acknowledges it. Neighbours delay acknowledgements, so the neighbour's own
 counter of handled messages counts as well. After a restart the two ends count from different beginnings, and
@@ -51,7 +52,7 @@ class QuietDetector:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""
         self.busy: list[BrokerId] = []
-        """Brokers that did not answer at the latest look, had messages waiting or have moved."""
+        """Brokers that did not answer at the latest look, had messages or awaited timers, or have moved."""
         self.obstacle = "no broker was asked yet"
         """The first reason why the overlay was not quiet at the latest look; empty when it was."""
         self._clock = clock
@@ -67,10 +68,11 @@ class QuietDetector:
         """Compares the latest statuses with those before. Returns whether the overlay was quiet between the two."""
         silent = [broker for broker in expected.running if broker not in statuses]
         waiting = dict(_waiting(statuses, expected))
+        timed = {broker: status.awaited_timers for broker, status in statuses.items() if status.awaited_timers}
         counters = {broker: status.counters for broker, status in statuses.items()}
         moved = [broker for broker, count in counters.items() if self._counters.get(broker) != count]
         self._counters = counters
-        self.busy = list(dict.fromkeys((*silent, *(broker for broker, _ in waiting), *moved)))
+        self.busy = list(dict.fromkeys((*silent, *(broker for broker, _ in waiting), *timed, *moved)))
         obstacles = (
             *(f"broker {broker} does not answer" for broker in silent),
             *link_obstacles(statuses, expected),
@@ -78,6 +80,7 @@ class QuietDetector:
                 f"{count} messages are in flight from {source} to {target}"
                 for (source, target), count in waiting.items()
             ),
+            *(f"broker {broker} awaits {count} of its router's timers" for broker, count in timed.items()),
             *(f"broker {broker} still handles messages" for broker in moved),
         )
         self.obstacle = next(iter(obstacles), "")

@@ -33,6 +33,8 @@ class BrokerStatus:
     delivered: int = 0
     rejected: int = 0
     dropped: int = 0
+    awaited_timers: int = 0
+    """Timers of the router that run now and count as work."""
     links: tuple[LinkEndStatus, ...] = ()
 
     @property
@@ -57,6 +59,7 @@ def status_of(broker: Broker) -> BrokerStatus:
         delivered=broker.delivered,
         rejected=broker.rejected,
         dropped=broker.dropped,
+        awaited_timers=broker.timers.awaited,
         links=tuple(
             LinkEndStatus(
                 neighbour=link.neighbour,

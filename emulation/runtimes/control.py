@@ -92,6 +92,7 @@ def _status(reply: pb.StatusReply) -> BrokerStatus:
         delivered=reply.delivered,
         rejected=reply.rejected,
         dropped=reply.dropped,
+        awaited_timers=reply.awaited_timers,
         links=tuple(
             LinkEndStatus(
                 neighbour=link.neighbour,

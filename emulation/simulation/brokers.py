@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import partial
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
@@ -16,7 +15,7 @@ from broker_service.grpc_shell.gauges import QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId
-from broker_service.routing.interface import TimerKey
+from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
@@ -52,7 +51,6 @@ class SimulatedBroker:
         self._calibration = calibration
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
-        self._timers: dict[TimerKey, int] = {}
         self._recorder = Recorder(trace, events.clock)
         self.core = Broker(config, events.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
         self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
@@ -63,8 +61,12 @@ class SimulatedBroker:
 
     @property
     def busy(self) -> bool:
-        """True when a message waits here, is served, or is in flight to a neighbour."""
-        return self.server.waiting > 0 or any(link.queue_length or link.in_flight for link in self.core.links.values())
+        """True when a message waits here, is served, or is in flight to a neighbour, or the router awaits a timer."""
+        return (
+            self.server.waiting > 0
+            or self.core.timers.awaited > 0
+            or any(link.queue_length or link.in_flight for link in self.core.links.values())
+        )
 
     @property
     def flushed(self) -> bool:
@@ -78,6 +80,7 @@ class SimulatedBroker:
         self.alive = False
         self.held = None
         self.server.close()
+        self.core.timers.cancel_all()
         for end in self.ends.values():
             end.close()
 
@@ -111,16 +114,8 @@ class SimulatedBroker:
     def _link_end(self, neighbour: BrokerId) -> LinkEnd:
         return LinkEnd(self, self.core, self.core.links[neighbour], self.config, self.events)
 
-    def _schedule(self, key: TimerKey, seconds: float) -> None:
-        number = self._timers.get(key, 0) + 1
-        self._timers[key] = number
-        self.events.background(self.events.now + round(seconds * NANOSECONDS), partial(self._fire, key, number))
-
-    def _fire(self, key: TimerKey, number: int) -> None:
-        if self.held is not None:
-            self.held.append(partial(self._fire, key, number))
-        elif self.alive and self._timers[key] == number:
-            self.core.timer(key)
+    def _schedule(self, timer: SetTimer, call: Callable[[], None]) -> SimulatedTimer:
+        return SimulatedTimer(self, timer, call)
 
     def _gauge(self) -> None:
         if self.held is not None:
@@ -128,3 +123,30 @@ class SimulatedBroker:
         elif self.alive:
             self._gauges.take()
             self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)
+
+
+class SimulatedTimer:
+    """One timer of a router. A frozen broker's runs out when it continues."""
+
+    def __init__(self, broker: SimulatedBroker, timer: SetTimer, call: Callable[[], None]) -> None:
+        self._broker = broker
+        self._awaited = int(timer.awaited)
+        self._call: Callable[[], None] | None = call
+        events = broker.events
+        events.awaited_timers += self._awaited
+        events.background(events.now + round(timer.after * NANOSECONDS), self._fire)
+
+    def cancel(self) -> None:
+        if self._call is not None:
+            self._call = None
+            self._broker.events.awaited_timers -= self._awaited
+
+    def _fire(self) -> None:
+        call, held = self._call, self._broker.held
+        if call is None:
+            return
+        if held is not None:
+            held.append(self._fire)
+            return
+        self.cancel()
+        call()

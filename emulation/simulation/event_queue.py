@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -17,13 +18,16 @@ class EventQueue:
     """A heap of calls. Times are nanoseconds since the simulation began.
 
     *Work* is any call that moves messages; *background* calls happen for ever, or much later, whether or not messages
-    move: gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled.
+    move: gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled, and awaited timers of
+    routers, which are background calls because they may be cancelled.
     """
 
-    __slots__ = ("_heap", "_number", "_soon", "_working", "now")
+    __slots__ = ("_heap", "_number", "_soon", "_working", "awaited_timers", "now")
 
     def __init__(self) -> None:
         self.now = 0
+        self.awaited_timers = 0
+        """Running timers of routers that count as work."""
         self._soon: deque[Call] = deque()
         self._heap: list[tuple[int, int, int, Call]] = []
         self._number = 0
@@ -56,7 +60,7 @@ class EventQueue:
     @property
     def settled(self) -> bool:
         """True when no work is left."""
-        return not self._working and not self._soon
+        return not self._working and not self._soon and not self.awaited_timers
 
     def run_until(self, time: int) -> None:
         """Makes all calls up to and at this time; `now` is this time then."""
@@ -75,7 +79,12 @@ class EventQueue:
         """Makes calls until no work is left. Raises `UnsettledError` when that takes more than `within` nanoseconds."""
         end = self.now + within
         while not self.settled:
-            following = self.now if self._soon else self._heap[0][0]
+            following = self.now if self._soon else self._heap[0][0] if self._heap else sys.maxsize
             if following > end:
-                raise UnsettledError(f"the overlay does not settle: messages still move after {within / 1e9:g} seconds")
+                moving = (
+                    f"{self.awaited_timers} timers of routers still run"
+                    if self.awaited_timers
+                    else "messages still move"
+                )
+                raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)

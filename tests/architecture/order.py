@@ -40,7 +40,7 @@ ROOMS: Mapping[str, Floors] = {
         "config errors matching sessions trace trace_writer turns",
         "links",
         "routing transport",
-        "declaring",
+        "declaring router_timers",
         "broker",
         "client_library grpc_shell",
     ),

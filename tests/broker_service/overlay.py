@@ -16,6 +16,7 @@ from broker_service.messages import ClientRequest, Operation, Outcome
 from broker_service.routing.interface import TimerKey
 from broker_service.sessions import Session
 from record.log import Event, TraceRecord
+from tests.broker_service.manual_timers import ManualTimers
 
 STEPS_AT_MOST = 200_000
 
@@ -61,7 +62,7 @@ class CoreOverlay:
         self.incarnations = dict.fromkeys(self.names, 0)
         self.brokers: dict[str, Broker] = {}
         self.sessions: dict[str, tuple[str, Session]] = {}
-        self.timers: dict[tuple[str, TimerKey], float] = {}
+        self._timers: dict[str, ManualTimers] = {}
         self.notified: dict[str, list[str]] = defaultdict(list)
         self.rejected: list[str] = []
         self.cuts: list[set[str]] = []
@@ -99,6 +100,13 @@ class CoreOverlay:
 
     # Running
 
+    @property
+    def timers(self) -> dict[tuple[str, TimerKey], float]:
+        """Seconds that each running timer was set to, by broker and key."""
+        return {
+            (name, key): timer.after for name, timers in self._timers.items() for key, timer in timers.running.items()
+        }
+
     def settle(self) -> None:
         """Moves frames until nothing waits. Fails when that takes for ever."""
         for _ in range(STEPS_AT_MOST):
@@ -127,12 +135,12 @@ class CoreOverlay:
     def fire_timers(self) -> None:
         """Lets all timers that are set run out."""
         for broker, key in sorted(self.timers, key=repr):
-            del self.timers[broker, key]
-            if broker in self.brokers:
-                self.brokers[broker].timer(key)
+            if key in self._timers[broker].running:
+                self._timers[broker].fire(key)
 
     def kill(self, name: str) -> None:
         del self.brokers[name]
+        self._timers[name] = ManualTimers()
         for client, (broker, _session) in list(self.sessions.items()):
             if broker == name:
                 del self.sessions[client]
@@ -173,6 +181,7 @@ class CoreOverlay:
 
     def _start(self, name: str) -> None:
         self.incarnations[name] += 1
+        self._timers[name] = ManualTimers()
         config = BrokerConfig(
             id=name,
             incarnation=self.incarnations[name],
@@ -189,7 +198,7 @@ class CoreOverlay:
             config,
             self.clock,
             self.traces[name],
-            lambda timer, after: self.timers.__setitem__((name, timer), after),
+            self._timers[name].schedule,
         )
 
     def _connect(self, a: str, b: str) -> None:

@@ -15,6 +15,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid.messages import UnsubscribeHeader
 from broker_service.sessions import DECLARED_OVERHEAD, Session
 from record.log import Event
+from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace
 
 STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
@@ -33,7 +34,7 @@ class OneBroker:
         self.trace = ListTrace("B1")
         link = LinkConfig(neighbour="B2", local="", remote="", dial=True)
         config = BrokerConfig(id="B1", incarnation=1, protocol="tid", links=(link,), limits=limits or Limits())
-        self.broker = Broker(config, lambda: 0, self.trace, lambda name, after: None)
+        self.broker = Broker(config, lambda: 0, self.trace, ManualTimers().schedule)
         self.session = self.broker.open_session()
 
     def do(
@@ -236,7 +237,7 @@ def test_how_long_the_router_works_is_recorded_apart_from_when() -> None:
     """The stopwatch is read before and after routing, and twice by the router around its match: 1 of those 3 steps."""
     trace, ticks, now = ListTrace("B1"), count(), [500]
     config = BrokerConfig(id="B1", incarnation=1, protocol="tid")
-    broker = Broker(config, lambda: now[0], trace, lambda name, after: None, stopwatch=lambda: 1000 * next(ticks))
+    broker = Broker(config, lambda: now[0], trace, ManualTimers().schedule, stopwatch=lambda: 1000 * next(ticks))
     session = broker.open_session()
 
     def do(operation: Operation, id: str = "", body: bytes = b"") -> None:

@@ -12,8 +12,10 @@ from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.errors import BrokerDefectError
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import ClientRequest, Kind, Message, Operation
+from broker_service.routing.interface import SetTimer
 from record.log import Event
 from tests.broker_service.defective import DEFECTIVE, registered
+from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace
 from tests.broker_service.routing.stocks import above
 
@@ -34,7 +36,8 @@ class OneBroker:
         self.defects: list[BrokerDefectError] = []
         link = LinkConfig(neighbour="B2", local="", remote="", dial=True)
         config = BrokerConfig(id="B1", incarnation=3, protocol=DEFECTIVE, options={"fails_in": fails_in}, links=(link,))
-        self.broker = Broker(config, lambda: 0, self.trace, lambda name, after: None, on_defect=self.defects.append)
+        self.timers = ManualTimers()
+        self.broker = Broker(config, lambda: 0, self.trace, self.timers.schedule, on_defect=self.defects.append)
         self.session = self.broker.open_session()
 
     def request(self, operation: Operation, id: str = "") -> None:
@@ -44,6 +47,10 @@ class OneBroker:
     def subscribe(self) -> None:
         self.request(Operation.ATTACH)
         self.request(Operation.SUBSCRIBE, "s1")
+
+    def run_timer_out(self) -> None:
+        self.broker.timers.set(SetTimer("t", 0.0))
+        self.timers.fire("t")
 
     def cause(self, fails_in: str) -> None:
         """Has the router called in a way that fails."""
@@ -60,7 +67,7 @@ class OneBroker:
             case "link_down":
                 self.broker.link_down("B2")
             case "timer":
-                self.broker.timer("t")
+                self.run_timer_out()
             case _:
                 self.broker.tables()
 
@@ -120,5 +127,5 @@ def test_a_hello_that_cannot_be_is_the_neighbours_fault() -> None:
 def test_memory_that_is_used_up_is_no_defect() -> None:
     one = OneBroker("nothing")
     with mock.patch.object(one.broker._router, "timer", side_effect=MemoryError), pytest.raises(MemoryError):
-        one.broker.timer("t")
+        one.run_timer_out()
     assert one.defects == []

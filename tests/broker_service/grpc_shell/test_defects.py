@@ -11,6 +11,7 @@ import pytest
 
 from broker_service.client_library.client import Session
 from broker_service.errors import BrokerDefectError
+from broker_service.routing.interface import SetTimer
 from record.exit_codes import ExitCode
 from tests.broker_service.defective import DEFECTIVE, registered
 from tests.broker_service.loopback import QUOTES, WITHIN, Loopback, calls_of, events, until
@@ -58,5 +59,5 @@ async def test_a_defect_in_a_timer_reaches_whoever_stops_the_server(tmp_path: Pa
         with pytest.raises(BrokerDefectError, match="failed on the timer 't'"):
             async with overlay:
                 server = await overlay.start("B1", protocol=DEFECTIVE, options={"fails_in": "timer"})
-                server._schedule("t", 0.0)
+                server.broker.timers.set(SetTimer("t", 0.0))
                 await asyncio.wait_for(asyncio.shield(server.defect), WITHIN)

@@ -38,11 +38,27 @@ from tests.broker_service.loopback import (
     status,
     until,
 )
+from tests.broker_service.scripted import SCRIPTED, SCRIPTS, registered, script
 
 
 async def pace(address: str, request: pb.PaceRequest) -> pb.PaceReply:
     async with rpc.channel(address, MB) as channel:
         return await broker_pb2_grpc.BrokerControlStub(channel).Pace(request)
+
+
+async def test_a_status_counts_the_timers_that_are_work(tmp_path: Path) -> None:
+    with registered():
+        async with Loopback(tmp_path) as overlay:
+            server = await overlay.start("B1", protocol=SCRIPTED)
+            handled = calls_of(server.broker, "handle")
+            async with Session(overlay.address("B1")) as session:
+                client = await session.client("P")
+                await client.advertise("a", SCRIPTS)
+                client.publish("p1", script("await:a:3600 await:b:3600 await:c:0.001 tick:d:3600 cancel:a"))
+                ran_out = calls_of(server.broker._router, "timer")
+                await until(handled, lambda _, requests: requests[0].id == "p1")
+                await until(ran_out, lambda key: key == "c")
+                assert (await status(overlay.address("B1"))).awaited_timers == 1
 
 
 async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:

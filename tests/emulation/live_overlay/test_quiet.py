@@ -104,3 +104,12 @@ def test_quiet_lasts_until_something_moves_again() -> None:
     assert detector.quiet_for == 3.0
     detector.look(statuses(end("B", sent=4), end("A", received=4)), expected())
     assert detector.quiet_for == 0.0
+
+
+def test_an_awaited_timer_is_work() -> None:
+    timed = statuses(end("B", sent=3), end("A", received=3), awaited_timers=2)
+    detector = QuietDetector()
+    assert [detector.look(look, expected()) for look in (timed, timed)] == [False, False]
+    assert detector.obstacle == "broker A awaits 2 of its router's timers"
+    assert detector.busy == ["A"]
+    assert quiet(timed, QUIET, QUIET)

@@ -8,6 +8,7 @@ import pytest
 
 from broker_service.config import Limits
 from broker_service.messages import Operation
+from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
 from record.errors import HostError
 from record.log import Event
@@ -71,8 +72,7 @@ def test_a_paused_broker_does_nothing() -> None:
 def test_timers_of_a_paused_broker_wait() -> None:
     trial = Faulty()
     fired: list[int] = []
-    trial.overlay.brokers["B2"].timer = lambda _: fired.append(trial.overlay.events.now)  # type: ignore[method-assign]
-    trial.overlay._running["B2"]._schedule("test", 1.0)
+    trial.overlay._running["B2"]._schedule(SetTimer("test", 1.0), lambda: fired.append(trial.overlay.events.now))
     begin = trial.overlay.events.now
     trial.overlay.pause("B2")
     trial.wait(10.0)

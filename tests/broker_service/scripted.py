@@ -1,0 +1,86 @@
+"""A protocol for tests: its router does what publications ask for, and delivers them to clients of their own broker.
+
+Attribute `do` of a publication is a list of actions, separated by spaces: `await:KEY:SECONDS`, `tick:KEY:SECONDS`,
+`cancel:KEY`, `deliver`. A timer that runs out has no effect.
+
+`python -m tests.broker_service.scripted CONFIG.json` runs a broker process that knows this protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import cast
+from unittest import mock
+
+from broker_service.grpc_shell.server import main
+from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
+from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.interface import Action, Actions, CancelTimer, Deliver, Router, RouterContext, SetTimer
+from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.registry import PROTOCOLS, Protocol
+
+SCRIPTED = "scripted"
+"""The protocol's name."""
+
+SCRIPTS = Advertisement(
+    (Predicate("class", Operator.STRING_EQUAL, "SCRIPT"), Predicate("do", Operator.STRING_PREFIX, ""))
+)
+ALL = Subscription(SCRIPTS.predicates)
+
+
+def script(do: str) -> Publication:
+    """A publication that conforms to `SCRIPTS` and matches `ALL`."""
+    return Publication({"class": "SCRIPT", "do": do})
+
+
+class ScriptedOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """There is nothing to choose."""
+
+
+class ScriptedRouter(Router):
+    """See the module."""
+
+    def __init__(self, context: RouterContext[ScriptedOptions]) -> None:
+        self.context = context
+        self._subscribers: dict[str, ClientId] = {}
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        self._subscribers[id] = client
+        return ()
+
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        del self._subscribers[id]
+        return ()
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        return [self._action(wanted, message) for wanted in str(publication.attributes["do"]).split()]
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        raise AssertionError("sends nothing")
+
+    def _action(self, wanted: str, message: Message) -> Action:
+        match wanted.split(":"):
+            case ["await", key, seconds]:
+                return SetTimer(key, float(seconds), awaited=True)
+            case ["tick", key, seconds]:
+                return SetTimer(key, float(seconds))
+            case ["cancel", key]:
+                return CancelTimer(key)
+            case ["deliver"]:
+                return Deliver(tuple(dict.fromkeys(self._subscribers.values())), message)
+        raise AssertionError(f"no action: {wanted}")
+
+
+@contextlib.contextmanager
+def registered() -> Iterator[None]:
+    """Makes the protocol known."""
+    protocol = Protocol(ScriptedRouter, ScriptedOptions)
+    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), {SCRIPTED: protocol}):
+        yield
+
+
+if __name__ == "__main__":
+    with registered():
+        sys.exit(main())

@@ -1,0 +1,86 @@
+"""Timers of routers in virtual time: an overlay settles when those that count as work have run out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import Operation
+from emulation.live_overlay import UnsettledError
+from tests.broker_service.scripted import SCRIPTED, SCRIPTS, registered, script
+from tests.emulation.simulation.test_overlay import Trial
+from topology import LinkProperties
+
+SECOND = 1_000_000_000
+
+
+class Scripted(Trial):
+    """A client whose publications say what the router of B1 does."""
+
+    def __init__(self) -> None:
+        super().__init__({("B1", "B2"): LinkProperties()}, protocol=SCRIPTED)
+        self.attach("P", "B1")
+        self.ask("P", Operation.ADVERTISE, "a1", encode_predicates(SCRIPTS.predicates))
+        self._published = 0
+
+    def do(self, actions: str) -> None:
+        self._published += 1
+        self.sessions["P"].submit("P", Operation.PUBLISH, f"p{self._published}", encode_publication(script(actions)))
+        self.overlay.run_until(self.overlay.events.now)
+
+    def settled_after(self) -> float:
+        """Seconds that the overlay takes to settle."""
+        begin = self.overlay.events.now
+        self.overlay.settle()
+        return (self.overlay.events.now - begin) / SECOND
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    with registered():
+        yield
+
+
+def test_an_awaited_timer_keeps_the_overlay_from_being_settled() -> None:
+    trial = Scripted()
+    trial.do("await:a:3 tick:b:7")
+    assert trial.overlay.busy == ["B1"]
+    assert trial.overlay.quiet_watch().quiet_for == 0
+    assert trial.overlay.status()["B1"].awaited_timers == 1
+    assert trial.settled_after() == 3.0
+    assert trial.overlay.busy == []
+
+
+def test_a_housekeeping_timer_does_not() -> None:
+    trial = Scripted()
+    trial.do("tick:a:3")
+    assert trial.settled_after() == 0.0
+
+
+@pytest.mark.parametrize("end", ["cancel:a", "tick:a:5"])
+def test_a_timer_that_is_cancelled_or_replaced_is_not_awaited(end: str) -> None:
+    trial = Scripted()
+    trial.do("await:a:3")
+    trial.do(end)
+    assert trial.settled_after() == 0.0
+
+
+def test_timers_of_a_killed_broker_are_not_awaited() -> None:
+    trial = Scripted()
+    trial.do("await:a:3")
+    trial.overlay.kill("B1")
+    assert trial.overlay.events.awaited_timers == 0
+    trial.overlay.restart("B1")
+    trial.overlay.settle(2.5)
+
+
+def test_timers_of_a_paused_broker_are_awaited_until_it_goes_on() -> None:
+    trial = Scripted()
+    trial.do("await:a:3")
+    trial.overlay.pause("B1")
+    with pytest.raises(UnsettledError, match="1 timers of routers still run after 10 seconds"):
+        trial.overlay.settle(10.0)
+    trial.overlay.resume("B1")
+    trial.overlay.settle(10.0)
