@@ -164,7 +164,7 @@ def cost_of_timing() -> list[float]:
 
 
 def _frames(rivals: Sequence[Broker], directory: Path) -> list[list[Message]]:
-    """Frames that B1 sends to B2 from a publisher, for a subscriber of B3, once every broker knows both clients."""
+    """Frames that B1 sends to B2 when its publisher publishes to a subscriber of B3, after both are announced."""
     first, last = (_broker(Broker, name, ["B2"], directory) for name in ("B1", "B3"))
     publishing, subscribing = first.open_session(), last.open_session()
     stock = Predicate("class", Operator.STRING_EQUAL, "STOCK")

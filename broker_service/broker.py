@@ -330,7 +330,7 @@ class Broker:
     def _defect(self, error: Exception, occasion: str) -> BrokerDefectError:
         """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
         if isinstance(error, MemoryError):
-            raise error  # the host's limit, and not a mistake of the code that met it
+            raise error  # a limit of the host, and not a mistake of the code that reached it
         what = " ".join(f"{type(error).__name__}: {error}".split())
         defect = BrokerDefectError(
             self.id, f"broker defect: {self.id} (protocol {self.protocol}) failed on {occasion}: {what}"

@@ -52,8 +52,8 @@ class ServiceQueue:
         self._work = work
         self._most_bytes = most_bytes
         self._pieces: deque[tuple[int, float, Handler, Sequence[Any]]] = deque()
-        """With the time at which each is to be handled, and the bytes of each of its messages. Tuples are quicker than
-        a class here."""
+        """Pieces that wait: the time at which each is due, the bytes of each of its messages, its handler, and its
+        messages. Tuples, because they are quicker than a class."""
         self._bytes = 0.0
         self._busy_until = 0
         self._longest = 0
@@ -66,25 +66,25 @@ class ServiceQueue:
 
     @property
     def full(self) -> bool:
-        """True when so much waits that nothing further should be brought."""
+        """True when the queue is so long that senders should wait."""
         return self._bytes >= self._most_bytes
 
     @property
     def next_done(self) -> int | None:
-        """The time at which the first piece is to be handled; None when nothing waits."""
+        """The time at which the first piece is due; None when nothing waits."""
         return self._pieces[0][0] if self._pieces else None
 
     @property
     def immediate(self) -> bool:
-        """True when messages that come in now are to be handled at once, without this queue."""
+        """True when messages that come in now are handled at once, without this queue."""
         return self._work is None and not self._pieces
 
     def change(self, work: Work | None) -> None:
-        """Messages that come in from now on take other times; those that wait keep theirs, and their place."""
+        """Sets the service times of messages that come in from now on. Those that wait keep theirs, and their place."""
         self._work = work
 
     def submit(self, now: int, handler: Handler, messages: Sequence[Any], size: int = 0) -> Sequence[int]:
-        """Queues messages that came in together, `size` bytes; returns when `finish` is to be called for each piece."""
+        """Queues messages that came in together, `size` bytes. Returns the time of the `finish` call of each piece."""
         count = len(messages)
         share = _WAITING_OVERHEAD + size / count if size else _WAITING_OVERHEAD
         self.waiting += count
@@ -103,7 +103,7 @@ class ServiceQueue:
         return dones
 
     def finish(self, now: int) -> bool:
-        """Has the first piece handled if it is done by now. Returns whether it was."""
+        """Handles the first piece if it is due by now. Returns True if it did."""
         pieces = self._pieces
         if not pieces or pieces[0][0] > now:
             return False
@@ -115,7 +115,7 @@ class ServiceQueue:
         return True
 
     def postpone(self, nanoseconds: int) -> Sequence[int]:
-        """Everything that waits is done so much later; returns when `finish` is to be called for each piece."""
+        """Delays all pieces that wait by this time. Returns the new time of the `finish` call of each piece."""
         self._busy_until += nanoseconds
         self._pieces = deque(
             (done + nanoseconds, share, handler, messages) for done, share, handler, messages in self._pieces

@@ -8,7 +8,7 @@ from record.errors import UserError
 
 def main() -> int:
     try:
-        image = ensure_emulator_image(say=lambda step: print(f"set-up: {step}", flush=True))
+        image = ensure_emulator_image(print_line=lambda step: print(f"set-up: {step}", flush=True))
     except UserError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return error.exit_code

@@ -8,7 +8,7 @@ from record.errors import UserError
 
 def main() -> int:
     try:
-        ensure_image(say=lambda step: print(f"set-up: {step}", flush=True))
+        ensure_image(print_line=lambda step: print(f"set-up: {step}", flush=True))
     except UserError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return error.exit_code

@@ -12,7 +12,7 @@ compose+=(--profile smoke --project-name "brokerlab-smoke-$$")  # side by side w
 # The image is named explicitly, because an edit of the tree meanwhile would give another name.
 BROKERLAB_IMAGE=$(.venv/bin/python -c '
 from emulation.host.docker_host import ensure_image
-print(ensure_image(say=lambda _: None).name)')
+print(ensure_image(print_line=lambda _: None).name)')
 export BROKERLAB_IMAGE
 
 down() { "${compose[@]}" down --volumes --remove-orphans --timeout 5 >>"$LOG" 2>&1; }

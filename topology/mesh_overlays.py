@@ -88,13 +88,13 @@ def random_links(mesh: Mesh, degree: float, rng: random.Random) -> nx.Graph[Brok
 def overlay_on(name: str, mesh: Mesh, graph: nx.Graph[BrokerId], templates: LinkTemplates, seed: int) -> Overlay:
     """An overlay of this shape with the mesh's delays; all other properties of links are drawn from `templates`.
 
-    Raises `OverlayError` when the mesh does not know a link's delay.
+    Raises `OverlayError` when the mesh lacks a link's delay.
     """
     links = []
     for a, b in graph.edges:
         delays = mesh.delay(a, b), mesh.delay(b, a)
         if np.isnan(delays).any():
-            raise OverlayError(f"link {a} - {b}: the mesh does not know its delay in both directions")
+            raise OverlayError(f"link {a} - {b}: the mesh lacks its delay in one or both directions")
         links.append(templates.draw(a, b, f"{seed}:link", delays))
     brokers = tuple(Broker(node, dict(attributes)) for node, attributes in graph.nodes(data=True))
     return Overlay(name, brokers, tuple(links))

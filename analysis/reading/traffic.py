@@ -15,7 +15,7 @@ COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED,
 _PUBLISH = "publish"
 _Key = TypeVar("_Key")
 _NEVER = -1
-"""The maximum when there is no value; values are never negative."""
+"""The maximum of no values; values are never negative."""
 
 
 class Activity(NamedTuple):

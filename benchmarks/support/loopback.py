@@ -26,7 +26,7 @@ _POLL_SECONDS = 0.002
 
 
 class LoopbackBrokers:
-    """Broker processes under TID routing, named B1, B2 and so on, for the length of a `with` block."""
+    """Broker processes under TID routing, named B1, B2 and so on, which run while a `with` block lasts."""
 
     def __init__(self, brokers: int, links: Sequence[tuple[int, int]], directory: Path) -> None:
         self.addresses = {f"B{number}": f"unix:{directory}/B{number}.sock" for number in range(1, brokers + 1)}

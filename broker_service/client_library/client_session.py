@@ -98,7 +98,7 @@ class ClientSession:
         return number
 
     def take(self) -> Sequence[bytes]:
-        """The next frames, for the stream."""
+        """The next frames of the stream."""
         frames: list[bytes] = []
         while len(frames) < _FRAMES_AT_ONCE and (requests := self._requests.take()):
             frames += encode_client_frames(requests, self._limits.message_bytes)

@@ -131,7 +131,7 @@ class BrokerServer:
             raise self.defect.result()
 
     def flush_log(self) -> None:
-        """Writes the records that wait, for a process that ends without `stop`."""
+        """Writes the records that wait, when the process ends without `stop`."""
         self._trace.flush()
 
     def _fail(self, defect: BrokerDefectError) -> None:

@@ -39,7 +39,7 @@ class Service:
 
     @property
     def full(self) -> bool:
-        """True when so much waits that a sender which nothing else bounds should bring nothing further."""
+        """True when the queue is so long that a sender which nothing else bounds should wait."""
         return self._queue.full
 
     def waits(self, handler: Handler) -> bool:

@@ -1,7 +1,7 @@
 """The content model. Its relations are in `relations`, its bytes in `wire`, its text in `notation`.
 
-`notation` is not imported here: brokers never read text, and must not pay for loading the parser generator. Whoever
-does imports `broker_service.language.notation`.
+`notation` is not imported here: brokers never read text, and must not pay for loading the parser generator. Code
+that reads text imports `broker_service.language.notation`.
 """
 
 from broker_service.language.model import (

@@ -27,7 +27,7 @@ ALWAYS = Access(None, None)
 
 
 def equality(predicate: Predicate) -> Access | None:
-    """Return the path that is satisfied exactly when the predicate is, or None when there is no such path."""
+    """Return the path that is satisfied exactly when the predicate is; None without such a path."""
     value = predicate.value
     if isinstance(value, str):
         found = predicate.operator is Operator.STRING_EQUAL

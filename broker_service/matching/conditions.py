@@ -29,7 +29,7 @@ _COMBINATION_BYTES = 512
 
 
 class Conditions:
-    """Reference-counted conjunctions under small integers; a number that is no longer used is assigned again."""
+    """Reference-counted conjunctions under small integers; unused numbers are assigned again."""
 
     __slots__ = ("_attributes", "_conditions", "_findings", "_free", "_numbers", "_users")
 

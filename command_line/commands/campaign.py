@@ -173,9 +173,8 @@ def _run_unfinished(
 
 def _cell_duration(options: ExecutorOptions, directory: CampaignDirectory, chosen: Sequence[Cell]) -> CellDuration:
     """Expected durations, from finished cells; without any, from the first cell's phases if they take real time."""
-    first = (
-        0.0 if options.runtime == SIMULATED else sum(variant.lasts + _AROUND for variant in chosen[0].plan().variants)
-    )
+    variants = () if options.runtime == SIMULATED else chosen[0].plan().variants
+    first = sum(variant.lasts + _AROUND for variant in variants)
     duration = CellDuration(first, options.in_parallel)
     for cell in chosen:
         for attempt in directory.attempts(cell):

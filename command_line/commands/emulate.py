@@ -145,7 +145,7 @@ def _announce(console: Console, plan: Plan, runtime: RungChoice, links: RungChoi
 
 def _short(reason: str) -> str:
     """A reason cut to one line; the manifest has the whole text."""
-    return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` tells more)")
+    return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` reports more)")
 
 
 def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -> ExitCode:

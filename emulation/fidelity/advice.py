@@ -70,7 +70,7 @@ def _slower(short: Mapping[str, Check], host: HostUse | None, own: float | None,
 def _others(used: float) -> str:
     if used <= OTHERS:
         return ""
-    return f"Other programs took {used:.0%} of this host's CPUs: end those first, for dilation does not slow them. "
+    return f"Other programs took {used:.0%} of this host's CPUs: end those first, because dilation does not slow them. "
 
 
 def _dilation(slow: str, used: float, busy: float, wait: float, dilation: float) -> str:

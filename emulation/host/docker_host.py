@@ -16,7 +16,7 @@ import docker.errors
 import requests
 
 from emulation.host import images
-from emulation.host.images import ImageRecipe, ImageReference, Packages, Say
+from emulation.host.images import ImageRecipe, ImageReference, Packages, PrintLine
 from record.errors import HostError
 
 REPOSITORY = "brokerlab-broker"
@@ -74,24 +74,24 @@ def find_image(client: docker.DockerClient) -> ImageReference | None:
     return images.find(client, image_reference().name)
 
 
-def ensure_image(client: docker.DockerClient | None = None, say: Say = print) -> ImageReference:
+def ensure_image(client: docker.DockerClient | None = None, print_line: PrintLine = print) -> ImageReference:
     """The broker image of the present tree, built if it is missing: in seconds for new source, in a minute for a new
     base.
 
-    `say` gets a line for each step that takes time. Raises `HostError` with the reason if the image cannot be made.
+    `print_line` gets a line for each step that takes time. Raises `HostError` with the reason if no image can be made.
     """
     client = client or docker_client()
     if (present := find_image(client)) is None:
         with images.one_builder_at_a_time(REPOSITORY):
-            present = find_image(client) or _build(client, image_reference().name, say)
+            present = find_image(client) or _build(client, image_reference().name, print_line)
     client.images.get(present.name).tag(REPOSITORY, "latest")
     return present
 
 
-def _build(client: docker.DockerClient, name: str, say: Say) -> ImageReference:
-    base = images.base_image(client, say)
-    _packages().lay_out(say)
-    say(f"building the broker image {name} on {base}")
+def _build(client: docker.DockerClient, name: str, print_line: PrintLine) -> ImageReference:
+    base = images.base_image(client, print_line)
+    _packages().lay_out(print_line)
+    print_line(f"building the broker image {name} on {base}")
     built = ImageRecipe(images.ROOT, images.ROOT / "Dockerfile").build(client, name, base)
     images.remove_former(client, name, _IMAGES_KEPT)
     return built

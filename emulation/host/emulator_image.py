@@ -23,7 +23,7 @@ _SPARK_DIRECTORIES = ("events", "scratch")
 """Directories of docker-compose's cluster below `.cache/spark`; they belong to the user who makes them."""
 
 
-def ensure_emulator_image(say: images.Say) -> ImageReference:
+def ensure_emulator_image(print_line: images.PrintLine) -> ImageReference:
     """The image for this tree's pins, which takes minutes the first time. Raises `HostError` if it cannot be made."""
     client = docker_client()
     for directory in _SPARK_DIRECTORIES:
@@ -31,10 +31,10 @@ def ensure_emulator_image(say: images.Say) -> ImageReference:
     name = f"{REPOSITORY}:{_fingerprint()}"
     with images.one_builder_at_a_time(REPOSITORY):
         if (present := images.find(client, name)) is None:
-            base = images.base_image(client, say)
+            base = images.base_image(client, print_line)
             _CONTEXT.mkdir(parents=True, exist_ok=True)
-            _PACKAGES.lay_out(say)
-            say(f"building the emulator image {name} on {base} (Java, Mininet and Python packages: minutes)")
+            _PACKAGES.lay_out(print_line)
+            print_line(f"building the emulator image {name} on {base} (Java, Mininet and Python packages: minutes)")
             present = ImageRecipe(_CONTEXT, _DOCKERFILE, "host", _proxies()).build(client, name, base)
             images.remove_former(client, name, _IMAGES_KEPT)
     client.images.get(name).tag(REPOSITORY, "latest")
@@ -49,7 +49,7 @@ def _fingerprint() -> str:
 
 
 def _proxies() -> tuple[tuple[str, str], ...]:
-    """The proxies of this host, for the build's apt. Docker keeps arguments of these names out of the image."""
+    """The proxies of this host, which the build's apt uses. Docker keeps arguments of these names out of the image."""
     found = {name: os.environ[name] for name in ("http_proxy", "https_proxy") if os.environ.get(name)}
     try:
         command = ["apt-config", "dump", "--format", "%v", "Acquire::http::Proxy"]

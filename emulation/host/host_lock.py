@@ -63,7 +63,7 @@ def hold_host_lock(holder: HostLockHolder, root: Path = ROOT) -> Iterator[None]:
 
 
 def remove_stale_holder(root: Path = ROOT) -> str | None:
-    """Removes the note of a holder that was killed; returns its cell, or None if there is no such note.
+    """Removes the note of a holder that was killed; returns its cell, or None without such a note.
 
     A process that gets the lock, if only for an instant, knows that no other process has it: then the note is stale.
     """
@@ -117,7 +117,7 @@ def _locked(lock: int) -> bool:
 
 
 def _read(note: Path) -> HostLockHolder | None:
-    """The holder by the note; None if there is no note that can be read."""
+    """The holder that the note names; None without a readable note."""
     try:
         return msgspec.json.decode(note.read_bytes(), type=HostLockHolder)
     except (OSError, msgspec.DecodeError):

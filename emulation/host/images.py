@@ -34,7 +34,8 @@ CACHE = ROOT / ".cache"
 _REGISTRY_PATIENCE = 8
 """Seconds in which a registry must answer; otherwise the base is bootstrapped."""
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
+"""Shows the user a line about a step that takes time, or about a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,13 @@ class Packages:
             digest.update((ROOT / name).read_bytes())
         return digest.hexdigest()
 
-    def lay_out(self, say: Say) -> None:
+    def lay_out(self, print_line: PrintLine) -> None:
         """Unpacks them, unless these versions are unpacked already."""
         wanted = self.fingerprint()
         stamp = self.directory.with_name(f"{self.directory.name}.hash")
         if self.directory.is_dir() and stamp.is_file() and stamp.read_text() == wanted:
             return
-        say("fetching the Python packages of the image")
+        print_line("fetching the Python packages of the image")
         stamp.unlink(missing_ok=True)
         _run_step("image-packages.sh", self.directory, self.extra)
         stamp.write_text(wanted)
@@ -136,14 +137,14 @@ def one_builder_at_a_time(repository: str) -> Iterator[None]:
         yield
 
 
-def base_image(client: docker.DockerClient, say: Say) -> str:
+def base_image(client: docker.DockerClient, print_line: PrintLine) -> str:
     """The name of the base, which is present on return. Raises `HostError` if none can be obtained."""
     with one_builder_at_a_time(BOOTSTRAPPED_BASE.partition(":")[0]):
         if chosen := os.environ.get("BASE_IMAGE"):
             if find(client, chosen) is None:
-                _pull(client, chosen, say)
+                _pull(client, chosen, print_line)
             return chosen
-        return _standard_base(client, say)
+        return _standard_base(client, print_line)
 
 
 def pinned_base() -> str:
@@ -160,15 +161,15 @@ def reason(error: Exception) -> str:
     return str(explanation).strip().splitlines()[0]
 
 
-def _standard_base(client: docker.DockerClient, say: Say) -> str:
+def _standard_base(client: docker.DockerClient, print_line: PrintLine) -> str:
     pinned = pinned_base()
     for known in (pinned, BOOTSTRAPPED_BASE):
         if find(client, known) is not None:
             return known
     if _registry_answers(pinned):
-        _pull(client, pinned, say)
+        _pull(client, pinned, print_line)
         return pinned
-    say(f"no image registry answers: bootstrapping {BOOTSTRAPPED_BASE} with debootstrap (about a minute, once)")
+    print_line(f"no image registry answers: bootstrapping {BOOTSTRAPPED_BASE} with debootstrap (about a minute, once)")
     _bootstrap_base(client)
     return BOOTSTRAPPED_BASE
 
@@ -184,8 +185,8 @@ def _registry_answers(image: str) -> bool:
     return True
 
 
-def _pull(client: docker.DockerClient, image: str, say: Say) -> None:
-    say(f"pulling {image}")
+def _pull(client: docker.DockerClient, image: str, print_line: PrintLine) -> None:
+    print_line(f"pulling {image}")
     try:
         client.images.pull(image)
     except (docker.errors.DockerException, requests.RequestException) as error:

@@ -1,4 +1,4 @@
-"""CPU priorities of a run's processes, for a host that is too small for all of them at once.
+"""CPU priorities of a run's processes, which matter on a host that is too small for all of them at once.
 
 Processes that represent something outside the brokers must not wait for them: the relay represents links, and drivers
 represent clients on machines of their own. A niceness is not enough. The scheduler weighs it against the processes of

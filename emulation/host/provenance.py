@@ -1,4 +1,4 @@
-"""Facts about this host and this tree, for the manifest."""
+"""Facts about this host and this tree that the manifest states."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     created: str
     """ISO 8601, UTC."""
     controller: str
-    """Boot id of the controlling machine. Only a process of the same boot can tell whether the controller has ended."""
+    """Boot id of the controlling machine. Only a process of the same boot can detect that the controller has ended."""
     host: str
     """The name of the member that this request is for."""
     members: tuple[Member, ...]

@@ -26,8 +26,8 @@ class HostsProgress:
         self._ahead: list[tuple[float, str, float]] = []
         """The beginning, name and end of each phase to come."""
 
-    def say(self, line: str) -> None:
-        self._shown.say(line)
+    def print_line(self, line: str) -> None:
+        self._shown.print_line(line)
 
     def doing(self, activity: str) -> None:
         self._snapshot.activity = activity

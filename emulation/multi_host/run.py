@@ -143,7 +143,7 @@ class HostsRun:
             when_over()
         except PlayCancelledError:
             self._progress.ending()
-            self._progress.say("interrupted: hosts end what they run in order")
+            self._progress.print_line("interrupted: hosts end what they run in order")
         except PlayError as error:
             self._log.error("run failed", error=str(error))
             self._interrupt.teardown = True
@@ -159,7 +159,7 @@ class HostsRun:
             if not self._interrupt.asked:
                 raise
             return self._interrupted()
-        self._progress.say(f"clocks   {clock_check(manifest.read(self._paths.directory).hosts).detail}")
+        self._progress.print_line(f"clocks   {clock_check(manifest.read(self._paths.directory).hosts).detail}")
         return outcome
 
     def _begin(self) -> Manifest:
@@ -209,12 +209,12 @@ class HostsRun:
             placement = place_brokers(variant.overlay, self._members)
             for member in self._members:
                 brokers = [broker for broker, host in placement.items() if host == member.name]
-                self._progress.say(f"host     {member.name} ({member.address}): {', '.join(brokers)}")
+                self._progress.print_line(f"host     {member.name} ({member.address}): {', '.join(brokers)}")
             count = links_between_hosts(variant.overlay, placement)
-            self._progress.say(
+            self._progress.print_line(
                 f"links    {links.name}: {links.reason}; {count} of {len(variant.overlay.links)} cross hosts"
             )
-        self._progress.say(f"runtime  {runtime.name}: {runtime.reason}")
+        self._progress.print_line(f"runtime  {runtime.name}: {runtime.reason}")
 
     def _write_share_requests(self, runtime: str, links: str) -> None:
         plan, hosts = self._plan, self._request.hosts

@@ -112,7 +112,7 @@ class ResponderProcess:
 
 
 def require_route(address: str) -> None:
-    """Raises `NetworkError` if there is no route to this address, or only one for small frames."""
+    """Raises `NetworkError` without a route to this address, or if the route carries only small frames."""
     route = subprocess.run(["ip", "-json", "route", "get", address], capture_output=True, text=True, check=False)
     if route.returncode:
         raise NetworkError(f"there is no route to {address}: {' '.join(route.stderr.split())}")

@@ -196,7 +196,7 @@ class EmulatedNetwork:
     def probe_under_load(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
         """Measure the delay of links in use, by a few small packets each: one probe a direction.
 
-        Directions that are cut or changed meanwhile, which only faults do, have none, because there is no right value.
+        Directions that a fault cuts or changes meanwhile have none, because no value would be right.
         """
         changes = self._changes.copy()
         unsound = self._cut | self._damaging

@@ -41,7 +41,7 @@ class Node(Host):  # type: ignore[misc]
     def remove_interfaces(self) -> None:
         """Remove the interfaces of the node's links, all at once: one by one the kernel takes 20 ms each.
 
-        Interfaces that are gone already, with the namespace or the relay, are no error.
+        Interfaces that vanished with the namespace or the relay are not an error.
         """
         with contextlib.suppress(NetworkError):
             run_in_namespace(self.pid, ["ip", "link", "delete", "group", str(INTERFACE_GROUP)])
@@ -80,7 +80,7 @@ class SandboxNode(Node):
         self.pid = self.params["process"]
 
     def hang_up(self) -> None:
-        """Does nothing: there is no shell, and the namespace belongs to the sandbox."""
+        """Does nothing, because the node has no shell, and the namespace belongs to the sandbox."""
 
     def cmd(self, *words: Any, **_: Any) -> str:
         """Run a command line in the node's network namespace; its output, errors included, as Mininet has it."""

@@ -32,7 +32,7 @@ class ProbedDirection(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None = None
     """Bits per second."""
     train: int = 0
-    """Number of large packets in a row, for the rate."""
+    """Number of large packets in a row, by which the rate is measured."""
     warm_up: int = 0
     """Number of packets at the head of a train that are not counted."""
     volley: int = 0

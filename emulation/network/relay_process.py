@@ -120,7 +120,7 @@ class RelayProcess:
         return reply
 
     def _failure(self) -> str:
-        """The relay's failure, for the user."""
+        """The relay's failure as the user reads it."""
         try:
             status = self._process.wait(1.0)
         except subprocess.TimeoutExpired:

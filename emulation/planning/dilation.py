@@ -10,7 +10,7 @@ Stretched are the times that the scenario states:
 
 1. Links: delay and jitter are multiplied, rates divided. So a link holds as many frames as before, and queue limits,
    counted in frames, keep their meaning; so do shares (loss, corruption).
-2. Clients: every operation comes so much later, whether it was generated or written out.
+2. Clients: the time of every operation is multiplied by the factor, whether it was generated or written out.
 3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, and those options of the
    routing protocol that are times (`ProtocolOptions.times`).
 4. The timeline, and faults: when, for how long, and the delays, rates and service times they set. A fault at a count

@@ -38,7 +38,7 @@ class RunContext:
     def announce(self, line: str) -> None:
         """Shows the user a line, and logs it."""
         self.log.info("announced", line=line)
-        self.display.say(line)
+        self.display.print_line(line)
 
     def show_counts(self, counts: ClientCounts) -> None:
         """Shows what clients have done so far."""

@@ -1,4 +1,4 @@
-"""The driver processes, which speak for all clients: started here, watched here, ended here."""
+"""The driver processes, which act for all clients: started here, watched here, ended here."""
 
 from __future__ import annotations
 

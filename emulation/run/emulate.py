@@ -105,4 +105,4 @@ def emulate(
 
 
 def _nothing() -> None:
-    """Nothing is to be done after a variant that is not the last."""
+    """Does nothing after a variant that is not the last."""

@@ -54,7 +54,7 @@ class HostShare:
     host: str = ""
     """Its name among those that share the variant; empty where it has all of it."""
     tunnels: HostTunnels | None = None
-    """Tunnels to the other hosts' brokers; None where there are no other hosts."""
+    """Tunnels to the other hosts' brokers; None without other hosts."""
     rendezvous: Rendezvous = field(default_factory=SingleHost)
 
     @classmethod

@@ -88,8 +88,8 @@ class RunDisplay(Protocol):
     def refresh(self) -> None:
         """The snapshot has changed."""
 
-    def say(self, line: str) -> None:
-        """Something that is to stay readable."""
+    def print_line(self, line: str) -> None:
+        """Prints a line that stays readable."""
 
 
 def duration(seconds: float) -> str:
@@ -108,7 +108,7 @@ class LiveRunDisplay:
     def refresh(self) -> None:
         self._live.refresh()
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self._console.print(line, highlight=False, markup=False)
 
 
@@ -171,9 +171,11 @@ class PlainRunDisplay:
             ahead = "" if snapshot.phase_end is None else f"  ({snapshot.until(snapshot.phase_end)})"
             detail = f"{snapshot.activity or counters(snapshot)}{ahead}"
         self._last, self._next_line = current, now + PLAIN_INTERVAL
-        self.say(f"[{snapshot.variant_number}/{snapshot.variants} {snapshot.variant}] {snapshot.phase:<5}  {detail}")
+        self.print_line(
+            f"[{snapshot.variant_number}/{snapshot.variants} {snapshot.variant}] {snapshot.phase:<5}  {detail}"
+        )
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -183,13 +185,13 @@ class NoDisplay:
     def refresh(self) -> None:
         """Shows nothing."""
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Shows nothing."""
 
 
 @contextmanager
 def display(snapshot: Snapshot, console: Console) -> Iterator[RunDisplay]:
-    """The display that fits where the output goes, for the time of a run."""
+    """The display that fits where the output goes. It is removed when the block ends."""
     if not console.is_terminal:
         yield PlainRunDisplay(snapshot, console)
         return

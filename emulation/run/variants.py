@@ -18,7 +18,7 @@ from emulation.run.interrupt import Interrupted
 from emulation.run.variant import NANOSECONDS, VariantRun
 
 Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment]]
-"""Gives a dilated variant its deployment, which is to be started."""
+"""Gives a dilated variant its deployment. The receiver starts it."""
 
 
 def run_variants(

@@ -73,7 +73,7 @@ class Hosting:
     """Parent of the directories with the brokers' configuration files."""
     resources: Resources = field(default_factory=Resources)
     wait: Callable[[float], None] = time.sleep
-    """Sleeps that many seconds; may raise to end whatever waits."""
+    """Sleeps that many seconds; may raise, which ends the wait."""
 
 
 class HostOverlay:

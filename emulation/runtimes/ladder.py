@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from emulation.host.docker_host import docker_client, ensure_image
-from emulation.host.images import ImageReference
+from emulation.host.images import ImageReference, PrintLine
 from emulation.network import LinkDriver, usable_drivers
 from record.errors import BadInputError, HostError
 from record.manifest import RungChoice
@@ -28,8 +27,6 @@ AUTO = "auto"
 SIMULATED = "simulated"
 RUNTIMES = ("container", "process", SIMULATED)
 LINK_DRIVERS = (LinkDriver.NETEM, LinkDriver.USERSPACE)
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Rungs:
         return LinkDriver(self.links.name)
 
 
-def choose(runtime: str, links: str, say: Say) -> Rungs | Simulated:
+def choose(runtime: str, links: str, print_line: PrintLine) -> Rungs | Simulated:
     """Takes the rungs asked for, or the highest that work for `auto`; builds the broker image if need be.
 
     Raises `BadInputError` for a rung that does not exist, `HostError` for one that does not work here.
@@ -73,16 +70,16 @@ def choose(runtime: str, links: str, say: Say) -> Rungs | Simulated:
             raise BadInputError(f"--links {links}: simulated links are modelled; leave --links out")
         return Simulated(RungChoice(SIMULATED, "asked for"))
     try:
-        return _choose_real(runtime, links, say)
+        return _choose_real(runtime, links, print_line)
     except HostError as error:
         if (runtime, links) != (AUTO, AUTO):
             raise
         reason = f"neither the container nor the process runtime works here: {str(error).splitlines()[0]}"
-        say(f"runtime {SIMULATED}, because {reason}")
+        print_line(f"runtime {SIMULATED}, because {reason}")
         return Simulated(RungChoice(SIMULATED, reason))
 
 
-def _choose_real(runtime: str, links: str, say: Say) -> Rungs:
+def _choose_real(runtime: str, links: str, print_line: PrintLine) -> Rungs:
     """The rungs in real time. Raises `HostError` when none works, or not the one that was asked for."""
     if os.geteuid() != 0:
         raise HostError("network namespaces need root: run this as root, or with sudo")
@@ -90,21 +87,21 @@ def _choose_real(runtime: str, links: str, say: Say) -> Rungs:
         if shutil.which(tool) is None:
             raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")
     driver = choose_links(links)
-    chosen, docker = _choose_runtime(runtime, say)
+    chosen, docker = _choose_runtime(runtime, print_line)
     return Rungs(chosen, driver, docker)
 
 
-def _choose_runtime(wanted: str, say: Say) -> tuple[RungChoice, Docker | None]:
+def _choose_runtime(wanted: str, print_line: PrintLine) -> tuple[RungChoice, Docker | None]:
     if wanted == "process":
         return RungChoice("process", "asked for"), None
     try:
         client = docker_client()
-        docker = Docker(client, ensure_image(client, say))
+        docker = Docker(client, ensure_image(client, print_line))
     except HostError as error:
         if wanted == "container":
             raise
         reason = f"the container runtime does not work here: {str(error).splitlines()[0]}"
-        say(f"runtime process, because {reason}")
+        print_line(f"runtime process, because {reason}")
         return RungChoice("process", reason), None
     return RungChoice(
         "container", "asked for" if wanted == "container" else "the highest rung, and it works here"

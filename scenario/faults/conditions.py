@@ -1,4 +1,4 @@
-"""Faults as values: a *condition* is one thing that can be wrong with one broker or one direction of a link.
+"""Faults as values: a *condition* is one impairment of one broker or one direction of a link.
 
 Rules:
 

@@ -39,7 +39,7 @@ class Lift:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing, for a time."""
+    """A pause between changes."""
 
     seconds: float
 

@@ -65,7 +65,7 @@ def read(path: Path) -> YamlSource:
 
 
 def read_text(path: Path) -> str:
-    """A file's UTF-8 text, if it is no larger than `LARGEST_FILE`. Raises `ScenarioError`."""
+    """A file's UTF-8 text, of at most `LARGEST_FILE` bytes. Raises `ScenarioError`."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

@@ -37,7 +37,7 @@ class LoopbackOverlay:
     """Brokers joined by these links. A context manager."""
 
     def __init__(self, links: Sequence[tuple[BrokerId, BrokerId]], directory: Path) -> None:
-        """Files go to `directory`, which is to be empty."""
+        """Files go to `directory`, which must be empty."""
         self.names = sorted({end for ends in links for end in ends})
         self.directory = directory
         self.logs = directory / LOGS

@@ -191,4 +191,4 @@ def _made(directory: Path) -> Path:
 
 
 def _nothing() -> None:
-    """Nothing is to be done while the run ends."""
+    """Does nothing while the run ends."""

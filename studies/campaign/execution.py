@@ -22,7 +22,7 @@ from studies.campaign.cell import judge_cell
 
 
 def run_cell(request: CellRequest, directory: Path, console: Console) -> Attempt:
-    """Runs a cell with its run directory below `directory`, which is removed unless the run is to be kept.
+    """Runs a cell with its run directory below `directory`, which is removed unless the run is kept.
 
     Raises `UserError`s, `CellInterruptedError`.
     """

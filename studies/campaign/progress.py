@@ -37,7 +37,7 @@ class CellDuration:
         self.seconds = total / self.measured
 
     def left(self, cells: int) -> str:
-        """The time that `cells` cells take, for the user; empty while it is unknown."""
+        """The time that `cells` cells take, as the user reads it; empty while it is unknown."""
         if not self.seconds or not cells:
             return ""
         return f"about {duration(cells * self.seconds / min(self.in_parallel, cells))} left"
@@ -93,11 +93,11 @@ class ConsoleBoard:
         again = "" if final else "; it is run again"
         timing = ", ".join(part for part in (duration(seconds), left) if part)
         line = f"[{self._done}/{self._planned}] {attempted.cell.key} on {attempt.host}: {attempt_line(attempt)}{again}"
-        self.say(f"{line} ({timing})")
+        self.print_line(f"{line} ({timing})")
         for reason in why_not_valid(attempt.result):
-            self.say(f"    {reason}")
+            self.print_line(f"    {reason}")
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Prints a line that stays readable."""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 

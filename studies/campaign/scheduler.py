@@ -82,13 +82,13 @@ def _executor(
     if options.master is not None:
         from studies.campaign.executors.spark import spark_executor  # noqa: PLC0415 - half a second, for Spark alone
 
-        return spark_executor(options.master, directory, options.keep, board.say)
+        return spark_executor(options.master, directory, options.keep, board.print_line)
     if options.in_processes:
         return process_executor(directory, options.keep, options.processes)
     hosts = HostExecutor(options, directory, board)
 
     def end_orderly() -> None:
-        board.say("ending the running cells in order; Ctrl-C again does not wait for them")
+        board.print_line("ending the running cells in order; Ctrl-C again does not wait for them")
         hosts.stop()
 
     interrupt.end_orderly, interrupt.end_at_once = end_orderly, hosts.abandon

@@ -65,7 +65,7 @@ def select(cases: Sequence[AnyCase], ids: Sequence[str] = (), protocols: Sequenc
 def in_company(trials: Iterable[Trial]) -> list[Trial]:
     """Trials of the same overlay one after another, and of those the ones under the same protocol.
 
-    Among these, cases in which something fails come last, for they use the brokers up.
+    Among these, cases with faults come last, because brokers that were hit are not used again.
     """
     trials = list(trials)
     overlays: dict[object, int] = {}

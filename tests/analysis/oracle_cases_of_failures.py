@@ -35,7 +35,7 @@ BROKEN = [
     Case(joined("recovering").fault(105).heal(110).publish(at=115.9), ["correct"], 0, 0),
     Case(joined("recovered").fault(105).heal(110).publish(at=116.1), ["lost"], 1, 0, {"lost": 1}),
     Case(joined("long before a fault").publish(at=105).fault(110), ["lost"], 1, 0, {"lost": 1}),
-    Case(joined("under way when it broke").publish(at=109).fault(110), ["correct"], 0, 0),
+    Case(joined("in flight when it broke").publish(at=109).fault(110), ["correct"], 0, 0),
     Case(
         joined("in a queue when it broke")
         .publish(at=105)

@@ -127,7 +127,7 @@ class Truth:
         return journeys
 
     def places(self, client: str, published: Published) -> set[str]:
-        """The brokers that a client was at while a publication may have been under way."""
+        """The brokers that a client was at while a publication may have been in flight."""
         before = [step.broker for step in self.case.steps[: published.step] if is_of(step, client)]
         since = [
             step.broker

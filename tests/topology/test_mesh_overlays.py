@@ -83,7 +83,7 @@ def test_unknown_delays_are_refused_or_avoided_but_never_made_up() -> None:
         mesh_overlays.full_mesh(mesh)
     assert set(mesh_overlays.minimum_spanning_tree(mesh).edges) == {("A", "B"), ("A", "C")}
     assert set(mesh_overlays.nearest_neighbours(mesh, 2).edges) == {("A", "B"), ("A", "C")}
-    with pytest.raises(OverlayError, match="link B - C: the mesh does not know its delay"):
+    with pytest.raises(OverlayError, match="link B - C: the mesh lacks its delay"):
         mesh_overlays.overlay_on("o", mesh, nx.path_graph(["A", "B", "C"]), TEMPLATES, 1)
 
 

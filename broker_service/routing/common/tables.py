@@ -67,7 +67,7 @@ class AdvertisementTable(RoutingTable[AnyAdvertisedRow]):
         return [row for row in self if row.last_hop == neighbour]
 
     def last_hop(self, id: str) -> BrokerId | None:
-        """The neighbour towards the publisher; None when that is here, or when there is no such row."""
+        """The neighbour towards the publisher; None at the publisher's broker, and without a row."""
         row = self._rows.get(id)
         return None if row is None else row.last_hop
 

@@ -186,7 +186,7 @@ class HostExecutor:
             except HostError as error:
                 if not self._stopping.is_set():
                     shared.errors[host] = error
-                    self._board.say(f"{host} takes no more cells: {error}")
+                    self._board.print_line(f"{host} takes no more cells: {error}")
                 return False
             number += 1
             shared.ended.put(AttemptedCell(cell, attempt))

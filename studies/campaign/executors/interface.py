@@ -30,12 +30,12 @@ class ProgressBoard(Protocol):
     """The display of a running campaign. Its methods may be called from several threads."""
 
     def begin(self, cell: Cell, host: str) -> None:
-        """A host begins an attempt at a cell. Executors that cannot tell do not call this."""
+        """A host begins an attempt at a cell. Executors that do not learn of it do not call this."""
 
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:
         """An attempt has ended and is recorded; the cell is done if this attempt was the final one."""
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Prints a line that stays readable."""
 
 
@@ -83,7 +83,7 @@ class ExecutorOptions:
 
     @property
     def location(self) -> str:
-        """The place where cells run, for the user."""
+        """The place where cells run, as the user reads it."""
         if self.master is not None:
             return f"Spark at {self.master}"
         if self.in_processes:

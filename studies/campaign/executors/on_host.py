@@ -4,7 +4,7 @@ Reads a `CellRequest` as JSON from standard input, runs its cell with DIRECTORY 
 as JSON to standard output. Its exit codes are those of the command line. It ends before the cell does in two cases:
 
 - DIRECTORY gets a file `stop`: the run ends in order.
-- The process PID, the campaign on this host, has ended: this process is killed at once, because nobody will read the
+- The process PID, the campaign on this host, has ended: this process is killed at once, because no program reads the
   attempt, and another one removes what the run made on the host.
 """
 

@@ -58,7 +58,7 @@ class WrongExecutorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A cell that cannot be run; the message tells the user the reason."""
+    """A cell that cannot be run; the message is the reason, as the user reads it."""
 
     message: str
     exit_code: int
@@ -76,10 +76,12 @@ class ExecutorReply:
     """The size in bytes of a packed run directory above the limit, which was removed with the executor's files."""
 
 
-def spark_executor(master: str, directory: CampaignDirectory, keep: Keep, say: Callable[[str], None]) -> Executor:
+def spark_executor(
+    master: str, directory: CampaignDirectory, keep: Keep, print_line: Callable[[str], None]
+) -> Executor:
     """Runs cells on the executors of a Spark master, as many at a time as these have cores.
 
-    `say` gets a line for each run directory that should be kept and is too large.
+    `print_line` gets a line for each run directory that should be kept and is too large.
     """
 
     def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
@@ -87,7 +89,7 @@ def spark_executor(master: str, directory: CampaignDirectory, keep: Keep, say: C
 
         with open_session(_with_retries(master), name="brokerlab campaign") as session:
             versions = {name: importlib.metadata.version(name) for name in DECISIVE_PACKAGES}
-            run_job = _CellJob(session.sparkContext, versions, directory, keep, say)
+            run_job = _CellJob(session.sparkContext, versions, directory, keep, print_line)
             yield from _attempts(session.sparkContext, run_job, cells)
 
     return run
@@ -128,7 +130,7 @@ class _CellJob:
     versions: Mapping[str, str]
     directory: CampaignDirectory
     keep: Keep
-    say: Callable[[str], None]
+    print_line: Callable[[str], None]
 
     def __call__(self, cell: Cell) -> Attempt:
         self.context.setJobDescription(f"cell {cell.key}")
@@ -144,7 +146,7 @@ class _CellJob:
         """The attempt, after its run directory was moved into the campaign's."""
         attempt = msgspec.json.decode(outcome.attempt, type=Attempt)
         if outcome.too_large:
-            self.say(
+            self.print_line(
                 f"{cell.key}: its run directory is not kept: {outcome.too_large >> 20} MB when packed, and Spark "
                 f"brings {LARGEST_RUN >> 20} MB at most; run the cell here to have it"
             )

@@ -78,7 +78,7 @@ def build_report(summary: CampaignSummary, directory: Path) -> Path:
 
 
 def render(summary: CampaignSummary, directory: Path) -> str:
-    """The whole page as text. `directory` is the campaign's, for the commands that it shows."""
+    """The whole page as text. `directory` is the campaign's, which the page's commands name."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("studies.campaign.report"), PackageLoader("analysis.report")]),
         autoescape=select_autoescape(default=True),

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
 from broker_service.messages import BrokerId
+from emulation.host.images import PrintLine
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, register, unregister
@@ -39,13 +40,13 @@ CONNECT_WITHIN = 60.0
 
 
 @contextmanager
-def host_case_runner(runtime: str, interrupt: Interrupt, say: Callable[[str], None]) -> Iterator[HostCaseRunner]:
+def host_case_runner(runtime: str, interrupt: Interrupt, print_line: PrintLine) -> Iterator[HostCaseRunner]:
     """The runner_of_cases of a runtime, `process` or `container`. Leaving it removes all that was made on the host.
 
     What it keeps in files lies below the run's own entry in the registry, which goes last; so `brokerlab clean` finds
     and removes everything even where this process was killed. Raises `HostError` where the host cannot run it.
     """
-    rungs = choose(runtime, AUTO, say)
+    rungs = choose(runtime, AUTO, print_line)
     if not isinstance(rungs, Rungs):
         raise BadInputError(f"{runtime} brokers do not run on the host; ask for process or container")
     clean(None if rungs.docker is None else rungs.docker.client)

@@ -91,7 +91,7 @@ def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: f
 
 @contextmanager
 def short_smoke_run(out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """One under way, in a process group of its own as a shell would start it."""
+    """A run in progress, in a process group of its own as a shell would start it."""
     settings = [part for setting in SHORT for part in ("--set", setting)]
     process = subprocess.Popen(
         command("emulate", SMOKE, "--runtime", "container", "--no-report", "--out", out, *settings, *options), cwd=ROOT,

@@ -25,7 +25,7 @@ def test_a_second_signal_stops_at_once() -> None:
         assert interrupt.asked
         with pytest.raises(QuickStop):
             os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)  # the third finds the teardown under way
+        os.kill(os.getpid(), signal.SIGINT)  # the third finds the teardown in progress
 
 
 def test_no_signal_stops_the_teardown() -> None:

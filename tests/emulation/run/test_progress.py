@@ -78,7 +78,7 @@ def test_a_slower_run_shows_both_times() -> None:
 def test_nobody_is_told_anything_where_nobody_looks() -> None:
     with no_display(Snapshot()) as shown:
         shown.refresh()
-        shown.say("not shown")
+        shown.print_line("not shown")
 
 
 def test_the_plain_display_prints_one_line_a_phase_and_not_one_a_refresh() -> None:
@@ -89,7 +89,7 @@ def test_the_plain_display_prints_one_line_a_phase_and_not_one_a_refresh() -> No
             shown.refresh()
         snapshot.phase, snapshot.phase_end = "drain", None
         shown.refresh()
-        shown.say("broker B3 ended")
+        shown.print_line("broker B3 ended")
     lines = output.getvalue().splitlines()
     assert len(lines) == 3
     assert lines[0].startswith("[2/2 dynamic] run")

@@ -19,7 +19,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(ladder.shutil, "which", lambda tool: f"/usr/bin/{tool}")
     monkeypatch.setattr(ladder, "docker_client", lambda: "client")
-    monkeypatch.setattr(ladder, "ensure_image", lambda client, say: ImageReference("brokerlab-broker:1", "sha256:1"))
+    monkeypatch.setattr(ladder, "ensure_image", lambda *_: ImageReference("brokerlab-broker:1", "sha256:1"))
     drivers(monkeypatch, netem="", userspace="")
     return monkeypatch
 

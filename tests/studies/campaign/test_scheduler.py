@@ -26,7 +26,7 @@ class RecordingBoard:
     def begin(self, cell: Cell, host: str) -> None:
         """Notes nothing."""
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Notes nothing."""
 
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:

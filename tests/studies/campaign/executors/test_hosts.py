@@ -35,7 +35,7 @@ class SilentBoard:
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:
         """Shows nothing."""
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Shows nothing."""
 
 
