@@ -11,6 +11,8 @@ from pathlib import Path
 MANIFEST = "manifest.json"
 TOPOLOGY = "topology.json"
 """The overlay of the first variant. A variant over another overlay has a file of its own, named in the manifest."""
+UNDERLAY = "underlay.json"
+"""The routers' network under that overlay, for a topology that has one; named in the manifest."""
 LOGS = "logs"
 """The folder of the logs, one file for each node."""
 JOURNAL = "journal.jsonl"

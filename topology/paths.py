@@ -1,9 +1,10 @@
-"""Lengths of paths through large graphs, in delays and in hops, many times as fast as those of NetworkX."""
+"""Fastest paths and lengths of paths through large graphs, many times as fast as those of NetworkX."""
 
 from __future__ import annotations
 
 import heapq
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,34 +14,63 @@ from numpy.typing import NDArray
 
 from topology.model import BrokerId
 
+Edge = tuple[int, float, int]
+"""An edge from a node: its head, its delay and its number."""
+
 
 def path_delays(nodes: int, edges: Iterable[tuple[int, int, float]], sources: Sequence[int]) -> NDArray[np.float64]:
     """The delay of the fastest path from each source (a row) to each node (a column), infinite without a path.
 
-    Edges are directed: from, to, delay. Dijkstra's method; a source takes about 2 ms in a network of 2500 nodes.
+    Edges are directed: from, to, delay.
     """
-    following: list[list[tuple[int, float]]] = [[] for _ in range(nodes)]
-    for tail, head, delay in edges:
-        following[tail].append((head, delay))
+    following: list[list[Edge]] = [[] for _ in range(nodes)]
+    for number, (tail, head, delay) in enumerate(edges):
+        following[tail].append((head, delay, number))
     delays = np.empty((len(sources), nodes))
     for row, source in enumerate(sources):
-        delays[row] = _fastest(following, source)
+        delays[row] = path_tree(following, source).delays
     return delays
 
 
-def _fastest(following: Sequence[Sequence[tuple[int, float]]], source: int) -> list[float]:
+@dataclass(frozen=True, slots=True)
+class PathTree:
+    """The fastest paths from one node to all others, which form a tree."""
+
+    delays: Sequence[float]
+    """The delay of the path to each node, infinite without a path."""
+    parents: Sequence[int]
+    """The node before each node on its path; -1 at the root and without a path."""
+    links: Sequence[int]
+    """The number of the last link on each node's path; -1 at the root and without a path."""
+
+    def links_to(self, node: int) -> tuple[int, ...]:
+        """The numbers of the links on the path to a node, in order from the root."""
+        path = []
+        while (link := self.links[node]) >= 0:
+            path.append(link)
+            node = self.parents[node]
+        return tuple(reversed(path))
+
+
+def path_tree(following: Sequence[Sequence[Edge]], source: int) -> PathTree:
+    """The fastest paths from a node, where `following` has the edges from each node.
+
+    Dijkstra's method; a source takes about 4 ms in a network of 2500 nodes and 4500 links.
+    """
     best = [math.inf] * len(following)
+    parents, links = array("i", [-1]) * len(following), array("i", [-1]) * len(following)
     best[source] = 0.0
     waiting = [(0.0, source)]
     while waiting:
         so_far, node = heapq.heappop(waiting)
         if so_far > best[node]:
             continue
-        for head, delay in following[node]:
+        for head, delay, link in following[node]:
             if so_far + delay < best[head]:
                 best[head] = so_far + delay
+                parents[head], links[head] = node, link
                 heapq.heappush(waiting, (best[head], head))
-    return best
+    return PathTree(array("d", best), parents, links)
 
 
 @dataclass(frozen=True, slots=True)

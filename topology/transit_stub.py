@@ -18,7 +18,7 @@ from topology import shapes
 from topology.links import Range
 from topology.mesh import Mesh
 from topology.model import Broker, OverlayError
-from topology.paths import path_delays
+from topology.underlay import Router, RouterLink, Underlay
 
 TRANSIT_DELAY = Range(0.050, 0.100)
 TRANSIT_STUB_DELAY = Range(0.010, 0.040)
@@ -74,23 +74,30 @@ def routers(parameters: TransitStub, rng: random.Random) -> Routers:
     return network.graph
 
 
-def server_mesh(network: Routers, servers: int, lan_delay: float, rng: random.Random) -> Mesh:
-    """Servers B1, B2, ... at routers drawn at random, each over a LAN link. No router has a second server before every
-    router has one.
+def attach(network: Routers, servers: int, lan_delay: float, rng: random.Random) -> Underlay:
+    """The network with servers B1, B2, ... at routers drawn at random, each over a LAN link.
 
-    They carry their `router`, its transit `domain` and its `stub` domain (-1 at a transit router).
+    No router has a second server before every router has one. Raises `OverlayError` without a server.
     """
     if servers < 1:
         raise OverlayError(f"a transit-stub network needs at least 1 server, not {servers}")
     at = _attachments(len(network), servers, rng)
-    edges = [(a, b, float(attributes["delay"])) for a, b, attributes in network.edges(data=True)]
-    edges += [(b, a, delay) for a, b, delay in edges]
-    distinct = sorted(set(at))
-    row = {router: number for number, router in enumerate(distinct)}
-    between = path_delays(len(network), edges, distinct)
-    delays = between[[row[router] for router in at]][:, at] + 2 * lan_delay
-    brokers = (Broker(f"B{n}", {"router": router, **network.nodes[router]}) for n, router in enumerate(at, start=1))
-    return Mesh("transit-stub", tuple(brokers), delays)
+    return Underlay(
+        routers=tuple(Router(data["domain"], data["stub"]) for _, data in network.nodes(data=True)),
+        links=tuple(RouterLink(a, b, float(data["delay"])) for a, b, data in network.edges(data=True)),
+        servers={f"B{number}": router for number, router in enumerate(at, start=1)},
+        lan_delay=lan_delay,
+    )
+
+
+def server_mesh(underlay: Underlay) -> Mesh:
+    """The delays between all servers, which carry their `router`, its transit `domain` and its `stub` domain (-1 at a
+    transit router)."""
+    brokers = []
+    for server, number in underlay.servers.items():
+        router = underlay.routers[number]
+        brokers.append(Broker(server, {"router": number, "domain": router.domain, "stub": router.stub}))
+    return Mesh("transit-stub", tuple(brokers), underlay.latencies(list(underlay.servers)))
 
 
 def _attachments(routers: int, servers: int, rng: random.Random) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +19,11 @@ from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files
 from record.manifest import Manifest, PhaseRecord, VariantRecord
 from topology.files import load
 from topology.model import BrokerId, Overlay, OverlayError
+from topology.underlay import Underlay
+from topology.underlay_files import load_underlay
 
 _Document = TypeVar("_Document", Manifest, Fidelity)
+_Network = TypeVar("_Network", Overlay, Underlay)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,16 @@ class RunDirectory:
     """None for a run without `fidelity.json`, which was killed before its end."""
     overlays: dict[str, Overlay]
     """By variant."""
+
+    @cached_property
+    def underlays(self) -> dict[str, Underlay]:
+        """The routers' network under each variant's overlay, for variants that have one.
+
+        Latencies are in the scenario's time. Raises `RunDirectoryError`.
+        """
+        files = {variant.name: variant.underlay for variant in self.manifest.variants if variant.underlay is not None}
+        loaded = {name: _topology_file(self.path / name, load_underlay) for name in sorted(set(files.values()))}
+        return {variant: loaded[name] for variant, name in files.items()}
 
     @property
     def logs(self) -> Path:
@@ -69,7 +83,7 @@ def open_run(path: Path) -> RunDirectory:
     manifest = read_manifest(path)
     fidelity = _read(path / FIDELITY, Fidelity) if (path / FIDELITY).exists() else None
     files = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
-    loaded = {name: _overlay(path / name) for name in files}
+    loaded = {name: _topology_file(path / name, load) for name in files}
     if not manifest.variants:
         raise RunDirectoryError(f"{path / MANIFEST}: variants: none began, so there is nothing to analyse")
     manifest = structs.replace(manifest, variants=[_in_scenario_time(variant) for variant in manifest.variants])
@@ -109,9 +123,9 @@ def _read(file: Path, document: type[_Document]) -> _Document:
         raise RunDirectoryError(f"{file}: {error}") from error
 
 
-def _overlay(file: Path) -> Overlay:
+def _topology_file(file: Path, read: Callable[[Path], _Network]) -> _Network:
     try:
-        return load(file)
+        return read(file)
     except FileNotFoundError:
         raise RunDirectoryError(f"{file.parent}: not a run directory, it has no {file.name}") from None
     except (OSError, OverlayError) as error:

@@ -16,9 +16,10 @@ from emulation.planning.plan import Plan
 from record import fidelity
 from record.errors import DISK_IS_FULL, HostError
 from record.fidelity import Fidelity, VariantFidelity, worst
-from record.files import TOPOLOGY, log_files
+from record.files import TOPOLOGY, UNDERLAY, log_files
 from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
 from topology import Overlay
+from topology.underlay_files import save_underlay
 
 
 @dataclass(slots=True)
@@ -52,17 +53,36 @@ def new_manifest(plan: Plan, runtime: RungChoice, links: RungChoice, clock: str,
     )
 
 
-def save_overlays(plan: Plan, paths: RunPaths) -> list[str]:
-    """The name of each variant's overlay file: `topology.json`, and another for each overlay that differs from it."""
-    saved: list[tuple[str, Overlay]] = []
-    names: list[str] = []
+@dataclass(frozen=True, slots=True)
+class OverlayFiles:
+    """The files that hold a variant's overlay, by their names in the run directory."""
+
+    topology: str
+    underlay: str | None
+    """None for a topology without a network of routers."""
+
+
+def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
+    """Saves the overlay of each variant, and what it is laid over; returns the names of the files.
+
+    They are `topology.json` and `underlay.json`, and further ones for each overlay that differs from the first.
+    """
+    saved: list[tuple[OverlayFiles, Overlay]] = []
+    names: list[OverlayFiles] = []
     for variant in plan.variants:
-        name = next((name for name, overlay in saved if overlay == variant.overlay), None)
-        if name is None:
-            name = f"topology-{paths.variant(variant.name).name}.json" if saved else TOPOLOGY
-            topology.save(variant.overlay, paths.directory / name)
-            saved.append((name, variant.overlay))
-        names.append(name)
+        files = next((files for files, overlay in saved if overlay == variant.overlay), None)
+        if files is None:
+            own = paths.variant(variant.name).name
+            topology_file, underlay_file = TOPOLOGY, UNDERLAY
+            if saved:
+                topology_file, underlay_file = f"topology-{own}.json", f"underlay-{own}.json"
+            topology.save(variant.overlay, paths.directory / topology_file)
+            underlay = variant.scenario.topology.underlay(variant.scenario.seed)
+            if underlay is not None:
+                save_underlay(underlay, paths.directory / underlay_file)
+            files = OverlayFiles(topology_file, None if underlay is None else underlay_file)
+            saved.append((files, variant.overlay))
+        names.append(files)
     return names
 
 

@@ -14,6 +14,7 @@ from emulation.planning.plan import Plan, VariantPlan
 from emulation.planning.variant_record import new_variant
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
+from emulation.run.directory import OverlayFiles
 from emulation.run.interrupt import Interrupted
 from emulation.run.variant import NANOSECONDS, VariantRun
 
@@ -22,11 +23,11 @@ Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment
 
 
 def run_variants(
-    context: RunContext, plan: Plan, overlays: Sequence[str], deploy: Deploy, *, around: float = 0.0
+    context: RunContext, plan: Plan, overlays: Sequence[OverlayFiles], deploy: Deploy, *, around: float = 0.0
 ) -> list[Measurements]:
     """Runs the variants of a plan until all are done or the user interrupts.
 
-    `overlays` names the overlay file of each variant; `around` is the number of seconds that starting and stopping one
+    `overlays` names the overlay files of each variant; `around` is the number of seconds that starting and stopping one
     is expected to take.
     """
     measurements: list[Measurements] = []
@@ -37,7 +38,7 @@ def run_variants(
         try:
             with deploy(dilated, measured) as deployment:
                 record = new_variant(variant.name, variant.settings, variant.scenario)
-                record.topology = overlays[number]
+                record.topology, record.underlay = overlays[number].topology, overlays[number].underlay
                 context.manifest.variants.append(record)
                 measurements.append(measured)
                 _show(context, variant, deployment, number + 1, sum(durations[number:]))

@@ -47,8 +47,8 @@ ROOMS: Mapping[str, Floors] = {
     "topology": _floors(
         "model",
         "layers links paths scot shapes",
-        "files layout mesh metrics recognition structures",
-        "drawing inspection mesh_files mesh_overlays planetlab_selection transit_stub",
+        "files layout mesh metrics recognition structures underlay",
+        "drawing inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
         "planetlab",
     ),
     "scenario": _floors(

@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topology import OverlayError, Range
-from topology.transit_stub import STUB_DELAY, TRANSIT_DELAY, TRANSIT_STUB_DELAY, TransitStub, routers, server_mesh
+from topology.transit_stub import (
+    STUB_DELAY,
+    TRANSIT_DELAY,
+    TRANSIT_STUB_DELAY,
+    TransitStub,
+    attach,
+    routers,
+    server_mesh,
+)
 
 MEDYM = TransitStub(links=4469)
 SEEDS = st.integers(0, 2**32)
@@ -71,7 +79,7 @@ def test_the_network_is_what_its_parameters_say(parameters: TransitStub, seed: i
 @given(parameters=SMALL, servers=st.integers(1, 12), seed=SEEDS)
 def test_the_mesh_has_the_fastest_paths(parameters: TransitStub, servers: int, seed: int) -> None:
     network = routers(parameters, random.Random(seed))
-    mesh = server_mesh(network, servers, 0.001, random.Random(seed))
+    mesh = server_mesh(attach(network, servers, 0.001, random.Random(seed)))
     assert [broker.id for broker in mesh.brokers] == [f"B{number}" for number in range(1, servers + 1)]
     for a in mesh.brokers:
         assert network.nodes[a.attributes["router"]]["stub"] == a.attributes["stub"]
@@ -84,7 +92,7 @@ def test_the_mesh_has_the_fastest_paths(parameters: TransitStub, servers: int, s
 @given(servers=st.integers(1, 60), seed=SEEDS)
 def test_routers_have_a_second_server_only_when_all_have_one(servers: int, seed: int) -> None:
     network = routers(TransitStub(transit_domains=2, transit_routers=2, stubs=1, stub_routers=4), random.Random(1))
-    mesh = server_mesh(network, servers, 0.001, random.Random(seed))
+    mesh = server_mesh(attach(network, servers, 0.001, random.Random(seed)))
     at = Counter(broker.attributes["router"] for broker in mesh.brokers)
     full, rest = divmod(servers, len(network))
     assert sorted(at[router] for router in network) == [full] * (len(network) - rest) + [full + 1] * rest
@@ -94,7 +102,7 @@ def test_one_seed_one_network() -> None:
     small = TransitStub(transit_domains=3, links=600)
     once, again = routers(small, random.Random(1)), routers(small, random.Random(1))
     assert list(once.edges(data=True)) == list(again.edges(data=True))
-    meshes = [server_mesh(once, 30, 0.001, random.Random(seed)) for seed in (1, 1, 2)]
+    meshes = [server_mesh(attach(once, 30, 0.001, random.Random(seed))) for seed in (1, 1, 2)]
     assert np.array_equal(meshes[0].delays, meshes[1].delays)
     assert not np.array_equal(meshes[0].delays, meshes[2].delays)
 
@@ -125,4 +133,4 @@ def test_impossible_parameters_are_refused(parameters: dict[str, float]) -> None
 
 def test_a_network_without_servers_is_refused() -> None:
     with pytest.raises(OverlayError, match="at least 1 server"):
-        server_mesh(routers(TransitStub(transit_domains=1), random.Random(1)), 0, 0.001, random.Random(1))
+        attach(routers(TransitStub(transit_domains=1), random.Random(1)), 0, 0.001, random.Random(1))

@@ -6,6 +6,7 @@ from scenario.sections.section import Section
 from scenario.sections.topology.links import LinkSection
 from topology import Mesh, Overlay, mesh_of
 from topology.model import MOST_BROKERS
+from topology.underlay import Underlay
 
 
 def check_total(brokers: int, most: int = MOST_BROKERS, what: str = "brokers") -> None:
@@ -27,3 +28,7 @@ class TopologyKind(Section):
     def mesh(self, name: str, seed: int) -> Mesh:
         """The delays between all brokers: those of the underlay, if the kind has one, else those along the links."""
         return mesh_of(self.build(name, seed))
+
+    def underlay(self, seed: int) -> Underlay | None:
+        """The routers' network under the overlay; None for a kind without one. Raises `OverlayError`."""
+        return None

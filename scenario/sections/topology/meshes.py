@@ -15,7 +15,8 @@ from scenario.sections.topology.links import LinkDirection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
 from topology import BrokerId, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
 from topology.planetlab import DRAWS, WideArea, measured, planetlab
-from topology.transit_stub import LAN_DELAY, TransitStub, routers, server_mesh
+from topology.transit_stub import LAN_DELAY, TransitStub, attach, routers, server_mesh
+from topology.underlay import Underlay
 
 _WIDE_AREA = WideArea()
 _TRANSIT_STUB = TransitStub()
@@ -129,6 +130,9 @@ class TransitStubTopology(MeshTopology):
         return self
 
     def mesh(self, name: str, seed: int) -> Mesh:
+        return server_mesh(self.underlay(seed))
+
+    def underlay(self, seed: int) -> Underlay:
         parameters = TransitStub(
             transit_domains=self.transit_domains,
             transit_routers=self.transit_routers,
@@ -142,7 +146,7 @@ class TransitStubTopology(MeshTopology):
             stub_delay=self.stub_delay,
         )
         network = routers(parameters, random.Random(f"{seed}:routers"))
-        return server_mesh(network, self.brokers, self.lan_delay, random.Random(f"{seed}:servers"))
+        return attach(network, self.brokers, self.lan_delay, random.Random(f"{seed}:servers"))
 
 
 class LatencyMatrixTopology(MeshTopology):

@@ -15,6 +15,7 @@ from scenario.sections.topology.meshes import MeshTopology, PlanetLabTopology, T
 from scenario.sections.topology.shaped import CyclicTopology, FullTopology, RandomRegularTopology
 from scenario.sections.topology.structured import RedundantTreeTopology, ScotTopology
 from topology import Mesh, Overlay
+from topology.underlay import Underlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,9 @@ class PaperTopology(TopologyKind):
 
     def mesh(self, name: str, seed: int) -> Mesh:
         return self._topology().mesh(name, seed)
+
+    def underlay(self, seed: int) -> Underlay | None:
+        return self._topology().underlay(seed)
 
     def _topology(self) -> TopologyKind:
         return PAPERS[self.name].topology.model_copy(update={"link": self.link})
