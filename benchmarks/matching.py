@@ -27,7 +27,7 @@ from benchmarks.support.quotes import quotes_of_symbols
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from broker_service.language import Operator, Predicate, Subscription, Value
 from broker_service.matching import MatchIndex
-from scenario.workload.quotes import QuoteSeries
+from scenario.workload.quotes.series import QuoteSeries
 
 Quote = dict[str, Value]
 Key = tuple[str, str]

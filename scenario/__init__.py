@@ -5,10 +5,10 @@ from scenario.model import Brokers, Routing, Scenario, Timeline, Variant
 from scenario.sections.workload import (
     IndividualPublisher,
     OperationItem,
-    Publications,
     QuoteFile,
-    Subscriptions,
-    WorkloadSection,
+    QuotePublications,
+    QuoteSubscriptions,
+    QuotesWorkload,
 )
 from scenario.yaml_files.errors import ScenarioError
 
@@ -16,15 +16,15 @@ __all__ = [
     "Brokers",
     "IndividualPublisher",
     "OperationItem",
-    "Publications",
     "QuoteFile",
+    "QuotePublications",
+    "QuoteSubscriptions",
+    "QuotesWorkload",
     "Routing",
     "Scenario",
     "ScenarioError",
-    "Subscriptions",
     "Timeline",
     "Variant",
-    "WorkloadSection",
     "load",
     "load_text",
 ]

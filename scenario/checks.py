@@ -13,7 +13,9 @@ from scenario.faults import FaultError, plan
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
-from scenario.sections.workload import MOST_PUBLICATIONS, OperationItem, Placement
+from scenario.sections.workload import OperationItem
+from scenario.workload.generate import problems as workload_problems
+from scenario.workload.placement import broker_problems
 from scenario.yaml_files.fields import FieldPath
 from topology import Overlay, OverlayError
 from topology.structures import structure_with
@@ -27,22 +29,9 @@ def problems(scenario: Scenario) -> Iterator[Problem]:
         yield Problem(("topology",), str(error))
         return
     yield from _routing(scenario, overlay)
-    yield from _placements(scenario, overlay)
-    yield from _publications(scenario)
-    yield from _individual_times(scenario)
+    yield from workload_problems(scenario, overlay)
     yield from _operations(scenario, overlay)
     yield from _faults(scenario, overlay)
-
-
-def _publications(scenario: Scenario) -> Iterator[Problem]:
-    publications = scenario.workload.publications
-    if publications is None:
-        return
-    seconds = scenario.timeline.run
-    made = round(publications.publishers * publications.rate.high * seconds)
-    if made > MOST_PUBLICATIONS:
-        message = f"makes up to {made:,} publications in a run of {seconds:g} s; there may be {MOST_PUBLICATIONS:,}"
-        yield Problem(("workload", "publications", "rate"), message)
 
 
 def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
@@ -91,57 +80,14 @@ def _structure(protocol: str, needed: tuple[str, ...], overlay: Overlay) -> Iter
             yield Problem(("topology",), f"{protocol} cannot run on it: {error}")
 
 
-def _placements(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
-    known = {broker.id for broker in overlay.brokers}
-    publications, subscriptions = scenario.workload.publications, scenario.workload.subscriptions
-    if publications is not None:
-        section: FieldPath = ("workload", "publications")
-        yield from _placement((*section, "placement"), publications.placement, known)
-        for name, publisher in publications.individually.items():
-            if publisher.broker is not None and publisher.broker not in known:
-                path = (*section, "individually", name, "broker")
-                yield Problem(path, _no_such_broker(publisher.broker, known))
-    if subscriptions is not None:
-        section = ("workload", "subscriptions")
-        yield from _placement((*section, "placement"), subscriptions.placement, known)
-        for index, group in enumerate(subscriptions.followers):
-            yield from _placement((*section, "followers", index, "placement"), group.placement, known)
-
-
-def _placement(path: FieldPath, placement: Placement, known: set[str]) -> Iterator[Problem]:
-    if isinstance(placement, str):
-        return
-    if not placement:
-        yield Problem(path, "lists no broker; leave it out to place clients at random")
-    for index, broker in enumerate(placement):
-        if broker not in known:
-            yield Problem((*path, index), _no_such_broker(broker, known))
-
-
-def _individual_times(scenario: Scenario) -> Iterator[Problem]:
-    publications, run = scenario.workload.publications, scenario.timeline.run
-    for name, publisher in (publications.individually if publications else {}).items():
-        for field in ("joins", "stops", "leaves"):
-            time = getattr(publisher, field)
-            if time is not None and time >= run:
-                path: FieldPath = ("workload", "publications", "individually", name, field)
-                yield Problem(path, f"after the run phase, which lasts {run:g} s")
-        for index, burst in enumerate(publisher.bursts):
-            if (ends := burst.at + burst.publications / burst.rate.low) > run:
-                path = ("workload", "publications", "individually", name, "bursts", index)
-                yield Problem(path, f"lasts until {ends:g} s, beyond the run phase of {run:g} s: start it sooner")
-
-
 def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
-    known = {broker.id for broker in overlay.brokers}
     last = scenario.timeline.join + scenario.timeline.run
-    generated = _generated_clients(scenario)
+    generated = _generated_clients(scenario, len(overlay.brokers))
     first_operations: dict[str, OperationItem] = {}
     taken: set[tuple[str, str, str]] = set()
     for index, item in enumerate(scenario.workload.operations):
         path: FieldPath = ("workload", "operations", index)
-        if item.broker not in known:
-            yield Problem((*path, "broker"), _no_such_broker(item.broker, known))
+        yield from broker_problems((*path, "broker"), item.broker, overlay)
         if item.client in generated:
             yield Problem((*path, "client"), f"{item.client} is a generated client; choose another name")
         first = first_operations.setdefault(item.client, item)
@@ -169,14 +115,9 @@ def _faults(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         yield Problem(("faults", error.index, error.field), error.message)
 
 
-def _generated_clients(scenario: Scenario) -> frozenset[str]:
-    publications, subscriptions = scenario.workload.publications, scenario.workload.subscriptions
-    publishers = range(1, 1 + (publications.publishers if publications else 0))
-    subscribers = range(1, 1 + (subscriptions.subscribers if subscriptions else 0))
-    return frozenset([*(f"P{number}" for number in publishers), *(f"S{number}" for number in subscribers)])
-
-
-def _no_such_broker(broker: str, known: set[str]) -> str:
-    if len(known) > 20:
-        return f"the overlay has no broker {broker!r}; its {len(known)} brokers are {min(known)}, ..., {max(known)}"
-    return f"the overlay has no broker {broker!r}{suggestion(broker, known)}"
+def _generated_clients(scenario: Scenario, brokers: int) -> frozenset[str]:
+    workload = scenario.workload
+    publishers, subscribers = workload.publishers_on(brokers), workload.subscribers_on(brokers)
+    return frozenset(
+        [*(f"P{number + 1}" for number in range(publishers)), *(f"S{number + 1}" for number in range(subscribers))]
+    )

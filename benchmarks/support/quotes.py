@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scenario.workload.bootstrap import extended
-from scenario.workload.quotes import PRICES, VOLUME, Column, QuoteSeries, real_quotes, stock_series
+from scenario.workload.quotes.bootstrap import extended
+from scenario.workload.quotes.series import PRICES, VOLUME, Column, QuoteSeries, real_quotes, stock_series
 
 ARCHIVE = Path(__file__).parents[3] / "shared" / "data" / "stockquotes.tar.gz"
 _FIELD = re.compile(r"\[(\w+),'?([^'\]]*)'?\]")

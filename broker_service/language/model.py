@@ -16,6 +16,7 @@ All breaches are `ContentError`.
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
@@ -29,7 +30,9 @@ CLASS = "class"
 MAX_ATTRIBUTES = 256
 """Attributes of a publication."""
 MAX_PREDICATES = 256
-"""Predicates of a subscription or an advertisement."""
+"""Predicates of a subscription, and those of an advertisement on one attribute."""
+MAX_ADVERTISED_PREDICATES = 1024
+"""Predicates of an advertisement, which has to name every attribute that its publications may have."""
 MAX_NAME_LENGTH = 256
 """Code points of an attribute's name."""
 MAX_PREDICATE_TEXT = 4096
@@ -150,7 +153,7 @@ class Subscription:
     predicates: tuple[Predicate, ...]
 
     def __post_init__(self) -> None:
-        _check_count(self.predicates)
+        _check_count(self.predicates, MAX_PREDICATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,9 @@ class Advertisement:
     """The attributes named: no publication that conforms has another."""
 
     def __post_init__(self) -> None:
-        _check_count(self.predicates)
+        _check_count(self.predicates, MAX_ADVERTISED_PREDICATES)
+        if len(self.predicates) > MAX_PREDICATES:
+            _check_attributes(self.predicates)
         object.__setattr__(self, "attributes", frozenset(predicate.attribute for predicate in self.predicates))
         if CLASS not in self.attributes:
             raise ContentError(
@@ -230,9 +235,19 @@ def _check_scalars(what: str, text: str) -> None:
         ) from None
 
 
-def _check_count(predicates: tuple[Predicate, ...]) -> None:
-    if len(predicates) > MAX_PREDICATES:
-        raise ContentError(f"{len(predicates)} predicates", f"a conjunction takes at most {MAX_PREDICATES}")
+def _check_count(predicates: tuple[Predicate, ...], most: int) -> None:
+    if len(predicates) > most:
+        raise ContentError(f"{len(predicates)} predicates", f"a conjunction takes at most {most}")
+
+
+def _check_attributes(predicates: tuple[Predicate, ...]) -> None:
+    """Raise `ContentError` for too many predicates on one attribute, because relations compare them with each other."""
+    attribute, count = Counter(predicate.attribute for predicate in predicates).most_common(1)[0]
+    if count > MAX_PREDICATES:
+        raise ContentError(
+            f"{count} predicates on attribute {shortened(attribute)}",
+            f"an advertisement takes at most {MAX_PREDICATES}",
+        )
 
 
 def _misfit(predicate: Predicate, fitting: frozenset[Operator]) -> ContentError:

@@ -12,9 +12,9 @@ from google.protobuf.message import DecodeError
 from broker_service.generated.content_pb2 import Content, Predicates
 from broker_service.generated.content_pb2 import Value as WireValue
 from broker_service.language.model import (
+    MAX_ADVERTISED_PREDICATES,
     MAX_ATTRIBUTES,
     MAX_INTEGER_DIGITS,
-    MAX_PREDICATES,
     ContentError,
     Predicate,
     Publication,
@@ -75,8 +75,8 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
         wires = Predicates.FromString(data).predicates
     except DecodeError as error:
         raise ContentError(f"predicates cannot be decoded: {error}") from None
-    if not 0 < len(wires) <= MAX_PREDICATES:
-        raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_PREDICATES}")
+    if not 0 < len(wires) <= MAX_ADVERTISED_PREDICATES:
+        raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_ADVERTISED_PREDICATES}")
     predicates = []
     for wire in wires:
         value = _get(wire.attribute, wire.value)

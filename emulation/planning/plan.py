@@ -174,7 +174,7 @@ def drivers(workload: Workload) -> dict[str, str]:
     Clients that publish or advertise are kept apart from all others, so that a burst of notifications cannot make a
     publication late.
     """
-    publishing = {client.client for client in workload.publishers}
+    publishing = set(workload.population.publishers)
     publishing |= {operation.client for operation in workload.explicit if operation.operation in _PUBLISHING}
     return {client: PUBLISHERS if client in publishing else SUBSCRIBERS for client in workload.clients}
 

@@ -1,6 +1,6 @@
 """Workloads: the timed advertisements, subscriptions and publications of logical clients."""
 
-from scenario.workload.generate import Estimate, Workload, generate
+from scenario.workload.generate import generate
 from scenario.workload.operations import (
     Operation,
     OperationKind,
@@ -9,6 +9,7 @@ from scenario.workload.operations import (
     recorded_predicate,
     write_operations,
 )
+from scenario.workload.workload import Estimate, Workload
 
 __all__ = [
     "Estimate",

@@ -8,9 +8,8 @@ import msgspec
 
 from broker_service.language import Publication, Subscription
 from broker_service.language.relations import matches
-from scenario.sections.workload import OperationItem
-from scenario.workload.operations import Operation, OperationKind, predicate_record, recorded_predicate
-from scenario.workload.publishers import NANOSECONDS
+from scenario.sections.workload.operations import OperationItem
+from scenario.workload.operations import NANOSECONDS, Operation, OperationKind, predicate_record, recorded_predicate
 
 
 def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]:

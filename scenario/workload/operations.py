@@ -11,6 +11,9 @@ import msgspec
 from broker_service.language import ContentError, Predicate, Value, operator_named
 from record.log import PredicateRecord
 
+NANOSECONDS = 1_000_000_000
+"""In a second."""
+
 
 class OperationKind(enum.StrEnum):
     """The five kinds of operation."""

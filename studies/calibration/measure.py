@@ -144,7 +144,7 @@ def _over_loopback(plan: Plan, directory: Path) -> Path:
     variant = plan.variants[0]
     until = round((JOIN + RUN) * NANOSECONDS)  # no client leaves before the end
     operations = [operation for operation in variant.workload.operations() if operation.at <= until]
-    publishers = {client.client for client in variant.workload.publishers}
+    publishers = variant.workload.population.publishers.keys()
     with LoopbackOverlay([(link.a, link.b) for link in variant.overlay.links], directory) as overlay:
         drivers = overlay.drive(
             {

@@ -55,7 +55,8 @@ ROOMS: Mapping[str, Floors] = {
         "faults yaml_files",
         "sections",
         "model",
-        "checks workload",
+        "workload",
+        "checks",
         "loading reference",
     ),
     "emulation": _floors(

@@ -19,6 +19,7 @@ from broker_service.language import (
 )
 from broker_service.language.composite import MAX_DEPTH, And, Atomic, Composite, Or, Variable, VariableType
 from broker_service.language.model import (
+    MAX_ADVERTISED_PREDICATES,
     MAX_ATTRIBUTES,
     MAX_INTEGER_DIGITS,
     MAX_NAME_LENGTH,
@@ -29,6 +30,12 @@ from broker_service.language.model import (
 )
 
 PRICE = Predicate("price", Operator.GREATER, 80)
+STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
+
+
+def predicates(count: int) -> tuple[Predicate, ...]:
+    """As many predicates, each on an attribute of its own."""
+    return tuple(Predicate(f"a{number}", Operator.GREATER, 0) for number in range(count))
 
 
 @pytest.mark.parametrize(
@@ -48,6 +55,8 @@ PRICE = Predicate("price", Operator.GREATER, 80)
         (lambda: Predicate("s", Operator.STRING_EQUAL, "\udfff"), "lone surrogate"),
         (lambda: Predicate("s", Operator.STRING_EQUAL, "x" * (MAX_PREDICATE_TEXT + 1)), "at most 4096"),
         (lambda: Subscription((PRICE,) * (MAX_PREDICATES + 1)), "at most 256"),
+        (lambda: Advertisement((STOCK, *predicates(MAX_ADVERTISED_PREDICATES))), "at most 1024"),
+        (lambda: Advertisement((STOCK, *(PRICE,) * (MAX_PREDICATES + 1))), "257 predicates on attribute 'price'"),
         (lambda: Advertisement((PRICE,)), "must name the attribute 'class'; add for example"),
         (lambda: Publication({"price": 5}), "must carry the attribute 'class'"),
         (lambda: Publication({"class": 5}), "must be a string, not 5; put it in quotes"),
@@ -72,6 +81,8 @@ def test_refused(make: Callable[[], object], message: str) -> None:
 def test_permitted_at_the_limits() -> None:
     Predicate("n" * MAX_NAME_LENGTH, Operator.STRING_PREFIX, "\U0010ffff" * MAX_PREDICATE_TEXT)
     Subscription((PRICE,) * MAX_PREDICATES)
+    Advertisement((STOCK, *(PRICE,) * MAX_PREDICATES))
+    Advertisement((STOCK, *predicates(MAX_ADVERTISED_PREDICATES - 1)))
     Subscription(())
     Publication({"class": ""} | {f"a{n}": 10**MAX_INTEGER_DIGITS - 1 for n in range(MAX_ATTRIBUTES - 1)})
 

@@ -111,7 +111,7 @@ def _predicates(operator: str, fill: Callable[[Predicates], object] = lambda _: 
         (_predicates("<", text="a"), "'<' does not go with a string"),
         (_predicates("<", decimal=math.nan), "not a finite number"),
         (_predicates("eq", text="x" * 5000), "at most 4096"),
-        (_predicates("<", lambda m: [m.predicates.add() for _ in range(256)], integer=1), "257 predicates"),
+        (_predicates("<", lambda m: [m.predicates.add() for _ in range(1024)], integer=1), "1025 predicates"),
     ],
 )
 def test_predicates_refused(data: bytes, message: str) -> None:

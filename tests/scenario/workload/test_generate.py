@@ -14,6 +14,7 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import conforms, intersects, matches
 from scenario import Scenario
 from scenario.workload import Operation, OperationKind, Workload, generate, recorded_predicate
+from tests.scenario.workload.quotes_population import quotes_of
 
 MakeScenario = Callable[..., Scenario]
 
@@ -48,12 +49,12 @@ def test_changing_one_part_leaves_the_others(make_scenario: MakeScenario) -> Non
     base = made(make_scenario())
     more_subscribers = made(make_scenario(subscriptions={"subscribers": 9}))
     assert of_kind(base, OperationKind.PUBLISH) == of_kind(more_subscribers, OperationKind.PUBLISH)
-    assert base.subscribers == more_subscribers.subscribers[:6]
+    assert quotes_of(base).subscribing == quotes_of(more_subscribers).subscribing[:6]
     faster = made(make_scenario(publications={"rate": "25/s"}))
-    assert base.subscribers == faster.subscribers
+    assert quotes_of(base).subscribing == quotes_of(faster).subscribing
     longer = made(make_scenario(timeline={"join": "10s", "run": "60s"}))
-    assert base.subscribers == longer.subscribers
-    assert [p.broker for p in base.publishers] == [p.broker for p in longer.publishers]
+    assert quotes_of(base).subscribing == quotes_of(longer).subscribing
+    assert [p.broker for p in quotes_of(base).publishing] == [p.broker for p in quotes_of(longer).publishing]
 
 
 def test_phases_and_order(make_scenario: MakeScenario) -> None:
@@ -103,11 +104,11 @@ def test_every_client_stays_at_its_broker(make_scenario: MakeScenario) -> None:
 
 def test_placements(make_scenario: MakeScenario) -> None:
     listed = made(make_scenario(publications={"placement": ["B5", "B2"]}))
-    assert [one.broker for one in listed.publishers] == ["B5", "B2", "B5", "B2"]
+    assert [one.broker for one in quotes_of(listed).publishing] == ["B5", "B2", "B5", "B2"]
     spread = made(make_scenario(subscriptions={"placement": "spread", "subscribers": 10}))
-    assert set(Counter(one.broker for one in spread.subscribers).values()) == {2}
+    assert set(Counter(one.broker for one in quotes_of(spread).subscribing).values()) == {2}
     uniform = made(make_scenario(subscriptions={"subscribers": 1000}))
-    assert all(150 < count < 250 for count in Counter(one.broker for one in uniform.subscribers).values())
+    assert all(150 < count < 250 for count in Counter(one.broker for one in quotes_of(uniform).subscribing).values())
 
 
 @pytest.mark.parametrize("publications", [{}, {"symbols": 11}, {"publishers_per_symbol": 3}, {"symbols": 1}])
@@ -127,7 +128,7 @@ def test_every_publication_conforms_to_its_publisher(make_scenario: MakeScenario
 
 def test_overlapping_advertisements(make_scenario: MakeScenario) -> None:
     workload = made(make_scenario(publications={"publishers_per_symbol": 3}))
-    counted = Counter(series.symbol for one in workload.publishers for series in one.series)
+    counted = Counter(series.symbol for one in quotes_of(workload).publishing for series in one.series)
     assert sorted(counted.values()) == [3, 3, 3, 3]
 
 
@@ -145,7 +146,7 @@ def test_periodic_and_poisson_arrivals_keep_the_rate(make_scenario: MakeScenario
 
 def test_each_publisher_draws_its_rate(make_scenario: MakeScenario) -> None:
     workload = made(make_scenario(publications={"rate": "400/min..800/min"}))
-    rates = [one.rate for one in workload.publishers]
+    rates = [one.rate for one in quotes_of(workload).publishing]
     assert all(400 / 60 <= rate <= 800 / 60 for rate in rates)
     assert len(set(rates)) == 4
 
@@ -172,7 +173,7 @@ def test_individual_publishers_leave_the_others_as_they_were(make_scenario: Make
     base = made(make_scenario())
     burst = made(make_scenario(publications={"individually": {"P4": {"joins": "10s"}}}))
     assert [o for o in base.operations() if o.client == "P1"] == [o for o in burst.operations() if o.client == "P1"]
-    assert base.subscribers == burst.subscribers
+    assert quotes_of(base).subscribing == quotes_of(burst).subscribing
 
 
 def test_the_estimate_is_near_what_happens(make_scenario: MakeScenario) -> None:
@@ -204,7 +205,9 @@ def test_many_subscribers_are_made_lazily_enough(make_scenario: MakeScenario) ->
     workload = made(make_scenario(subscriptions={"subscribers": 10_000, "selectivity": "0.1%"}))
     subscribed = of_kind(workload, OperationKind.SUBSCRIBE)
     assert len({operation.client for operation in subscribed}) == 10_000
-    assert sum(one.expected_share() for one in workload.subscribers) / 10_000 == pytest.approx(0.001, rel=0.1)
+    assert sum(one.expected_share() for one in quotes_of(workload).subscribing) / 10_000 == pytest.approx(
+        0.001, rel=0.1
+    )
 
 
 def test_a_burst_comes_on_top_of_the_rate(make_scenario: MakeScenario) -> None:
@@ -219,7 +222,7 @@ def test_a_burst_comes_on_top_of_the_rate(make_scenario: MakeScenario) -> None:
     assert ids == [f"P4:{number}" for number in range(1, 901)]
     assert workload.estimate().publications == len(of_kind(workload, OperationKind.PUBLISH))
     assert [o for o in base.operations() if o.client == "P1"] == [o for o in workload.operations() if o.client == "P1"]
-    assert base.subscribers == workload.subscribers
+    assert quotes_of(base).subscribing == quotes_of(workload).subscribing
 
 
 @pytest.mark.parametrize("arrivals", ["periodic", "poisson"])
@@ -243,10 +246,10 @@ def test_followers_get_all_of_one_publisher_and_nothing_else(make_scenario: Make
     own = {"rate": "20/s", "quote_class": "BURST", "broker": "B2"}
     followed = {"subscribers": 20, "selectivity": 0.3, "followers": [{"of": "P4", "subscribers": 8}]}
     workload = made(make_scenario({"individually": {"P4": own}, "symbols": 8}, followed))
-    assert workload.publishers[3].broker == "B2"
-    assert len(workload.subscribers) == 20
+    assert quotes_of(workload).publishing[3].broker == "B2"
+    assert len(quotes_of(workload).subscribing) == 20
     published = {o.id: Publication(o.attributes) for o in workload.operations() if o.attributes}
-    for number, subscriber in enumerate(workload.subscribers, start=1):
+    for number, subscriber in enumerate(quotes_of(workload).subscribing, start=1):
         assert subscriber.client == f"S{number}"
         wanted = [Subscription(choice.predicates) for choice in subscriber.choices]
         got = {id for id, content in published.items() if any(matches(one, content) for one in wanted)}
@@ -258,7 +261,7 @@ def test_followers_get_all_of_one_publisher_and_nothing_else(make_scenario: Make
             assert subscriber.expected_share() == 0, "of what others publish"
     notified = sum(
         any(matches(Subscription(choice.predicates), content) for choice in one.choices)
-        for one in workload.subscribers
+        for one in quotes_of(workload).subscribing
         for content in published.values()
     )
     assert workload.estimate().notifications == pytest.approx(notified, rel=0.2)
@@ -269,9 +272,9 @@ def test_followers_of_several_symbols_intersect_as_many_advertisements(make_scen
     own = {"rate": "20/s", "quote_class": "BURST"}
     followed = {"subscribers": 2, "followers": [{"of": "P7", "subscribers": 2, "symbols": 4}]}
     workload = made(make_scenario({"publishers": 12, "individually": {"P7": own}}, followed))
-    advertised = [Advertisement(tuple(s.advertisement())) for p in workload.publishers for s in p.series]
+    advertised = [Advertisement(tuple(s.advertisement())) for p in quotes_of(workload).publishing for s in p.series]
     published = [(o.client, Publication(o.attributes)) for o in workload.operations() if o.attributes]
-    for subscriber in workload.subscribers:
+    for subscriber in quotes_of(workload).subscribing:
         (wanted,) = (Subscription(choice.predicates) for choice in subscriber.choices)
         assert sum(intersects(one, wanted) for one in advertised) == 4
         got = Counter(client for client, content in published if matches(wanted, content))
@@ -284,6 +287,10 @@ def test_followers_of_several_symbols_intersect_as_many_advertisements(make_scen
 def test_followers_leave_the_others_as_they_were(make_scenario: MakeScenario) -> None:
     base = made(make_scenario(subscriptions={"subscribers": 6}))
     followed = made(make_scenario(subscriptions={"subscribers": 8, "followers": [{"of": "P1", "subscribers": 2}]}))
-    assert base.subscribers == followed.subscribers[:6]
+    assert quotes_of(base).subscribing == quotes_of(followed).subscribing[:6]
     listed = {"subscribers": 3, "followers": [{"of": "P1", "subscribers": 3, "placement": ["B1", "B5"]}]}
-    assert [one.broker for one in made(make_scenario(subscriptions=listed)).subscribers] == ["B1", "B5", "B1"]
+    assert [one.broker for one in quotes_of(made(make_scenario(subscriptions=listed))).subscribing] == [
+        "B1",
+        "B5",
+        "B1",
+    ]

@@ -18,8 +18,8 @@ import numpy as np
 
 from broker_service.language import ContentError, Value
 from broker_service.language.notation import parse_publication
-from scenario.sections.workload import QuoteFile
-from scenario.workload.quotes import LARGEST_NUMBER, Column, QuoteSeries, ohlcv_series
+from scenario.sections.workload.quotes import QuoteFile
+from scenario.workload.quotes.series import LARGEST_NUMBER, Column, QuoteSeries, ohlcv_series
 from scenario.yaml_files.errors import ScenarioError
 
 LARGEST_FILE = 256 << 20

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scenario.workload.quotes import PRICES, VOLUME, Column, QuoteSeries, stock_series
+from scenario.workload.quotes.series import PRICES, VOLUME, Column, QuoteSeries, stock_series
 
 BLOCK = 20
 """Trading days in a block: about a month."""

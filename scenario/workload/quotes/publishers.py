@@ -10,12 +10,10 @@ import msgspec
 
 from broker_service.language import Value
 from broker_service.language.model import CLASS
-from scenario.sections.workload import IndividualPublisher, Publications
-from scenario.workload.operations import Operation, OperationKind, predicate_record
-from scenario.workload.quotes import QuoteSeries
+from scenario.sections.workload.quotes import IndividualPublisher, QuotePublications
+from scenario.workload.operations import NANOSECONDS, Operation, OperationKind, predicate_record
+from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream
-
-NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ class Publisher:
 
 
 def publishers(
-    section: Publications, brokers: Sequence[str], series: Sequence[QuoteSeries], seed: int
+    section: QuotePublications, brokers: Sequence[str], series: Sequence[QuoteSeries], seed: int
 ) -> tuple[Publisher, ...]:
     """The publishers of a scenario, at `brokers` or at their individual ones, with the symbols divided among them."""
     shares = _shares(len(series), section.publishers, section.publishers_per_symbol)

@@ -1,4 +1,4 @@
-"""The `workload` section: publishers, subscribers, and operations written out."""
+"""The `workload` section of kind `quotes`: publishers of stock quotes, and subscribers to ranges of them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
 from scenario.sections.section import BrokerName, Count, FilePath, Section
 from scenario.sections.units import Duration, MessageRateRange, ShareRange
+from scenario.sections.workload.kind import (
+    MOST_ADVERTISEMENTS,
+    MOST_PUBLISHERS,
+    MOST_SUBSCRIPTIONS,
+    MOST_SYMBOLS,
+    Arrivals,
+    Placement,
+    WorkloadKind,
+    require_rate,
+)
+from scenario.sections.workload.operations import OperationItem
 from topology import Range
-
-MOST_PUBLISHERS = 100_000
-MOST_SYMBOLS = 100_000
-MOST_ADVERTISEMENTS = 1_000_000
-MOST_SUBSCRIPTIONS = 1_000_000
-MOST_PUBLICATIONS = 100_000_000
-"""Bounds on a whole workload, because larger ones would fill the memory or the disk."""
-
-Placement = Literal["uniform", "spread"] | tuple[BrokerName, ...]
 
 
 class QuoteFile(Section):
@@ -78,7 +78,7 @@ class IndividualPublisher(Section):
         return self
 
 
-class Publications(Section):
+class QuotePublications(Section):
     """Publishers, which advertise quotes of their symbols and publish them open-loop during the run phase."""
 
     source: Literal["stocks"] | QuoteFile = "stocks"
@@ -91,7 +91,7 @@ class Publications(Section):
     """Number of publishers of each symbol; more than 1 gives overlapping advertisements."""
     rate: MessageRateRange
     """Publications of each publisher: `60/min`, or a range from which each publisher draws its own."""
-    arrivals: Literal["periodic", "poisson"] = "periodic"
+    arrivals: Arrivals = "periodic"
     """Evenly spaced from a random phase, or with exponential gaps."""
     placement: Placement = "uniform"
     """`uniform` (at random), `spread` (a second round when all brokers have one), or a list of brokers in turn."""
@@ -99,15 +99,14 @@ class Publications(Section):
     """Publishers that differ from the others, by name: `{P3: {rate: 10/s}, P7: {joins: 20s, leaves: 40s}}`."""
 
     @model_validator(mode="after")
-    def _has_enough_of_each(self) -> Publications:
+    def _has_enough_of_each(self) -> QuotePublications:
         if self.publishers_per_symbol > self.publishers:
             raise ValueError(
                 f"publishers_per_symbol is {self.publishers_per_symbol}, but there are {self.publishers} publishers"
             )
         if (made := self.symbol_count * self.publishers_per_symbol) > MOST_ADVERTISEMENTS:
             raise ValueError(f"makes {made:,} advertisements; there may be {MOST_ADVERTISEMENTS:,}")
-        if self.rate.low <= 0:
-            raise ValueError("rate must be more than 0")
+        require_rate(self.rate)
         names = {f"P{number}" for number in range(1, self.publishers + 1)}
         if unknown := [name for name in self.individually if name not in names]:
             raise ValueError(f"individually: {unknown[0]} is not one of the publishers P1 to P{self.publishers}")
@@ -131,7 +130,7 @@ class Followers(Section):
     """The same choices as for publishers; unless it is a list, no follower is at the publisher's own broker."""
 
 
-class Subscriptions(Section):
+class QuoteSubscriptions(Section):
     """Subscribers, whose subscriptions are ranges over the quotes of popular symbols."""
 
     subscribers: Annotated[int, Field(strict=True, ge=0, le=MOST_SUBSCRIPTIONS)]
@@ -152,94 +151,37 @@ class Subscriptions(Section):
     """Groups of subscribers that each follow one publisher: `[{of: P7, subscribers: 10}]`."""
 
     @model_validator(mode="after")
-    def _has_not_too_many(self) -> Subscriptions:
+    def _has_not_too_many(self) -> QuoteSubscriptions:
         if (made := self.subscribers * self.per_subscriber) > MOST_SUBSCRIPTIONS:
             raise ValueError(f"makes {made:,} subscriptions; there may be {MOST_SUBSCRIPTIONS:,}")
         return self
 
     @model_validator(mode="after")
-    def _has_as_many_followers(self) -> Subscriptions:
+    def _has_as_many_followers(self) -> QuoteSubscriptions:
         if (following := sum(group.subscribers for group in self.followers)) > self.subscribers:
             raise ValueError(f"there are {following} followers, but only {self.subscribers} subscribers")
         return self
 
 
-class OperationItem(Section):
-    """One operation of one client, with exactly one of the five verbs."""
+class QuotesWorkload(WorkloadKind):
+    """Generated publishers and subscribers of stock quotes, operations written out, or both."""
 
-    at: Duration
-    """Time, counted from the start of the join phase."""
-    client: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
-    """The client's name."""
-    broker: BrokerName
-    """The client's broker, the same one in all its operations."""
-    id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    """The client's own name for a subscription or an advertisement, or a publication's id (`P1:1`, ... by default)."""
-    advertise: str | None = None
-    """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
-    unadvertise: str | None = None
-    """The id of the advertisement to withdraw."""
-    subscribe: str | None = None
-    """Predicates in PADRES notation."""
-    unsubscribe: str | None = None
-    """The id of the subscription to withdraw."""
-    publish: str | None = None
-    """Attributes in PADRES notation, such as `[class,'STOCK'],[price,100.5]`."""
-
-    @model_validator(mode="after")
-    def _has_one_verb(self) -> OperationItem:
-        given = [verb for verb in VERBS if getattr(self, verb) is not None]
-        if len(given) != 1:
-            raise ValueError(f"needs exactly one of {', '.join(VERBS)}; got {', '.join(given) or 'none'}")
-        if given[0] in ("advertise", "subscribe") and self.id is None:
-            raise ValueError(f"an operation that does {given[0]} needs an `id`")
-        if given[0] in ("unadvertise", "unsubscribe") and self.id is not None:
-            raise ValueError(f"leave `id` out: {given[0]} names the one to withdraw")
-        return self
-
-    @property
-    def verb(self) -> Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"]:
-        return next(verb for verb in VERBS if getattr(self, verb) is not None)
-
-    @property
-    def text(self) -> str:
-        """The verb's argument."""
-        return str(getattr(self, self.verb))
-
-    def content(self) -> Advertisement | Subscription | Publication | None:
-        """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
-        match self.verb:
-            case "advertise":
-                return parse_advertisement(self.text)
-            case "subscribe":
-                return parse_subscription(self.text)
-            case "publish":
-                return parse_publication(self.text)
-            case "unadvertise" | "unsubscribe":
-                return None
-
-
-VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"], ...] = (
-    "advertise",
-    "unadvertise",
-    "subscribe",
-    "unsubscribe",
-    "publish",
-)
-
-
-class WorkloadSection(Section):
-    """Generated publishers and subscribers, operations written out, or both."""
-
-    publications: Publications | None = None
+    kind: Literal["quotes"] = Field(default="quotes", exclude=True)
+    publications: QuotePublications | None = None
     """Generated publishers."""
-    subscriptions: Subscriptions | None = None
+    subscriptions: QuoteSubscriptions | None = None
     """Generated subscribers; they need `publications`."""
     operations: tuple[OperationItem, ...] = ()
     """Operations written out one by one."""
 
+    def publishers_on(self, brokers: int) -> int:
+        return self.publications.publishers if self.publications else 0
+
+    def subscribers_on(self, brokers: int) -> int:
+        return self.subscriptions.subscribers if self.subscriptions else 0
+
     @model_validator(mode="after")
-    def _has_something_to_do(self) -> WorkloadSection:
+    def _has_something_to_do(self) -> QuotesWorkload:
         if self.publications is None and not self.operations:
             raise ValueError("the workload is empty: give `publications` and `subscriptions`, or `operations`")
         if self.subscriptions is not None and self.publications is None:
@@ -247,7 +189,7 @@ class WorkloadSection(Section):
         return self
 
     @model_validator(mode="after")
-    def _follows_publishers(self) -> WorkloadSection:
+    def _follows_publishers(self) -> QuotesWorkload:
         if self.publications is None or self.subscriptions is None:
             return self
         most = self.publications.publishers

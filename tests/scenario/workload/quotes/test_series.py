@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from scenario import QuoteFile, Scenario, ScenarioError
 from scenario.workload import generate
-from scenario.workload.bootstrap import bootstrap, extended
-from scenario.workload.quotes import QuoteSeries, real_quotes
-from scenario.workload.sources import read_quotes
+from scenario.workload.quotes.bootstrap import bootstrap, extended
+from scenario.workload.quotes.series import QuoteSeries, real_quotes
+from scenario.workload.quotes.sources import read_quotes
 from scenario.workload.streams import numeric_stream
 
 ARCHIVE = Path("../shared/data/stockquotes.tar.gz")

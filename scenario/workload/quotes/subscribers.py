@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.language import Operator, Predicate
-from scenario.sections.workload import Subscriptions
+from scenario.sections.workload.quotes import QuoteSubscriptions
 from scenario.workload.operations import Operation, OperationKind, predicate_record
-from scenario.workload.publishers import Publisher
-from scenario.workload.quotes import QuoteSeries
+from scenario.workload.quotes.publishers import Publisher
+from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream
 
 
@@ -101,7 +101,7 @@ class QuoteDistribution:
 
 
 def subscribers(
-    section: Subscriptions, brokers: Sequence[str], distribution: QuoteDistribution, seed: int
+    section: QuoteSubscriptions, brokers: Sequence[str], distribution: QuoteDistribution, seed: int
 ) -> tuple[Subscriber, ...]:
     """The subscribers of a scenario, at `brokers`, without those that follow a publisher."""
     choose = _OVER[section.range_over]

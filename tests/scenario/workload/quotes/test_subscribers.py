@@ -12,6 +12,7 @@ from broker_service.language.relations import intersects, matches
 from scenario import Scenario
 from scenario.workload import Workload, generate
 from scenario.workload.operations import OperationKind
+from tests.scenario.workload.quotes_population import quotes_of
 
 MakeScenario = Callable[..., Scenario]
 
@@ -19,7 +20,7 @@ MakeScenario = Callable[..., Scenario]
 def measured(workload: Workload) -> list[float]:
     """Each subscription's share of the publications that are really published."""
     published = [Publication(o.attributes) for o in workload.operations() if o.attributes]
-    wanted = [Subscription(choice.predicates) for one in workload.subscribers for choice in one.choices]
+    wanted = [Subscription(choice.predicates) for one in quotes_of(workload).subscribing for choice in one.choices]
     return [sum(matches(one, publication) for publication in published) / len(published) for one in wanted]
 
 
@@ -31,15 +32,15 @@ def test_selectivity_within_tolerance_on_the_data(make_scenario: MakeScenario, s
     shares = measured(workload)
     assert sum(shares) / len(shares) == pytest.approx(selectivity, rel=0.1)
     assert all(share == pytest.approx(selectivity, rel=0.35, abs=0.003) for share in shares)
-    expected = [choice.selectivity for one in workload.subscribers for choice in one.choices]
+    expected = [choice.selectivity for one in quotes_of(workload).subscribing for choice in one.choices]
     assert expected == pytest.approx([selectivity] * 30, rel=0.1)
 
 
 def test_the_selectivity_told_is_exact_over_the_whole_data(make_scenario: MakeScenario) -> None:
     scenario = make_scenario({"publishers": 5}, {"subscribers": 20, "selectivity": 0.004})
     workload = generate(scenario, scenario.overlay())
-    series = {one.symbol: one for publisher in workload.publishers for one in publisher.series}
-    for subscriber in workload.subscribers:
+    series = {one.symbol: one for publisher in quotes_of(workload).publishing for one in publisher.series}
+    for subscriber in quotes_of(workload).subscribing:
         (choice,) = subscriber.choices
         symbol = next(str(p.value) for p in choice.predicates if p.attribute == "symbol")
         quotes = [Publication(series[symbol].attributes(row)) for row in range(len(series[symbol]))]
@@ -56,7 +57,7 @@ def test_symbols_of_faster_publishers_weigh_more(make_scenario: MakeScenario) ->
 def test_the_symbol_is_named_where_it_suffices(make_scenario: MakeScenario) -> None:
     def attributes(selectivity: float) -> set[str]:
         scenario = make_scenario({"publishers": 10}, {"subscribers": 20, "selectivity": selectivity})
-        chosen = generate(scenario, scenario.overlay()).subscribers
+        chosen = quotes_of(generate(scenario, scenario.overlay())).subscribing
         return {p.attribute for one in chosen for choice in one.choices for p in choice.predicates}
 
     assert {"class", "symbol"} < attributes(0.05)
@@ -67,7 +68,7 @@ def test_the_symbol_is_named_where_it_suffices(make_scenario: MakeScenario) -> N
 def test_popularity(make_scenario: MakeScenario) -> None:
     def counts(**subscriptions: object) -> list[int]:
         scenario = make_scenario({"publishers": 10}, {"subscribers": 2000, "selectivity": 0.01, **subscriptions})
-        chosen = generate(scenario, scenario.overlay()).subscribers
+        chosen = quotes_of(generate(scenario, scenario.overlay())).subscribing
         symbols = (str(p.value) for one in chosen for p in one.choices[0].predicates if p.attribute == "symbol")
         return [count for _, count in Counter(symbols).most_common()]
 
@@ -83,7 +84,7 @@ def test_popularity(make_scenario: MakeScenario) -> None:
 def test_selectivity_may_be_a_range(make_scenario: MakeScenario) -> None:
     scenario = make_scenario({"publishers": 10}, {"subscribers": 200, "selectivity": "1%..5%"})
     workload = generate(scenario, scenario.overlay())
-    shares = sorted(one.choices[0].selectivity for one in workload.subscribers)
+    shares = sorted(one.choices[0].selectivity for one in quotes_of(workload).subscribing)
     assert 0.009 < shares[0] < 0.015
     assert 0.045 < shares[-1] < 0.055
 
@@ -92,7 +93,7 @@ def test_subscriptions_are_what_is_issued(make_scenario: MakeScenario) -> None:
     scenario = make_scenario()
     workload = generate(scenario, scenario.overlay())
     issued = [o for o in workload.operations() if o.operation is OperationKind.SUBSCRIBE and o.client == "S1"]
-    (choice,) = workload.subscribers[0].choices
+    (choice,) = quotes_of(workload).subscribing[0].choices
     assert [record.attribute for record in issued[0].predicates or ()] == [p.attribute for p in choice.predicates]
 
 
@@ -103,11 +104,11 @@ def test_ranges_over_symbols_hold_whole_symbols(make_scenario: MakeScenario, sel
         {"publishers": 20}, {"subscribers": 40, "selectivity": selectivity, "range_over": "symbols"}
     )
     workload = generate(scenario, scenario.overlay())
-    advertised = [Advertisement(tuple(s.advertisement())) for p in workload.publishers for s in p.series]
-    for subscriber in workload.subscribers:
+    advertised = [Advertisement(tuple(s.advertisement())) for p in quotes_of(workload).publishing for s in p.series]
+    for subscriber in quotes_of(workload).subscribing:
         (choice,) = subscriber.choices
         subscription = Subscription(choice.predicates)
         assert sum(intersects(one, subscription) for one in advertised) == symbols
         assert choice.selectivity == pytest.approx(symbols / 20)
     assert measured(workload) == pytest.approx([symbols / 20] * 40, rel=0.02)
-    assert len({one.choices for one in workload.subscribers}) > 5 or symbols == 20
+    assert len({one.choices for one in quotes_of(workload).subscribing}) > 5 or symbols == 20

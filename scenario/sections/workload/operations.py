@@ -1,0 +1,76 @@
+"""Operations written out in the `workload` section."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
+from scenario.sections.section import BrokerName, Section
+from scenario.sections.units import Duration
+
+
+class OperationItem(Section):
+    """One operation of one client, with exactly one of the five verbs."""
+
+    at: Duration
+    """Time, counted from the start of the join phase."""
+    client: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    """The client's name."""
+    broker: BrokerName
+    """The client's broker, the same one in all its operations."""
+    id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """The client's own name for a subscription or an advertisement, or a publication's id (`P1:1`, ... by default)."""
+    advertise: str | None = None
+    """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
+    unadvertise: str | None = None
+    """The id of the advertisement to withdraw."""
+    subscribe: str | None = None
+    """Predicates in PADRES notation."""
+    unsubscribe: str | None = None
+    """The id of the subscription to withdraw."""
+    publish: str | None = None
+    """Attributes in PADRES notation, such as `[class,'STOCK'],[price,100.5]`."""
+
+    @model_validator(mode="after")
+    def _has_one_verb(self) -> OperationItem:
+        given = [verb for verb in VERBS if getattr(self, verb) is not None]
+        if len(given) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(VERBS)}; got {', '.join(given) or 'none'}")
+        if given[0] in ("advertise", "subscribe") and self.id is None:
+            raise ValueError(f"an operation that does {given[0]} needs an `id`")
+        if given[0] in ("unadvertise", "unsubscribe") and self.id is not None:
+            raise ValueError(f"leave `id` out: {given[0]} names the one to withdraw")
+        return self
+
+    @property
+    def verb(self) -> Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"]:
+        return next(verb for verb in VERBS if getattr(self, verb) is not None)
+
+    @property
+    def text(self) -> str:
+        """The verb's argument."""
+        return str(getattr(self, self.verb))
+
+    def content(self) -> Advertisement | Subscription | Publication | None:
+        """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
+        match self.verb:
+            case "advertise":
+                return parse_advertisement(self.text)
+            case "subscribe":
+                return parse_subscription(self.text)
+            case "publish":
+                return parse_publication(self.text)
+            case "unadvertise" | "unsubscribe":
+                return None
+
+
+VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"], ...] = (
+    "advertise",
+    "unadvertise",
+    "subscribe",
+    "unsubscribe",
+    "publish",
+)

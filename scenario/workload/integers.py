@@ -1,0 +1,302 @@
+"""Workloads of kind `integers`: publications of one integer, and subscriptions to single integers.
+
+`scenario.workload.interest` states the distributions. With `regional`, the values are divided among the publishing
+brokers in intervals of one width, as far as possible; with all others, each publisher has an interval of its own, which
+is all values unless the scenario limits what is advertised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from broker_service.language import Operator, Predicate, Value
+from broker_service.language.model import CLASS
+from scenario.model import Scenario
+from scenario.sections.messages import Problem
+from scenario.sections.workload.integers import IntegersWorkload
+from scenario.sections.workload.kind import Arrivals
+from scenario.workload import interest
+from scenario.workload.arrivals import merged_arrivals
+from scenario.workload.bounds import publication_problems, size_problems, subscription_problems
+from scenario.workload.interest import Weights
+from scenario.workload.operations import Operation, OperationKind, predicate_record
+from scenario.workload.padding import PADDING_ADVERTISED, Padding
+from scenario.workload.population import Expected, OperationSequence
+from scenario.workload.streams import numeric_stream, stream
+from scenario.yaml_files.fields import FieldPath
+from topology import BrokerId, Overlay
+
+VALUE = "value"
+"""The attribute that holds the integer."""
+_CLASS = "INTEGER"
+_EVERYTHING = -1
+"""Stands among the wanted values for all of them."""
+_RATIO: FieldPath = ("workload", "subscriptions", "matching_ratio")
+_MOST_DECISIONS = 500_000_000
+"""Random decisions, of each broker on each value, that take some seconds."""
+_NEAR = 1e-6
+"""Relative error of a matching ratio that counts as reached."""
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Publishing:
+    """The publishers, one at each publishing broker."""
+
+    brokers: Integers
+    """The broker of each publisher, as its index in the overlay."""
+    first: Integers
+    """The first value that each publisher advertises."""
+    width: Integers
+    """The number of values that each publisher advertises; after the last value they go on at 0."""
+    rates: Weights
+    """Publications per second of each publisher."""
+    cumulative: Weights
+    """Popularity, among publications, of all values before each value, and at last of all values."""
+
+    def intervals(self, publisher: int) -> list[tuple[int, int]]:
+        """The values that a publisher (an index) advertises, as half-open intervals."""
+        values = len(self.cumulative) - 1
+        first, end = int(self.first[publisher]), int(self.first[publisher] + self.width[publisher])
+        return [(first, end)] if end <= values else [(first, values), (0, end - values)]
+
+    def value(self, publisher: int, share: float) -> int:
+        """The value below which `share` of a publisher's publications are, counted from its first value on."""
+        masses = [(low, self.cumulative[low], self.cumulative[end]) for low, end in self.intervals(publisher)]
+        rest = share * sum(above - below for _, below, above in masses)
+        for _, below, above in masses:
+            if rest < above - below:
+                value = int(np.searchsorted(self.cumulative, below + rest, side="right")) - 1
+                break
+            rest -= above - below
+        else:
+            value = -1
+        # Rounding may lead out of the interval where hardly anything is published.
+        outside = (value - self.first[publisher]) % (len(self.cumulative) - 1) >= self.width[publisher]
+        return masses[0][0] if outside or value < 0 else value
+
+    def mean(self, amounts: Weights) -> Weights:
+        """The mean of an amount, given for each value, over the publications of each publisher."""
+        held = np.concatenate([[0.0], np.cumsum(np.diff(self.cumulative) * amounts)])
+        means = []
+        for publisher in range(len(self.brokers)):
+            ends = self.intervals(publisher)
+            mass = sum(self.cumulative[end] - self.cumulative[low] for low, end in ends)
+            means.append(sum(held[end] - held[low] for low, end in ends) / mass if mass else 0.0)
+        return np.array(means)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """The values that each broker's subscriber wants."""
+
+    values: Integers
+    """Values, broker after broker; a broker that wants all has the one entry `_EVERYTHING`."""
+    begins: Integers
+    """Index in `values` at which each broker's begin, and at last the number of `values`."""
+
+    def receivers(self, values: int) -> Weights:
+        """The number of brokers that want each value."""
+        single = np.bincount(self.values[self.values != _EVERYTHING], minlength=values)
+        return np.asarray(single + int((self.values == _EVERYTHING).sum()), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegersPopulation:
+    """A publisher at each publishing broker, and a subscriber at every broker."""
+
+    brokers: tuple[BrokerId, ...]
+    publishing: Publishing
+    wanted: Wanted
+    arrivals: Arrivals
+    size: int | None
+    """Encoded size of publications, where they are padded."""
+    seed: int
+
+    @property
+    def publishers(self) -> Mapping[str, BrokerId]:
+        at = self.publishing.brokers.tolist()
+        return {f"P{number}": self.brokers[index] for number, index in enumerate(at, start=1)}
+
+    @property
+    def subscribers(self) -> Mapping[str, BrokerId]:
+        return {f"S{number}": broker for number, broker in enumerate(self.brokers, start=1)}
+
+    def advertisements(self) -> Sequence[Operation]:
+        return [
+            Operation(
+                at=0,
+                client=client,
+                broker=broker,
+                operation=OperationKind.ADVERTISE,
+                id=f"a{place}",
+                predicates=[predicate_record(predicate) for predicate in self._advertised(low, end - 1)],
+            )
+            for index, (client, broker) in enumerate(self.publishers.items())
+            for place, (low, end) in enumerate(self.publishing.intervals(index), start=1)
+        ]
+
+    def subscriptions(self) -> Sequence[Operation]:
+        return OperationSequence(len(self.wanted.values), self._subscription)
+
+    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+        publishing, shares = self.publishing, stream(self.seed, "values")
+        pad = None if self.size is None else Padding(self.size)
+        rates = publishing.rates.tolist()
+        for time, index, number in merged_arrivals(rates, self.arrivals, run, stream(self.seed, "times")):
+            content: dict[str, Value] = {CLASS: _CLASS, VALUE: publishing.value(index, shares.random())}
+            yield Operation(
+                at=begin + time,
+                client=f"P{index + 1}",
+                broker=self.brokers[publishing.brokers[index]],
+                operation=OperationKind.PUBLISH,
+                id=f"P{index + 1}:{number}",
+                attributes=content if pad is None else pad.padded(content),
+            )
+
+    def expected(self, run: float) -> Expected:
+        publishing = self.publishing
+        receivers = publishing.mean(self.wanted.receivers(len(publishing.cumulative) - 1))
+        return Expected(
+            advertisements=sum(len(publishing.intervals(index)) for index in range(len(publishing.brokers))),
+            subscriptions=len(self.wanted.values),
+            publications=float(publishing.rates.sum()) * run,
+            notifications=float(publishing.rates @ receivers) * run,
+        )
+
+    def _advertised(self, low: int, high: int) -> list[Predicate]:
+        return [
+            Predicate(CLASS, Operator.STRING_EQUAL, _CLASS),
+            Predicate(VALUE, Operator.GREATER_OR_EQUAL, low),
+            Predicate(VALUE, Operator.LESS_OR_EQUAL, high),
+            *([] if self.size is None else [PADDING_ADVERTISED]),
+        ]
+
+    def _subscription(self, index: int) -> Operation:
+        broker = int(np.searchsorted(self.wanted.begins, index, side="right")) - 1
+        value = int(self.wanted.values[index])
+        predicate = (
+            Predicate(CLASS, Operator.STRING_EQUAL, _CLASS)
+            if value == _EVERYTHING
+            else Predicate(VALUE, Operator.EQUAL, value)
+        )
+        return Operation(
+            at=0,
+            client=f"S{broker + 1}",
+            broker=self.brokers[broker],
+            operation=OperationKind.SUBSCRIBE,
+            id=f"s{index - int(self.wanted.begins[broker]) + 1}",
+            predicates=[predicate_record(predicate)],
+        )
+
+
+class _Chances:
+    """The publishers, and the probability that each broker wants each value."""
+
+    def __init__(self, section: IntegersWorkload, scenario: Scenario, overlay: Overlay) -> None:
+        seed, values, ratio = scenario.seed, section.values, section.subscriptions.matching_ratio
+        count = section.publishers_on(len(overlay.brokers))
+        at = stream(seed, "publishers").sample(range(len(overlay.brokers)), count)
+        rates = [section.publications.rate.draw(stream(seed, f"rate:P{number}")) for number in range(1, count + 1)]
+        popularity = np.full(values, 1 / values)
+        self._regions: Weights | None = None
+        self._alike = np.full(values, ratio)
+        match section.distribution:
+            case "uniform":
+                pass
+            case "zipf":
+                ranks = numeric_stream(seed, "popularity").permutation(values)
+                self._alike = interest.drawn(interest.zipf(values, section.exponent)[ranks], popularity, ratio)
+            case "multimodal":
+                positions = interest.peaks(values, section.peaks, numeric_stream(seed, "peaks"))
+                popularity = interest.mixture(values, positions)
+                self._alike = interest.drawn(popularity, popularity, ratio)
+            case "regional":
+                importance = np.array(rates) / sum(rates)
+                self._regions = interest.regional(
+                    _distances(scenario, overlay)[:, at], importance, section.decay, ratio
+                )
+        first, width = self._advertised(section, count, seed)
+        cumulative = np.concatenate([[0.0], np.cumsum(popularity)])
+        self.publishing = Publishing(np.array(at), first, width, np.array(rates), cumulative)
+
+    def of(self, broker: int) -> Weights:
+        """The probability that a broker, given by its index, wants each value."""
+        return self._alike if self._regions is None else np.repeat(self._regions[broker], self.publishing.width)
+
+    def _advertised(self, section: IntegersWorkload, publishers: int, seed: int) -> tuple[Integers, Integers]:
+        """The first value and the number of values that each publisher advertises."""
+        values = section.values
+        if self._regions is not None:
+            ends = np.arange(publishers + 1) * values // publishers
+            return ends[:-1], np.diff(ends)
+        width = max(1, round(section.publications.advertised * values))
+        first = numeric_stream(seed, "advertised").integers(0, values, size=publishers)
+        return first if width < values else np.zeros_like(first), np.full(publishers, width)
+
+
+def populate(section: IntegersWorkload, scenario: Scenario, overlay: Overlay) -> IntegersPopulation:
+    """The clients of a section that has no `problems`."""
+    chances = _Chances(section, scenario, overlay)
+    return IntegersPopulation(
+        brokers=tuple(broker.id for broker in overlay.brokers),
+        publishing=chances.publishing,
+        wanted=_wanted(chances, len(overlay.brokers), section.values, scenario.seed),
+        arrivals=section.publications.arrivals,
+        size=section.publications.size,
+        seed=scenario.seed,
+    )
+
+
+def problems(section: IntegersWorkload, scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    """Contradictions between the section and the rest of the scenario."""
+    brokers, ratio = len(overlay.brokers), section.subscriptions.matching_ratio
+    publishers = section.publishers_on(brokers)
+    yield from publication_problems(publishers, section.publications.rate, scenario)
+    yield from size_problems(section.publications.size, {CLASS: _CLASS, VALUE: section.values - 1})
+    if brokers * section.values > _MOST_DECISIONS:
+        message = f"{section.values:,} values for each of {brokers:,} brokers; {_MOST_DECISIONS:,} is the most in all"
+        yield Problem(("workload", "values"), message)
+        return
+    if section.distribution == "regional":
+        if publishers > section.values:
+            message = f"{section.values:,} values cannot be divided among {publishers:,} publishing brokers"
+            yield Problem(("workload", "values"), f"{message}; give at least as many")
+            return
+        if not (_distances(scenario, overlay) > 0).all():
+            message = "regional interest needs two brokers or more, and a delay above 0 between any two"
+            yield Problem(("workload", "distribution"), f"{message}: give links a `delay`")
+            return
+    chances = _Chances(section, scenario, overlay)
+    wanted = np.zeros(section.values)
+    for broker in range(brokers):
+        wanted += chances.of(broker)
+    yield from subscription_problems(_RATIO, float(wanted.sum()))
+    publishing, average = chances.publishing, wanted / brokers
+    reached = float(publishing.rates @ publishing.mean(average) / publishing.rates.sum())
+    if section.distribution == "regional" and reached < ratio * (1 - _NEAR):
+        yield Problem(_RATIO, f"cannot be more than {reached:.3g}, because some brokers cannot be reached from others")
+
+
+def _wanted(chances: _Chances, brokers: int, values: int, seed: int) -> Wanted:
+    """Draws the values that each broker wants, from a stream of its own."""
+    drawn = []
+    for broker in range(brokers):
+        rng = numeric_stream(seed, f"interests:S{broker + 1}")
+        found = np.flatnonzero(rng.random(values) < chances.of(broker))
+        drawn.append(found if len(found) < values else np.array([_EVERYTHING]))
+    begins = np.concatenate([[0], np.cumsum([len(found) for found in drawn])])
+    return Wanted(np.concatenate(drawn), begins)
+
+
+def _distances(scenario: Scenario, overlay: Overlay) -> Weights:
+    """Round trips between all brokers, and from each to itself that to its nearest neighbour: 0 where it has none."""
+    trips = scenario.topology.mesh(scenario.name, scenario.seed).round_trips()
+    np.fill_diagonal(trips, np.inf)
+    np.fill_diagonal(trips, trips.min(axis=1) if len(overlay.brokers) > 1 else 0.0)
+    return trips

@@ -1,0 +1,64 @@
+"""The generated clients of a workload: a contract that each kind of workload fulfils in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, overload
+
+from scenario.workload.operations import Operation
+from topology import BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Expected amounts over a whole run. The delivery verdict does not use them."""
+
+    advertisements: int
+    subscriptions: int
+    publications: float
+    notifications: float
+
+
+class Population(Protocol):
+    """Generated clients. They hold what decides their operations, and make each operation when it is asked for."""
+
+    @property
+    def publishers(self) -> Mapping[str, BrokerId]:
+        """The broker of each client that publishes."""
+
+    @property
+    def subscribers(self) -> Mapping[str, BrokerId]:
+        """The broker of each client that subscribes."""
+
+    def advertisements(self) -> Sequence[Operation]:
+        """Advertisements of the join phase, all at time 0, which the workload replaces."""
+
+    def subscriptions(self) -> Sequence[Operation]:
+        """Subscriptions of the join phase, all at time 0, which the workload replaces."""
+
+    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+        """Operations of a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds, sorted by time."""
+
+    def expected(self, run: float) -> Expected:
+        """Expected amounts with a run phase of `run` seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSequence(Sequence[Operation]):
+    """A sequence of operations of which each is made when it is read, so that a million of them take no memory."""
+
+    length: int
+    make: Callable[[int], Operation]
+    """The operation with this number, from 0."""
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, index: int) -> Operation: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Operation]: ...
+    def __getitem__(self, index: int | slice) -> Operation | Sequence[Operation]:
+        numbers = range(self.length)[index]
+        return [self.make(number) for number in numbers] if isinstance(numbers, range) else self.make(numbers)

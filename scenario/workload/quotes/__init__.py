@@ -1,0 +1,1 @@
+"""Workloads of kind `quotes`: publishers of stock quotes, and subscribers to ranges of them."""

@@ -1,0 +1,111 @@
+"""A whole workload: its clients, their brokers and their timed operations."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from scenario.model import Scenario
+from scenario.workload.explicit import explicit_notifications
+from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
+from scenario.workload.population import Population
+from scenario.workload.streams import stream
+from topology import BrokerId
+
+_ADVERTISE_UNTIL = 0.4
+_SUBSCRIBE_UNTIL = 0.9
+_SPREADING = 0.1
+"""Shares of the join phase. In the remaining time, advertisements spread before the first subscription, and
+subscriptions before the first publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Expected amounts, for progress displays; the delivery verdict does not use them."""
+
+    advertisements: int
+    subscriptions: int
+    publications: int
+    notifications: int
+    duration: float
+    """Seconds from the start of join to the end of drain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The operations of all clients of one run."""
+
+    scenario: Scenario
+    population: Population
+    """The generated clients."""
+    explicit: tuple[Operation, ...]
+    """Operations written out in the scenario, sorted by time."""
+    stretch: float = 1.0
+    """Factor by which the times of all operations are stretched (`emulation.planning.dilation`)."""
+
+    @property
+    def clients(self) -> Mapping[str, BrokerId]:
+        """The broker of each client."""
+        return {
+            **self.population.publishers,
+            **self.population.subscribers,
+            **{operation.client: operation.broker for operation in self.explicit},
+        }
+
+    def operations(self) -> Iterator[Operation]:
+        """All operations sorted by time, generated lazily: publications are never held in memory."""
+        seconds = self.scenario.timeline
+        running = self.population.run_operations(round(seconds.join * NANOSECONDS), seconds.run)
+        merged = heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
+        stretch = self.stretch
+        yield from merged if stretch == 1 else (_at(round(operation.at * stretch), operation) for operation in merged)
+
+    def estimate(self) -> Estimate:
+        generated = self.population.expected(self.scenario.timeline.run)
+        written = [operation.operation for operation in self.explicit]
+        return Estimate(
+            advertisements=generated.advertisements + written.count(OperationKind.ADVERTISE),
+            subscriptions=generated.subscriptions + written.count(OperationKind.SUBSCRIBE),
+            publications=round(generated.publications) + written.count(OperationKind.PUBLISH),
+            notifications=round(generated.notifications) + explicit_notifications(self.explicit),
+            duration=self.scenario.timeline.duration,
+        )
+
+    def _joining(self) -> Iterator[Operation]:
+        """Advertisements and subscriptions of clients present from the start, each at a random time in `join`."""
+        advertise_until, subscribe_from, subscribe_until = self._joining_times()
+        seed = self.scenario.seed
+        advertisements, subscriptions = self.population.advertisements(), self.population.subscriptions()
+        times = np.concatenate(
+            [
+                _moments(len(advertisements), stream(seed, "advertise"), 0.0, advertise_until),
+                _moments(len(subscriptions), stream(seed, "subscribe"), subscribe_from, subscribe_until),
+            ]
+        )
+        first = len(advertisements)
+        for index in np.argsort(times, kind="stable").tolist():
+            operation = advertisements[index] if index < first else subscriptions[index - first]
+            yield _at(int(times[index]), operation)
+
+    def _joining_times(self) -> tuple[float, float, float]:
+        """Nanoseconds: the time of the last advertisement, and those of the first and the last subscription."""
+        timeline = self.scenario.timeline
+        join = timeline.join * NANOSECONDS
+        until = _SUBSCRIBE_UNTIL * join
+        if timeline.join_order == "mixed":
+            return until, 0.0, until
+        advertise = _ADVERTISE_UNTIL * join if timeline.advertise is None else timeline.advertise * NANOSECONDS
+        return advertise, advertise + _SPREADING * join, until
+
+
+def _at(time: int, operation: Operation) -> Operation:
+    return msgspec.structs.replace(operation, at=time)
+
+
+def _moments(count: int, rng: random.Random, begin: float, end: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.fromiter((int(rng.uniform(begin, end)) for _ in range(count)), dtype=np.int64, count=count)
