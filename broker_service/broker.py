@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from broker_service.config import BrokerConfig
 from broker_service.declaring import Declaring, advertising, subscribing
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
@@ -34,7 +36,16 @@ from broker_service.messages import (
 )
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.interface import Actions, CancelTimer, Deliver, RouterContext, Send, SetTimer, TimerKey
+from broker_service.routing.interface import (
+    Actions,
+    CancelTimer,
+    Deliver,
+    Recall,
+    RouterContext,
+    Send,
+    SetTimer,
+    TimerKey,
+)
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sessions import Client, Content, Declared, Session
 from broker_service.trace import Recorder, Trace
@@ -349,18 +360,38 @@ class Broker:
             self._comparisons.log()
         for action in actions:
             if isinstance(action, Send):
-                self.links[action.neighbour].put(action.message)
+                if action.label or action.ahead:
+                    self._put_marked(action)
+                else:
+                    self.links[action.neighbour].put(action.message)
             elif isinstance(action, Deliver):
                 self._deliver(action)
             elif isinstance(action, SetTimer):
                 self.timers.set(action)
             elif isinstance(action, CancelTimer):
                 self.timers.cancel(action.key)
+            elif isinstance(action, Recall):
+                self._recall(action.neighbour)
 
     def _timer_ran_out(self, key: TimerKey) -> None:
         """A timer that the router set has run out."""
         with self._handling(f"the timer {key!r}"):
             self._perform(self._router.timer(key))
+
+    def _put_marked(self, action: Send) -> None:
+        """Queues a message that has a label or goes ahead of others."""
+        message, link = action.message, self.links[action.neighbour]
+        if action.label:
+            message = msgspec.structs.replace(message, label=action.label)
+        if action.ahead:
+            link.put_ahead(message)
+        else:
+            link.put(message)
+
+    def _recall(self, neighbour: BrokerId) -> None:
+        messages = self.links[neighbour].recall()
+        if messages:
+            self._perform(self._router.returned(neighbour, messages))
 
     def _deliver(self, action: Deliver) -> None:
         """Queues one event for each session, however many of its clients are notified."""

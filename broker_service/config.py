@@ -41,6 +41,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reconnect_first: float = 0.05
     """Seconds before a broken link is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
+    resume: bool = True
+    """True: what was in flight on a stream that broke, and what waited, travels on the next one. False: it is lost, as
+    with an application that writes to plain TCP connections."""
     message_bytes: int = 1 << 20
     """Largest frame taken from a client or a neighbour."""
     stop_within: float = 2.0
@@ -52,7 +55,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Raises `ValueError` for a bound or a time that is not above 0."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not 0 < value < math.inf:
+            if not isinstance(value, bool) and not 0 < value < math.inf:
                 raise ValueError(f"{name}: must be more than 0, not {value}")
 
 

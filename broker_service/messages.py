@@ -51,6 +51,8 @@ class Message(msgspec.Struct, frozen=True):
     header: bytes = b""
     hops: int = 0
     """Overlay links travelled when the next broker handles it; 0 for a client's own message at its broker."""
+    label: str = ""
+    """Purpose of the message in the routing protocol's words, for the log; empty for most."""
 
     @property
     def size(self) -> int:

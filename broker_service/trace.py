@@ -69,6 +69,7 @@ class Recorder:
                 bytes=len(message.body) + len(message.header),
                 count=count,
                 text=text,
+                label=message.label or None,
             )
         )
 

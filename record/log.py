@@ -29,6 +29,8 @@ class Event(enum.StrEnum):
     """A notification left for a client."""
     DROPPED = "dropped"
     """A message ended here. text: the reason; count: the number of messages, when counted together."""
+    RECALLED = "recalled"
+    """The router took a message back that was meant for a neighbour. peer: the neighbour."""
     REJECTED = "rejected"
     """A client's operation was rejected. text: the reason."""
     LINK_UP = "link_up"
@@ -127,3 +129,5 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     strings: dict[str, str] | None = None
     """A publication's string attributes."""
     predicates: list[PredicateRecord] | None = None
+    label: str | None = None
+    """Purpose of a message, in the routing protocol's words."""

@@ -4,7 +4,11 @@ A message is *waiting* until `take` hands it to the transport, then *in flight* 
 more than `window` are in flight, so a slow link makes messages wait here, where the link status table sees them, and
 not in socket buffers. Acknowledgements count messages, from the first one this incarnation of the broker sent to that
 incarnation of the neighbour; after a broken stream the neighbour reports how many it has handled, and the others travel
-again, so that nothing is lost or doubled between two brokers that both keep running.
+again, so that nothing is lost or doubled between two brokers that both keep running. Without `Limits.resume` they are
+dropped instead, and what waited is dropped when the stream breaks.
+
+The router may `recall` what the neighbour has not got. The numbers of messages in flight that it takes back stay used:
+the neighbour may have handled some, and reports so when the next stream opens.
 
 Publications in the queue have one bound, all other messages another. A publication that finds no room is one loss; a
 (un)subscription or (un)advertisement would be missed for ever, because brokers that keep running never send it again.
@@ -17,7 +21,7 @@ messages of a megabyte are permitted, and a full queue of those would take a hun
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +34,9 @@ from record.log import Event
 NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
 """The utilisation window slides in steps of one sixteenth."""
+
+STREAM_BROKE = "stream broke"
+"""Reason in the log for which messages are lost on a link that does not resume."""
 
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
@@ -69,10 +76,13 @@ class OverlayLink:
         self._most_publications = limits.link_queue
         self._most_others = limits.control_queue
         self._most_bytes = limits.queue_bytes
+        self._resumes = limits.resume
         self._clock = clock
         self._recorder = recorder
         self._waiting: deque[tuple[int, int, Message]] = deque()
         """Time of entering, size in bytes, message."""
+        self._ahead = 0
+        """Messages at the front of those waiting that were put ahead of the others."""
         self._publication_bytes = 0
         """Bytes of the waiting publications."""
         self._others_waiting = 0
@@ -82,6 +92,8 @@ class OverlayLink:
         self._in_flight: deque[Message] = deque()
         self._repeat: deque[Message] = deque()
         self._acknowledged = 0
+        self._recalled = 0
+        """Messages that were in flight when they were taken back, while the link was down."""
         self._samples: deque[tuple[int, int]] = deque()
         """(time, messages sent by then), oldest first; they span the utilisation window."""
         self._sample_interval = int(limits.utilisation_window * NANOSECONDS / STATUS_SAMPLES)
@@ -153,6 +165,28 @@ class OverlayLink:
                 flow.enter(now)
         self.on_waiting()
 
+    def put_ahead(self, message: Message) -> None:
+        """Queues a message before those that were put otherwise. Drops it as `put` does."""
+        waiting, length = self._waiting, len(self._waiting)
+        self.put(message)
+        if len(waiting) > length:
+            waiting.insert(self._ahead, waiting.pop())
+            self._ahead += 1
+
+    def recall(self) -> list[Message]:
+        """Takes back, and logs, what waits; while the link is down, also what is in flight on a link that resumes."""
+        messages: list[Message] = []
+        if not self.up and self._resumes:
+            self._recalled += len(self._in_flight)
+            messages += self._in_flight
+            self._clear_in_flight()
+        messages += self._repeat
+        messages += (message for _, _, message in self._waiting)
+        self._clear_queue()
+        for message in messages:
+            self._recorder.message(Event.RECALLED, message, peer=self.neighbour)
+        return messages
+
     def take(self) -> list[Message]:
         """The next messages for one frame: at most a batch, and no more than the window has room for."""
         messages: list[Message] = []
@@ -181,7 +215,8 @@ class OverlayLink:
         """Raises `ValueError` when a neighbour of this incarnation cannot have handled this many messages."""
         acknowledged = sent = 0
         if incarnation == self.neighbour_incarnation:
-            acknowledged, sent = self._acknowledged, self._acknowledged + len(self._in_flight) + len(self._repeat)
+            acknowledged = self._acknowledged
+            sent = acknowledged + self._recalled + len(self._in_flight) + len(self._repeat)
         if handled > sent:
             raise ValueError(f"{self.neighbour} claims to have handled {handled} messages, {sent} were sent")
         if handled < acknowledged:
@@ -198,16 +233,27 @@ class OverlayLink:
         if incarnation != self.neighbour_incarnation:
             self._forget(incarnation)
         self._repeat.extendleft(reversed(self._in_flight))
-        self._in_flight.clear()
-        self._in_flight_bytes = 0
-        for _ in range(handled - self._acknowledged):
+        self._clear_in_flight()
+        for _ in range(min(handled - self._acknowledged, len(self._repeat))):
             self._repeat.popleft()
         self._acknowledged = handled
+        self._recalled = 0
+        if not self._resumes:
+            self._drop_all(self._repeat, STREAM_BROKE)
+            self._repeat.clear()
         self.up = True
 
     def disconnect(self) -> None:
         """Notes that the stream broke; messages in flight wait until `connect` learns which of them were handled."""
         self.up = False
+        if not self._resumes:
+            self._drop_all([message for _, _, message in self._waiting], STREAM_BROKE)
+            self._clear_queue()
+
+    def vanish(self) -> None:
+        """Drops everything that waits or is in flight, because the link is removed."""
+        self.up = False
+        self._drop_everything("link vanished")
 
     def _fits(self, size: int) -> bool:
         """True when the window has room for this many bytes; a single message always fits."""
@@ -232,6 +278,8 @@ class OverlayLink:
                 others_bytes += size
             messages.append(message)
             record(_SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered, time=now)
+        if self._ahead:
+            self._ahead = max(0, self._ahead - taken)
         self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
         self._others_waiting -= others
         self._others_bytes -= others_bytes
@@ -264,16 +312,28 @@ class OverlayLink:
     def _forget(self, incarnation: int) -> None:
         """Drops whatever was meant for a former incarnation of the neighbour, because the new one has no use for it."""
         if self.neighbour_incarnation:
-            for message in [*self._repeat, *self._in_flight, *(message for _, _, message in self._waiting)]:
-                self._drop(message, "neighbour restarted")
-            self._waiting.clear()
-            self._publication_bytes = self._others_waiting = self._others_bytes = 0
-        self._in_flight.clear()
-        self._in_flight_bytes = 0
-        self._repeat.clear()
-        self._acknowledged = 0
+            self._drop_everything("neighbour restarted")
+        self._acknowledged = self._recalled = 0
         self.received = 0
         self.neighbour_incarnation = incarnation
+
+    def _drop_everything(self, reason: str) -> None:
+        self._drop_all([*self._in_flight, *self._repeat, *(message for _, _, message in self._waiting)], reason)
+        self._clear_in_flight()
+        self._clear_queue()
+
+    def _clear_in_flight(self) -> None:
+        self._in_flight.clear()
+        self._in_flight_bytes = 0
+
+    def _clear_queue(self) -> None:
+        self._repeat.clear()
+        self._waiting.clear()
+        self._ahead = self._publication_bytes = self._others_waiting = self._others_bytes = 0
+
+    def _drop_all(self, messages: Iterable[Message], reason: str) -> None:
+        for message in messages:
+            self._drop(message, reason)
 
     def _drop(self, message: Message, reason: str) -> None:
         self.dropped += 1

@@ -36,6 +36,11 @@ class Send(msgspec.Struct, frozen=True):
 
     neighbour: BrokerId
     message: Message
+    label: str = ""
+    """Purpose of the message in a word or two ("change", "nack"), logged at both ends; empty: the message's own label,
+    which a message that is passed on keeps."""
+    ahead: bool = False
+    """True: before all waiting messages that are not `ahead`, behind those that are."""
 
 
 class Deliver(msgspec.Struct, frozen=True):
@@ -61,7 +66,16 @@ class CancelTimer(msgspec.Struct, frozen=True):
     key: TimerKey
 
 
-Action = Send | Deliver | SetTimer | CancelTimer
+class Recall(msgspec.Struct, frozen=True):
+    """Take back the messages that wait for a neighbour, and hand them to `Router.returned` at this very point.
+
+    While the link is down, messages in flight are taken back, too: some of them the neighbour may have handled.
+    """
+
+    neighbour: BrokerId
+
+
+Action = Send | Deliver | SetTimer | CancelTimer | Recall
 Actions = Sequence[Action]
 
 
@@ -162,6 +176,10 @@ class Router(ABC):
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """The link carries nothing any more; what is queued for it waits until it is up again."""
+        return ()
+
+    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
+        """Messages that a `Recall` took back, at least one, in the order in which they were sent."""
         return ()
 
     def timer(self, key: TimerKey) -> Actions:

@@ -43,7 +43,9 @@ def decode_link_frame(data: bytes) -> LinkFrame:
         frame = pb.LinkFrame.FromString(data)
         _check_count(frame.messages)
         kinds = _KINDS
-        messages = [Message(kinds[item.kind], item.id, item.body, item.header, item.hops) for item in frame.messages]
+        messages = [
+            Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label) for item in frame.messages
+        ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
     if frame.HasField("hello"):
@@ -148,7 +150,14 @@ def _message_frame(messages: Sequence[Message], whole: MessageFrame) -> bytes:
             frame.probe.echo = whole.probe.echo
     add = frame.messages.add
     for message in messages:
-        add(kind=message.kind, id=message.id, body=message.body, header=message.header, hops=message.hops)
+        add(
+            kind=message.kind,
+            id=message.id,
+            body=message.body,
+            header=message.header,
+            hops=message.hops,
+            label=message.label,
+        )
     return frame.SerializeToString()
 
 

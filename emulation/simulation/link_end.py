@@ -177,7 +177,7 @@ class LinkEnd:
         assert opposite is not None and direction is not None and isinstance(frame, MessageFrame)
         size = FRAME_BYTES
         for message in frame.messages:
-            size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header)
+            size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header) + len(message.label)
         arrive = partial(opposite._receive, self.opposite_stream, frame)
         if direction.up:
             events.at(direction.arrival(events.now, size, self._process.latency()), arrive)

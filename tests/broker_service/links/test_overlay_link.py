@@ -264,3 +264,112 @@ def test_the_wait_in_the_queue_is_logged(clock: Clock, trace: ListTrace) -> None
     out.take()
     (record,) = trace.of(Event.SENT)
     assert (record.duration, record.bytes, record.queue, record.peer) == (5000, 10, 0, "B2")
+
+
+# Messages ahead of others
+
+
+@given(st.lists(st.sampled_from(["put", "put_ahead", "take"]), max_size=60))
+def test_messages_ahead_travel_before_all_others_and_in_order_among_themselves(steps: list[str]) -> None:
+    out = link(clock := Clock(), ListTrace("B1"), batch=2, window=1000)
+    ahead: list[str] = []
+    others: list[str] = []
+    taken, expected = [], []
+    for number, step in enumerate(steps):
+        clock.now += 1
+        if step == "take":
+            taken += ids(out.take())
+            for _ in range(2):
+                if ahead or others:
+                    expected.append((ahead or others).pop(0))
+            continue
+        getattr(out, step)(Message(Kind.CONTROL, str(number)))
+        (others if step == "put" else ahead).append(str(number))
+    assert taken == expected
+    assert out.queue_length == len(ahead) + len(others)
+
+
+def test_a_message_ahead_finds_no_more_room_than_another(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, control_queue=2)
+    for number in range(3):
+        out.put_ahead(Message(Kind.CONTROL, str(number)))
+    out.put(Message(Kind.PUBLISH, "P:1"))
+    assert ids(out.take()) == ["0", "1", "P:1"]
+    assert [record.text for record in trace.of(Event.DROPPED)] == ["output queue full of control messages"]
+
+
+# Recall
+
+
+def test_on_a_link_that_is_up_what_waits_is_taken_back(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, window=2)
+    for message in messages(5):
+        out.put(message)
+    out.take()
+    assert ids(out.recall()) == ["P:2", "P:3", "P:4"]
+    assert (out.queue_length, out.in_flight) == (0, 2)
+    out.acknowledge(2)
+    out.put(Message(Kind.PUBLISH, "P:5"))
+    assert ids(out.take()) == ["P:5"]
+    assert [record.id for record in trace.of(Event.RECALLED)] == ["P:2", "P:3", "P:4"]
+
+
+@pytest.mark.parametrize("handled", range(1, 4))
+def test_what_was_in_flight_when_it_was_taken_back_may_have_been_handled(
+    clock: Clock, trace: ListTrace, handled: int
+) -> None:
+    out = link(clock, trace, window=3)
+    for message in messages(5):
+        out.put(message)
+    out.take()
+    out.acknowledge(1)
+    out.disconnect()
+    assert ids(out.recall()) == ["P:1", "P:2", "P:3", "P:4"]
+    out.put(Message(Kind.PUBLISH, "P:5"))
+    with pytest.raises(ValueError, match="claims to have handled 4 messages, 3 were sent"):
+        out.check_resumption(1, 4)
+    out.connect(1, handled)
+    assert ids(out.take()) == ["P:5"]
+    with pytest.raises(ValueError, match="acknowledged"):
+        out.acknowledge(handled + 2)
+    out.acknowledge(handled + 1)
+    assert (out.queue_length, out.in_flight) == (0, 0)
+
+
+def test_room_that_was_taken_back_is_free_again(clock: Clock, trace: ListTrace) -> None:
+    out = link(clock, trace, link_queue=2, control_queue=1)
+    out.put_ahead(Message(Kind.CONTROL, "c"))
+    for message in messages(2):
+        out.put(message)
+    assert ids(out.recall()) == ["c", "P:0", "P:1"]
+    for message in messages(2):
+        out.put(message)
+    out.put_ahead(Message(Kind.CONTROL, "d"))
+    assert ids(out.take()) == ["d", "P:0", "P:1"]
+    assert out.dropped == 0
+
+
+# Links that do not resume
+
+
+def test_without_resumption_a_broken_stream_loses_what_waited_and_was_not_handled(
+    clock: Clock, trace: ListTrace
+) -> None:
+    out = link(clock, trace, window=3, resume=False)
+    for message in messages(5):
+        out.put(message)
+    out.take()
+    out.acknowledge(1)
+    out.disconnect()
+    assert [record.id for record in trace.of(Event.DROPPED)] == ["P:3", "P:4"]
+    assert out.recall() == []
+    out.put(Message(Kind.PUBLISH, "P:5"))
+    out.connect(1, 2)
+    assert [(record.id, record.text) for record in trace.of(Event.DROPPED)] == [
+        ("P:3", "stream broke"),
+        ("P:4", "stream broke"),
+        ("P:2", "stream broke"),
+    ]
+    assert ids(out.take()) == ["P:5"]
+    out.acknowledge(3)
+    assert out.in_flight == 0
