@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from broker_service.config import BrokerConfig
+from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.declaring import Declaring, advertising, subscribing
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
 from broker_service.language import ContentError, Publication
@@ -93,15 +93,13 @@ class Broker:
         self._clock = clock
         self._stopwatch = stopwatch or clock
         self._recorder = Recorder(trace, clock)
+        self._limits = config.limits
         self._started_at = clock()
-        self.links: dict[BrokerId, OverlayLink] = {
-            link.neighbour: OverlayLink(link.neighbour, config.limits, clock, self._recorder, link.attributes)
-            for link in config.links
-        }
+        self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
+        self._options = read_options(config.protocol, config.options)
         self._clients: dict[ClientId, Client] = {}
         self._declared_bytes = 0
         """Memory that the clients' advertisements and subscriptions occupy, approximately."""
-        self._limits = config.limits
         self.timers = RouterTimers(schedule, self._timer_ran_out)
         self._on_defect = on_defect
         self._named = 0
@@ -113,7 +111,7 @@ class Broker:
                 incarnation=config.incarnation,
                 attributes=config.attributes,
                 links=self.links,
-                options=read_options(config.protocol, config.options),
+                options=self._options,
                 now=self._seconds_since_start,
                 random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
                 matcher=self._make_matcher,
@@ -185,6 +183,34 @@ class Broker:
         self._record_link(Event.LINK_DOWN, neighbour)
         with self._handling(f"the link to {neighbour} going down"):
             self._perform(self._router.link_down(neighbour))
+
+    def add_link(self, config: LinkConfig) -> OverlayLink:
+        """A broker has become a neighbour. Its link is down until the shell opens a stream.
+
+        Raises `ValueError` for a broker that is a neighbour already, and where the routing protocol does not bear it.
+        """
+        self._require_changing_neighbours()
+        if config.neighbour in self.links or config.neighbour == self.id:
+            raise ValueError(f"{self.id} and {config.neighbour} are linked already")
+        link = self.links[config.neighbour] = self._make_link(config)
+        self._recorder.note(Event.LINK_ADDED, peer=link.neighbour, count=link.appearance)
+        with self._handling(f"the appearance of the neighbour {link.neighbour}"):
+            self._perform(self._router.neighbour_added(link.neighbour))
+        return link
+
+    def remove_link(self, neighbour: BrokerId) -> None:
+        """A broker is a neighbour no more. Drops what its link holds; the shell has ended its streams before.
+
+        Raises `ValueError` for a broker that is no neighbour, and where the routing protocol does not bear it.
+        """
+        self._require_changing_neighbours()
+        if neighbour not in self.links:
+            raise ValueError(f"{self.id} and {neighbour} are not linked")
+        link = self.links.pop(neighbour)
+        link.vanish()
+        self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
+        with self._handling(f"the disappearance of the neighbour {neighbour}"):
+            self._perform(self._router.neighbour_removed(neighbour))
 
     # Clients
 
@@ -296,6 +322,20 @@ class Broker:
         took = self._stopwatch() - began - self._comparisons.decoding
         self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
         self._perform(actions)
+
+    def _make_link(self, config: LinkConfig) -> OverlayLink:
+        return OverlayLink(
+            config.neighbour,
+            self._limits,
+            self._clock,
+            self._recorder,
+            attributes=config.attributes,
+            appearance=config.appearance,
+        )
+
+    def _require_changing_neighbours(self) -> None:
+        if not self._options.neighbours_change:
+            raise ValueError(f"neighbours of a broker that routes by {self.protocol} do not change while it runs")
 
     def _seconds_since_start(self) -> float:
         return (self._clock() - self._started_at) / NANOSECONDS

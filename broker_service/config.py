@@ -71,6 +71,9 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """True at the end that opens the stream (exactly one end does)."""
     attributes: dict[str, Any] = {}
     """The neighbour's overlay attributes."""
+    appearance: int = 1
+    """The number of times that the two brokers have been linked, this time included; equal at both ends. A stream
+    between ends of different appearances is refused."""
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

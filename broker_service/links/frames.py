@@ -21,6 +21,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     """The receiver's incarnation as the sender last knew it; 0 when it never did."""
     handled: int = 0
     """Messages of that incarnation that the sender has handled so far."""
+    appearance: int = 1
+    """The number of times that the two brokers have been linked, as the sender knows it."""
 
 
 class Probe(msgspec.Struct, frozen=True, gc=False):

@@ -55,11 +55,14 @@ class OverlayLink:
         limits: Limits,
         clock: Callable[[], int],
         recorder: Recorder,
+        *,
         attributes: Mapping[str, Any] = NO_ATTRIBUTES,
+        appearance: int = 1,
     ) -> None:
-        """`attributes` are the neighbour's overlay attributes."""
+        """`attributes` are the neighbour's overlay attributes, `appearance` is as in `LinkConfig`."""
         self.neighbour = neighbour
         self.attributes = attributes
+        self.appearance = appearance
         self.round_trip: float | None = None
         """Shortest round trip in seconds that the link's session has measured; None before the first."""
         self.on_waiting: Callable[[], None] = _nothing

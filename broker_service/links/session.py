@@ -10,7 +10,8 @@ the time in nanoseconds and calls `wake` at the time `wake_at`; everything else 
    that exactly the others travel again (`OverlayLink.connect`): between two incarnations that both continue, nothing
    is lost and nothing is handled twice.
 3. A hello of another broker, of another routing protocol or of a former incarnation is refused, and so is one that
-   claims more messages than were sent.
+   claims more messages than were sent. Two brokers whose link was removed and added again count from 0: a hello of
+   another appearance of the link is refused until both ends have the same.
 4. Acknowledgements ride on whatever travels the other way. They travel alone when a quarter of the window waits for
    one, or `ACKNOWLEDGE_AFTER` seconds after the first message that does.
 5. With heartbeats, an open link sends a frame at every beat, whatever else it sent before. If only silent links did,
@@ -128,6 +129,7 @@ class LinkSession:
             protocol=self._protocol,
             neighbour_incarnation=link.neighbour_incarnation,
             handled=link.received,
+            appearance=link.appearance,
         )
 
     # Streams
@@ -332,6 +334,10 @@ class LinkSession:
         if hello.protocol != self._protocol:
             raise RefusedError(
                 f"link to {link.neighbour}: it routes by {hello.protocol!r}, this broker by {self._protocol!r}"
+            )
+        if hello.appearance != link.appearance:
+            raise RefusedError(
+                f"link to {link.neighbour}: its end is of appearance {hello.appearance}, this end of {link.appearance}"
             )
         present = link.neighbour_incarnation
         if hello.incarnation < present:

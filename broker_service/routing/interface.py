@@ -170,6 +170,20 @@ class Router(ABC):
         it here. Nothing may have changed then. Any other error is taken for a defect of the router and ends the broker.
         """
 
+    def neighbour_added(self, neighbour: BrokerId) -> Actions:
+        """A broker has become a neighbour; `link_up` follows when a stream to it is open.
+
+        Neighbours that the broker started with are not announced: they are in `RouterContext.links` from the beginning.
+        """
+        return ()
+
+    def neighbour_removed(self, neighbour: BrokerId) -> Actions:
+        """A broker is a neighbour no more; `link_down` came before if the link was up.
+
+        Whatever waited for it or was in flight is dropped. If it becomes a neighbour again, both ends begin anew.
+        """
+        return ()
+
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         """The link works (again); a greater incarnation than before means that the neighbour has lost its state."""
         return ()

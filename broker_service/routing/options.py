@@ -24,6 +24,10 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     attributes: ClassVar[tuple[str, ...]] = ()
     """Attributes that the overlay must give every broker, such as its place in a structured overlay."""
 
+    neighbours_change: ClassVar[bool] = False
+    """True for a protocol whose brokers may get and lose neighbours while they run. Others are refused overlays that
+    change."""
+
     @property
     def promises(self) -> Promises:
         """The promises that the delivery oracle holds the protocol to with these options."""

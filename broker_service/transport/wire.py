@@ -122,6 +122,7 @@ def _hello(frame: pb.LinkFrame) -> Hello:
         protocol=hello.protocol,
         neighbour_incarnation=hello.neighbour_incarnation,
         handled=hello.handled,
+        appearance=hello.appearance or 1,
     )
 
 
@@ -133,6 +134,7 @@ def _hello_frame(hello: Hello) -> bytes:
             protocol=hello.protocol,
             neighbour_incarnation=hello.neighbour_incarnation,
             handled=hello.handled,
+            appearance=hello.appearance,
         )
     ).SerializeToString()
 

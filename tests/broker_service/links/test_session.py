@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
@@ -22,16 +24,20 @@ from broker_service.links.session import (
 )
 from broker_service.links.states import TRANSITIONS, Input, State, StateError
 from broker_service.messages import Kind, Message
-from tests.broker_service.links.two_ends import Broker, TwoEnds
+from tests.broker_service.links.two_ends import LIMITS, Broker, Identity, TwoEnds
 
 SECOND = NANOSECONDS
 CHOICES = st.lists(st.integers(0, 10**6), max_size=150)
+WITHOUT_RESUMPTION = replace(LIMITS, resume=False)
 SEEDS = range(300)
 
 
-@given(CHOICES)
-def test_every_message_is_handled_once_and_in_order_whatever_happens_to_the_wire(choices: list[int]) -> None:
-    TwoEnds().run(choices)
+@pytest.mark.parametrize("limits", [LIMITS, WITHOUT_RESUMPTION])
+@given(choices=CHOICES)
+def test_every_message_is_handled_once_and_in_order_whatever_happens_to_the_wire(
+    limits: Limits, choices: list[int]
+) -> None:
+    TwoEnds(limits=limits).run(choices)
 
 
 # Sessions that are wrong on purpose, each of which the property above finds
@@ -42,10 +48,7 @@ class ClaimsOneLess(LinkSession):
 
     def hello(self) -> Hello:
         hello = super().hello()
-        return Hello(
-            broker=hello.broker, incarnation=hello.incarnation, protocol=hello.protocol,
-            neighbour_incarnation=hello.neighbour_incarnation, handled=max(0, hello.handled - 1),
-        )  # fmt: skip
+        return replace(hello, handled=max(0, hello.handled - 1))
 
 
 class ClaimsWhatWaits(LinkSession):
@@ -60,10 +63,7 @@ class ClaimsWhatWaits(LinkSession):
 
     def hello(self) -> Hello:
         hello = super().hello()
-        return Hello(
-            broker=hello.broker, incarnation=hello.incarnation, protocol=hello.protocol,
-            neighbour_incarnation=hello.neighbour_incarnation, handled=hello.handled + self.waits,
-        )  # fmt: skip
+        return replace(hello, handled=hello.handled + self.waits)
 
 
 class HandlesEndedStreams(LinkSession):
@@ -99,6 +99,13 @@ class TrustsFormerIncarnations(LinkSession):
         return hello.handled
 
 
+class KeepsFormerAppearances(LinkSession):
+    """Takes a hello of another appearance of the link for one of its own."""
+
+    def _check(self, hello: Hello) -> None:
+        super()._check(replace(hello, appearance=self.link.appearance))
+
+
 class NeverAcknowledges(LinkSession):
     """Sends no frame for an acknowledgement alone: the window of a link with one-way traffic stays full."""
 
@@ -114,6 +121,7 @@ class NeverAcknowledges(LinkSession):
         ClaimsOneLess,
         ClaimsWhatWaits,
         HandlesEndedStreams,
+        KeepsFormerAppearances,
         ReadsEndedStreams,
         AcknowledgesWhatWaits,
         TrustsFormerIncarnations,
@@ -127,10 +135,11 @@ def test_a_wrong_session_is_found(wrong: type[LinkSession]) -> None:
             TwoEnds(wrong).run(source.randrange(10**6) for _ in range(150))
 
 
-def test_random_schedules_find_nothing_wrong_with_the_real_session() -> None:
+@pytest.mark.parametrize("limits", [LIMITS, WITHOUT_RESUMPTION])
+def test_random_schedules_find_nothing_wrong_with_the_real_session(limits: Limits) -> None:
     for seed in SEEDS:
         source = random.Random(seed)
-        TwoEnds().run(source.randrange(10**6) for _ in range(150))
+        TwoEnds(limits=limits).run(source.randrange(10**6) for _ in range(150))
 
 
 # Each rule alone
@@ -141,9 +150,9 @@ class Trial:
 
     def __init__(self, heartbeat: float | None = None, limits: Limits | None = None) -> None:
         self.now = 0
-        self.handled: dict[tuple[int, int], list[int]] = {(1, 1): []}
+        self.handled: dict[tuple[Identity, Identity], list[int]] = {((1, 1), (1, 1)): []}
         limits = limits or Limits(window=8)
-        self.broker = Broker("A", 1, "B", lambda: self.now, self.handled, limits)
+        self.broker = Broker("A", (1, 1), "B", lambda: self.now, self.handled, limits)
         self.session = LinkSession(self.broker, self.broker.link, "tid", limits, heartbeat)
 
     def open(self) -> int:
@@ -154,14 +163,14 @@ class Trial:
 
     def come(self, stream: int, count: int, acknowledged: int = 0) -> Sequence[Message]:
         """Messages of B come in."""
-        numbers = range(len(self.handled[1, 1]), len(self.handled[1, 1]) + count)
-        messages = [Message(Kind.PUBLISH, f"1:{number}") for number in numbers]
+        numbers = range(first := len(self.handled[(1, 1), (1, 1)]), first + count)
+        messages = [Message(Kind.PUBLISH, f"1:1:{number}") for number in numbers]
         return self.session.received(stream, MessageFrame(messages, acknowledged), self.now)
 
 
-def hello(broker: str = "B", incarnation: int = 1, protocol: str = "tid", known: int = 0, handled: int = 0) -> Hello:
+def hello(broker: str = "B", known: int = 0, handled: int = 0, **others: Any) -> Hello:
     return Hello(
-        broker=broker, incarnation=incarnation, protocol=protocol, neighbour_incarnation=known, handled=handled
+        **{"incarnation": 1, "protocol": "tid", **others}, broker=broker, neighbour_incarnation=known, handled=handled
     )
 
 
@@ -197,6 +206,7 @@ def test_of_many_streams_that_were_not_answered_only_the_latest_comes_up() -> No
     [
         (hello("C"), "C is at its other end"),
         (hello(protocol="x"), "routes by 'x'"),
+        (hello(appearance=2), "its end is of appearance 2, this end of 1"),
         (hello(incarnation=1), "its incarnation 1 has ended, 2 came after it"),
         (hello(incarnation=2, known=1, handled=2), "to have handled 2 messages, 1 were sent"),
         (hello(incarnation=2, known=1, handled=0), "to have handled 0 messages, it acknowledged 1"),
@@ -252,7 +262,7 @@ def test_messages_that_wait_for_service_are_counted() -> None:
     assert trial.session.unhandled == 2
     trial.open()
     trial.session.handle(stream, second, 0)
-    assert (trial.session.unhandled, len(trial.handled[1, 1])) == (0, 3)
+    assert (trial.session.unhandled, len(trial.handled[(1, 1), (1, 1)])) == (0, 3)
 
 
 def test_writes_are_paced() -> None:

@@ -1,7 +1,11 @@
 """Two link sessions joined by a wire on which anything can happen; every step is chosen by a number.
 
 Frames wait on the wire until a step delivers them, streams break at any point and are noticed late, messages wait for
-service, and either end is restarted with a new incarnation. After the steps, `heal` lets all that waits arrive.
+service, messages are taken back, either end is restarted with a new incarnation, and the link is removed and added
+again, at one end before the other. After the steps, `heal` lets all that waits arrive.
+
+A message must be handled once and in order, unless its sender's log names it: recalled, or dropped because a stream
+broke. One that was recalled while the link was down may have been handled even so.
 """
 
 from __future__ import annotations
@@ -14,18 +18,21 @@ from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.pacing import NANOSECONDS
-from broker_service.links.session import LinkSession
+from broker_service.links.session import LinkSession, RefusedError
 from broker_service.links.states import State
 from broker_service.messages import Kind, Message
 from broker_service.trace import Recorder
+from record.log import Event
 from tests.broker_service.overlay import ListTrace
 
 LIMITS = Limits(window=6, batch=3, heartbeat=1.0)
 MILLISECOND = NANOSECONDS // 1000
 HEALING_ROUNDS = 60
 
-Handled = dict[tuple[int, int], list[int]]
-"""Numbers of messages, by the incarnations of their sender and of their receiver."""
+Identity = tuple[int, int]
+"""A broker's incarnation and the appearance of its link."""
+Handled = dict[tuple[Identity, Identity], list[int]]
+"""Numbers of messages, by the identities of their sender and of their receiver."""
 
 
 class WrongError(AssertionError):
@@ -38,18 +45,22 @@ class Broker:
     def __init__(
         self,
         id: str,
-        incarnation: int,
+        identity: Identity,
         neighbour: str,
         clock: Callable[[], int],
         handled: Handled,
         limits: Limits = LIMITS,
     ) -> None:
         self.id = id
-        self.incarnation = incarnation
+        self.identity = identity
+        self.incarnation, appearance = identity
         self.first: dict[int, int] = {}
         """By incarnation of the neighbour, the number of the first message that is meant for it."""
         self.put = 0
-        self.link = OverlayLink(neighbour, limits, clock, Recorder(ListTrace(id), clock))
+        self.trace = ListTrace(id)
+        self.link = OverlayLink(neighbour, limits, clock, Recorder(self.trace, clock), appearance=appearance)
+        self.recalled_down: set[int] = set()
+        """Messages that were recalled while the link was down."""
         self._handled = handled
 
     def link_up(self, neighbour: str, incarnation: int, handled: int) -> None:
@@ -67,12 +78,22 @@ class Broker:
     def receive(self, neighbour: str, messages: Sequence[Message]) -> None:
         for message in messages:
             self.link.received += 1
-            sender, number = message.id.split(":")
-            self._handled[int(sender), self.incarnation].append(int(number))
+            incarnation, appearance, number = map(int, message.id.split(":"))
+            self._handled[(incarnation, appearance), self.identity].append(number)
 
     def put_one(self) -> None:
-        self.link.put(Message(Kind.PUBLISH, f"{self.incarnation}:{self.put}"))
+        self.link.put(Message(Kind.PUBLISH, "{}:{}:{}".format(*self.identity, self.put)))
         self.put += 1
+
+    def recall(self) -> None:
+        messages = self.link.recall()
+        if not self.link.up:
+            self.recalled_down.update(int(message.id.split(":")[2]) for message in messages)
+
+    def named(self, event: Event, *texts: str) -> set[int]:
+        """Messages that records of the log name."""
+        found = [record for record in self.trace.of(event) if not texts or record.text in texts]
+        return {int((record.id or "").split(":")[2]) for record in found}
 
 
 @dataclass(eq=False)
@@ -100,12 +121,13 @@ class End:
 class TwoEnds:
     """See the module. The end 0 dials."""
 
-    def __init__(self, session: type[LinkSession] = LinkSession) -> None:
+    def __init__(self, session: type[LinkSession] = LinkSession, limits: Limits = LIMITS) -> None:
         self.now = 0
         self._session = session
+        self._limits = limits
         self._handled: tuple[Handled, Handled] = (defaultdict(list), defaultdict(list))
         """By receiver."""
-        self._incarnations = [0, 0]
+        self._identities = [(1, 1), (1, 1)]
         self._streams: list[Stream] = []
         self._ends = [self._start(0), self._start(1)]
 
@@ -113,7 +135,7 @@ class TwoEnds:
         """Takes a step for each number, heals, and checks. Raises `WrongError`, or whatever the sessions raise."""
         steps: list[Callable[[int], None]] = [
             self._put, self._put, self._write, self._write, self._deliver, self._deliver, self._serve, self._serve,
-            self._dial, self._break, self._notice, self._wake, self._restart,
+            self._dial, self._break, self._notice, self._wake, self._restart, self._recall, self._appear,
         ]  # fmt: skip
         for choice in choices:
             self.now += (choice // 1000) % 40 * MILLISECOND
@@ -149,14 +171,28 @@ class TwoEnds:
         end = stream.ends[to]
         if end not in self._ends:
             return  # it has been restarted since
+        if isinstance(frame, Hello) and self._refuses(end, frame):
+            stream.broken = True
+            return
         if to == 1 and not stream.numbers[1]:
-            if isinstance(frame, Hello) and frame.incarnation >= end.broker.link.neighbour_incarnation:
+            if isinstance(frame, Hello):
                 stream.numbers[1] = end.session.accept(frame, self.now)
                 end.stream = stream
             return
         messages = end.session.received(stream.numbers[to], frame, self.now)
         if messages:
             end.served.append((stream.numbers[to], messages))
+
+    def _refuses(self, end: End, hello: Hello) -> bool:
+        """Whether an end refuses a hello. It may for a former incarnation and for another appearance of the link."""
+        link = end.broker.link
+        try:
+            end.session._check(hello)
+        except RefusedError:
+            if hello.incarnation >= link.neighbour_incarnation and hello.appearance == link.appearance:
+                raise
+            return True
+        return False
 
     def _serve(self, choice: int) -> None:
         end = self._ends[choice % 2]
@@ -193,20 +229,45 @@ class TwoEnds:
     def _restart(self, choice: int) -> None:
         which = choice % 2
         if choice % 3 == 0:  # less often than other steps
-            if (stream := self._ends[which].stream) is not None:
-                stream.broken = True
-            self._ends[which] = self._start(which)
+            incarnation, appearance = self._identities[which]
+            self._begin_anew(which, (incarnation + 1, appearance))
+
+    def _recall(self, choice: int) -> None:
+        if choice % 3 == 0:
+            self._ends[choice % 2].broker.recall()
+
+    def _appear(self, choice: int) -> None:
+        """The link is removed and added again at one end, at the end that is behind if there is one."""
+        if choice % 3 == 0:
+            appearances = [appearance for _, appearance in self._identities]
+            behind = appearances.index(min(appearances)) if appearances[0] != appearances[1] else choice % 2
+            self._add_again(behind)
+
+    def _add_again(self, which: int) -> None:
+        end, (incarnation, appearance) = self._ends[which], self._identities[which]
+        end.session.closed(end.session.stream)
+        end.broker.link.vanish()
+        if end.broker.link.queue_length or end.broker.link.in_flight:
+            raise WrongError("a link that vanished holds messages")
+        self._begin_anew(which, (incarnation, appearance + 1))
+
+    def _begin_anew(self, which: int, identity: Identity) -> None:
+        if (stream := self._ends[which].stream) is not None:
+            stream.broken = True
+        self._identities[which] = identity
+        self._ends[which] = self._start(which)
 
     def _start(self, which: int) -> End:
-        self._incarnations[which] += 1
-        neighbour = "AB"[1 - which]
-        broker = Broker("AB"[which], self._incarnations[which], neighbour, lambda: self.now, self._handled[which])
-        return End(broker, self._session(broker, broker.link, "tid", LIMITS, heartbeat=None))
+        identity, neighbour, limits = self._identities[which], "AB"[1 - which], self._limits
+        broker = Broker("AB"[which], identity, neighbour, lambda: self.now, self._handled[which], limits)
+        return End(broker, self._session(broker, broker.link, "tid", limits, heartbeat=None))
 
     # What must hold
 
     def _heal(self) -> None:
-        """Breaks every stream, opens a new one and lets everything arrive."""
+        """Breaks every stream, opens a new one and lets everything arrive, and one more message of each end."""
+        while self._identities[0][1] != self._identities[1][1]:
+            self._appear(0)
         for stream in self._streams:
             stream.broken = True
             for frames in stream.frames:
@@ -214,7 +275,10 @@ class TwoEnds:
         for which in (0, 1):
             self._notice(which)
         self._streams.clear()
-        for _ in range(HEALING_ROUNDS):
+        for round in range(HEALING_ROUNDS):
+            if round == HEALING_ROUNDS // 2:
+                for end in self._ends:
+                    end.broker.put_one()
             self.now += 50 * MILLISECOND
             self._dial(0)
             for which in (0, 1):
@@ -225,21 +289,27 @@ class TwoEnds:
             self._wake(0)
 
     def _check_acknowledgement(self, end: End, frame: MessageFrame) -> None:
-        sender = end.broker.link.neighbour_incarnation
-        handled = self._handled[self._ends.index(end)][sender, end.broker.incarnation]
+        sender = (end.broker.link.neighbour_incarnation, end.broker.link.appearance)
+        handled = self._handled[self._ends.index(end)][sender, end.broker.identity]
         if frame.acknowledged > len(handled):
             raise WrongError(f"{frame.acknowledged} messages are acknowledged, {len(handled)} were handled")
 
     def _check_order(self) -> None:
         for handled in self._handled:
-            for pair, numbers in handled.items():
-                if numbers and numbers != list(range(numbers[0], numbers[0] + len(numbers))):
-                    raise WrongError(f"between the incarnations {pair} {numbers} were handled")
+            for (sender, receiver), numbers in handled.items():
+                if sender[1] != receiver[1]:
+                    raise WrongError(f"{numbers} of the appearance {sender[1]} were handled in {receiver[1]}")
+                if numbers != sorted(set(numbers)):
+                    raise WrongError(f"between {sender} and {receiver} {numbers} were handled")
 
     def _check_all_arrived(self) -> None:
         for sender, receiver in (self._ends, reversed(self._ends)):
-            broker, incarnation = sender.broker, receiver.broker.incarnation
-            expected = list(range(broker.first[incarnation], broker.put))
-            handled = self._handled[self._ends.index(receiver)][broker.incarnation, incarnation]
-            if handled != expected:
-                raise WrongError(f"of {expected}, {handled} were handled")
+            broker, identity = sender.broker, receiver.broker.identity
+            put = set(range(broker.first[identity[0]], broker.put))
+            handled = set(self._handled[self._ends.index(receiver)][broker.identity, identity])
+            lost = broker.named(Event.DROPPED, "stream broke")
+            recalled = broker.named(Event.RECALLED)
+            if handled & lost or handled & (recalled - broker.recalled_down):
+                raise WrongError(f"of {lost} that were lost and {recalled} recalled, {handled} were handled")
+            if handled | lost & put | recalled & put != put:
+                raise WrongError(f"of {put}, {handled} were handled, {recalled} recalled, {lost} lost")
