@@ -9,15 +9,14 @@ drives a broker in real time, the simulator drives the same object in virtual ti
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
+from broker_service.actions import ActionExecutor
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.declaring import Declaring, advertising, subscribing
+from broker_service.defects import DefectReports
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
 from broker_service.language import ContentError, Publication
 from broker_service.language.wire import decode_predicates, decode_publication
@@ -37,13 +36,7 @@ from broker_service.messages import (
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import (
-    Actions,
-    CancelTimer,
-    Deliver,
-    Recall,
     RouterContext,
-    Send,
-    SetTimer,
     TimerKey,
 )
 from broker_service.routing.matcher import Comparisons, Matcher
@@ -86,13 +79,13 @@ class Broker:
         self.incarnation = config.incarnation
         self.protocol = config.protocol
         self.published = 0
-        self.delivered = 0
         self.rejected = 0
         self.dropped = 0
         """Messages that ended here; those that links and sessions dropped are not counted."""
         self._clock = clock
         self._stopwatch = stopwatch or clock
         self._recorder = Recorder(trace, clock)
+        self._defects = DefectReports(config, self._recorder, on_defect)
         self._limits = config.limits
         self._started_at = clock()
         self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
@@ -101,10 +94,11 @@ class Broker:
         self._declared_bytes = 0
         """Memory that the clients' advertisements and subscriptions occupy, approximately."""
         self.timers = RouterTimers(schedule, self._timer_ran_out)
-        self._on_defect = on_defect
         self._named = 0
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
+        self._actions = ActionExecutor(self.links, self._clients, self.timers, self._comparisons, self._recorder)
+        self._perform = self._actions.perform
         self._router = router = protocol_named(config.protocol).router(
             RouterContext(
                 broker=config.id,
@@ -118,6 +112,7 @@ class Broker:
                 report_dropped=self._report_dropped,
             )
         )
+        self._actions.returned = router.returned
         advertisements, subscriptions = advertising(router), subscribing(router)
         self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
@@ -132,9 +127,14 @@ class Broker:
     def clients(self) -> int:
         return len(self._clients)
 
+    @property
+    def delivered(self) -> int:
+        """Notifications that were put into sessions of clients."""
+        return self._actions.delivered
+
     def tables(self) -> Mapping[str, object]:
         """The router's tables, and the size of its matching index unless that is empty, JSON-ready."""
-        with self._handling("a request for its tables"):
+        with self._defects.handling("a request for its tables"):
             indexed = sum(map(len, self._matchers))
             return {**self._router.tables(), **({MATCHING_INDEX: indexed} if indexed else {})}
 
@@ -165,7 +165,7 @@ class Broker:
                 record(_RECEIVED, message, peer=neighbour, time=came)
                 self._report_dropped(message, f"malformed: {error}")
             except Exception as error:
-                raise self._defect(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
+                raise self._defects.report(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
         """The stream to a neighbour is open; it has handled that many messages of this broker's incarnation before.
@@ -174,14 +174,14 @@ class Broker:
         """
         self.links[neighbour].connect(incarnation, handled)
         self._record_link(Event.LINK_UP, neighbour)
-        with self._handling(f"the link to {neighbour} coming up"):
+        with self._defects.handling(f"the link to {neighbour} coming up"):
             self._perform(self._router.link_up(neighbour, incarnation))
 
     def link_down(self, neighbour: BrokerId) -> None:
         """The stream to a neighbour broke, or the neighbour is silent."""
         self.links[neighbour].disconnect()
         self._record_link(Event.LINK_DOWN, neighbour)
-        with self._handling(f"the link to {neighbour} going down"):
+        with self._defects.handling(f"the link to {neighbour} going down"):
             self._perform(self._router.link_down(neighbour))
 
     def add_link(self, config: LinkConfig) -> OverlayLink:
@@ -194,7 +194,7 @@ class Broker:
             raise ValueError(f"{self.id} and {config.neighbour} are linked already")
         link = self.links[config.neighbour] = self._make_link(config)
         self._recorder.note(Event.LINK_ADDED, peer=link.neighbour, count=link.appearance)
-        with self._handling(f"the appearance of the neighbour {link.neighbour}"):
+        with self._defects.handling(f"the appearance of the neighbour {link.neighbour}"):
             self._perform(self._router.neighbour_added(link.neighbour))
         return link
 
@@ -209,7 +209,7 @@ class Broker:
         link = self.links.pop(neighbour)
         link.vanish()
         self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
-        with self._handling(f"the disappearance of the neighbour {neighbour}"):
+        with self._defects.handling(f"the disappearance of the neighbour {neighbour}"):
             self._perform(self._router.neighbour_removed(neighbour))
 
     # Clients
@@ -220,7 +220,7 @@ class Broker:
     def close_session(self, session: Session) -> None:
         """The session has ended: its clients' advertisements and subscriptions are withdrawn."""
         for client in list(session.clients.values()):
-            with self._handling(f"the withdrawal of client {client.id!r}"):
+            with self._defects.handling(f"the withdrawal of client {client.id!r}"):
                 self._withdraw(client)
 
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
@@ -235,7 +235,7 @@ class Broker:
                 self._reject(session, request, str(error))
             except Exception as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
-                raise self._defect(error, occasion) from error
+                raise self._defects.report(error, occasion) from error
 
     def _operate(self, session: Session, request: ClientRequest) -> None:
         client = session.clients.get(request.client)
@@ -337,6 +337,11 @@ class Broker:
         if not self._options.neighbours_change:
             raise ValueError(f"neighbours of a broker that routes by {self.protocol} do not change while it runs")
 
+    def _timer_ran_out(self, key: TimerKey) -> None:
+        """A timer that the router set has run out."""
+        with self._defects.handling(f"the timer {key!r}"):
+            self._perform(self._router.timer(key))
+
     def _seconds_since_start(self) -> float:
         return (self._clock() - self._started_at) / NANOSECONDS
 
@@ -353,100 +358,14 @@ class Broker:
     # Answers
 
     def _confirm(self, session: Session, request: ClientRequest) -> None:
-        self._send(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
+        self._actions.send(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
 
     def _reject(self, session: Session, request: ClientRequest, reason: str) -> None:
         self.rejected += 1
         message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
         self._recorder.message(Event.REJECTED, message, client=request.client, text=reason)
-        self._send(session, ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason))
-
-    def _send(self, session: Session, event: ClientEvent) -> None:
-        if not session.put(event):
-            message = Message(Kind.PUBLISH if event.outcome is Outcome.NOTIFIED else Kind.CONTROL, event.id)
-            for client in event.clients:
-                self._recorder.message(
-                    Event.DROPPED, message, client=client, text="client session does not read", count=1
-                )
-
-    # Defects
-
-    @contextmanager
-    def _handling(self, occasion: str) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            raise self._defect(error, occasion) from error
-
-    def _defect(self, error: Exception, occasion: str) -> BrokerDefectError:
-        """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
-        if isinstance(error, MemoryError):
-            raise error  # a limit of the host, and not a mistake of the code that reached it
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        defect = BrokerDefectError(
-            self.id, f"broker defect: {self.id} (protocol {self.protocol}) failed on {occasion}: {what}"
-        )
-        defect.__cause__ = error
-        self._recorder.note(Event.DEFECT, count=self.incarnation, text=f"{defect}\n{defect.stack_trace}")
-        if self._on_defect is not None:
-            self._on_defect(defect)
-        return defect
-
-    # Actions
-
-    def _perform(self, actions: Actions) -> None:
-        """Performs actions, and logs the router's comparisons, which is not part of its work."""
-        if self._comparisons.pending:
-            self._comparisons.log()
-        for action in actions:
-            if isinstance(action, Send):
-                if action.label or action.ahead:
-                    self._put_marked(action)
-                else:
-                    self.links[action.neighbour].put(action.message)
-            elif isinstance(action, Deliver):
-                self._deliver(action)
-            elif isinstance(action, SetTimer):
-                self.timers.set(action)
-            elif isinstance(action, CancelTimer):
-                self.timers.cancel(action.key)
-            elif isinstance(action, Recall):
-                self._recall(action.neighbour)
-
-    def _timer_ran_out(self, key: TimerKey) -> None:
-        """A timer that the router set has run out."""
-        with self._handling(f"the timer {key!r}"):
-            self._perform(self._router.timer(key))
-
-    def _put_marked(self, action: Send) -> None:
-        """Queues a message that has a label or goes ahead of others."""
-        message, link = action.message, self.links[action.neighbour]
-        if action.label:
-            message = msgspec.structs.replace(message, label=action.label)
-        if action.ahead:
-            link.put_ahead(message)
-        else:
-            link.put(message)
-
-    def _recall(self, neighbour: BrokerId) -> None:
-        messages = self.links[neighbour].recall()
-        if messages:
-            self._perform(self._router.returned(neighbour, messages))
-
-    def _deliver(self, action: Deliver) -> None:
-        """Queues one event for each session, however many of its clients are notified."""
-        message = action.message
-        by_session: dict[int, list[Client]] = {}
-        for name in action.clients:
-            client = self._clients.get(name)
-            if client is not None:
-                by_session.setdefault(id(client.session), []).append(client)
-        for clients in by_session.values():
-            names = tuple(client.id for client in clients)
-            event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops)
-            self.delivered += len(names)
-            self._recorder.notifications(_DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size)
-            self._send(clients[0].session, event)
+        rejection = ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason)
+        self._actions.send(session, rejection)
 
     # Log
 

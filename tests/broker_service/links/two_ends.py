@@ -184,7 +184,7 @@ class TwoEnds:
             end.served.append((stream.numbers[to], messages))
 
     def _refuses(self, end: End, hello: Hello) -> bool:
-        """Whether an end refuses a hello. It may for a former incarnation and for another appearance of the link."""
+        """True when an end refuses a hello. It may for a former incarnation and for another appearance of the link."""
         link = end.broker.link
         try:
             end.session._check(hello)

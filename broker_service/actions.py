@@ -1,0 +1,103 @@
+"""Execution of a router's actions: messages to links, notifications to client sessions, timers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from broker_service.links.overlay_link import OverlayLink
+from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
+from broker_service.router_timers import RouterTimers
+from broker_service.routing.interface import Actions, CancelTimer, Deliver, Recall, Send, SetTimer
+from broker_service.routing.matcher import Comparisons
+from broker_service.sessions import Client, Session
+from broker_service.trace import Recorder
+from record.log import Event
+
+_DELIVERED, _NOTIFIED = Event.DELIVERED, Outcome.NOTIFIED  # looked up once, as every message needs them
+
+
+class ActionExecutor:
+    """Carries out the actions of one router on its broker's links, clients and timers."""
+
+    def __init__(
+        self,
+        links: Mapping[BrokerId, OverlayLink],
+        clients: Mapping[ClientId, Client],
+        timers: RouterTimers,
+        comparisons: Comparisons,
+        recorder: Recorder,
+    ) -> None:
+        self.delivered = 0
+        """Notifications put into sessions."""
+        self.returned: Callable[[BrokerId, Sequence[Message]], Actions] = _keep
+        """`Router.returned`, set once the router exists."""
+        self._links = links
+        self._clients = clients
+        self._timers = timers
+        self._comparisons = comparisons
+        self._recorder = recorder
+
+    def perform(self, actions: Actions) -> None:
+        """Performs actions, and logs the router's comparisons, which is not part of its work."""
+        if self._comparisons.pending:
+            self._comparisons.log()
+        for action in actions:
+            if isinstance(action, Send):
+                if action.label or action.ahead:
+                    self._put_marked(action)
+                else:
+                    self._links[action.neighbour].put(action.message)
+            elif isinstance(action, Deliver):
+                self._deliver(action)
+            elif isinstance(action, SetTimer):
+                self._timers.set(action)
+            elif isinstance(action, CancelTimer):
+                self._timers.cancel(action.key)
+            elif isinstance(action, Recall):
+                self._recall(action.neighbour)
+
+    def send(self, session: Session, event: ClientEvent) -> None:
+        """Queues an event for a session; logs one that the session has no room for."""
+        if not session.put(event):
+            message = Message(Kind.PUBLISH if event.outcome is _NOTIFIED else Kind.CONTROL, event.id)
+            for client in event.clients:
+                self._recorder.message(
+                    Event.DROPPED, message, client=client, text="client session does not read", count=1
+                )
+
+    def _put_marked(self, action: Send) -> None:
+        """Queues a message that has a label or goes ahead of others."""
+        message, link = action.message, self._links[action.neighbour]
+        if action.label:
+            message = msgspec.structs.replace(message, label=action.label)
+        if action.ahead:
+            link.put_ahead(message)
+        else:
+            link.put(message)
+
+    def _recall(self, neighbour: BrokerId) -> None:
+        messages = self._links[neighbour].recall()
+        if messages:
+            self.perform(self.returned(neighbour, messages))
+
+    def _deliver(self, action: Deliver) -> None:
+        """Queues one event for each session, however many of its clients are notified."""
+        message = action.message
+        by_session: dict[int, list[Client]] = {}
+        for name in action.clients:
+            client = self._clients.get(name)
+            if client is not None:
+                by_session.setdefault(id(client.session), []).append(client)
+        for clients in by_session.values():
+            names = tuple(client.id for client in clients)
+            event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops)
+            self.delivered += len(names)
+            self._recorder.notifications(_DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size)
+            self.send(clients[0].session, event)
+
+
+def _keep(_neighbour: BrokerId, _messages: Sequence[Message]) -> Actions:
+    """Stands in until the router exists."""
+    return ()
