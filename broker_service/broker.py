@@ -99,19 +99,7 @@ class Broker:
         self._matchers: list[Matcher[Any]] = []
         self._actions = ActionExecutor(self.links, self._clients, self.timers, self._comparisons, self._recorder)
         self._perform = self._actions.perform
-        self._router = router = protocol_named(config.protocol).router(
-            RouterContext(
-                broker=config.id,
-                incarnation=config.incarnation,
-                attributes=config.attributes,
-                links=self.links,
-                options=self._options,
-                now=self._seconds_since_start,
-                random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
-                matcher=self._make_matcher,
-                report_dropped=self._report_dropped,
-            )
-        )
+        self._router = router = protocol_named(config.protocol).router(self._router_context(config))
         self._actions.returned = router.returned
         advertisements, subscriptions = advertising(router), subscribing(router)
         self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
@@ -122,6 +110,19 @@ class Broker:
             Operation.UNSUBSCRIBE: partial(self._retract, subscriptions),
             Operation.PUBLISH: self._publish,
         }
+
+    def _router_context(self, config: BrokerConfig) -> RouterContext[Any]:
+        return RouterContext(
+            broker=config.id,
+            incarnation=config.incarnation,
+            attributes=config.attributes,
+            links=self.links,
+            options=self._options,
+            now=self._seconds_since_start,
+            random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
+            matcher=self._make_matcher,
+            report_dropped=self._report_dropped,
+        )
 
     @property
     def clients(self) -> int:

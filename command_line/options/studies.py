@@ -14,6 +14,33 @@ from record.exit_codes import ExitCode
 
 app = typer.Typer()
 
+_InventoryOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Ansible inventory of the hosts that share the cells; this host by default.",
+        show_default=False,
+    ),
+]
+_RuntimeOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Runtime that replaces the campaign's own: auto, container, process or simulated.", show_default=False
+    ),
+]
+_MasterOption = Annotated[
+    str | None,
+    typer.Option(help="Spread simulated cells over Spark: local[*] or spark://host:7077.", show_default=False),
+]
+_RetriesOption = Annotated[
+    int | None,
+    typer.Option(min=0, max=10, help="Further attempts at a cell whose host was too busy.", show_default=False),
+]
+_ShrinkOnOption = Annotated[
+    str | None,
+    typer.Option(metavar="RUNTIME", help="Runtime for --shrink; the campaign's by default.", show_default=False),
+]
+
 
 @app.command(
     epilog=epilog(
@@ -40,29 +67,11 @@ def campaign(
         Path | None,
         typer.Option(help="The campaign's directory; runs/campaigns/NAME by default.", show_default=False),
     ] = None,
-    inventory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Ansible inventory of the hosts that share the cells; this host by default.",
-            show_default=False,
-        ),
-    ] = None,
-    runtime: Annotated[
-        str | None,
-        typer.Option(
-            help="Runtime that replaces the campaign's own: auto, container, process or simulated.", show_default=False
-        ),
-    ] = None,
+    inventory: _InventoryOption = None,
+    runtime: _RuntimeOption = None,
     jobs: JobsOption = None,
-    master: Annotated[
-        str | None,
-        typer.Option(help="Spread simulated cells over Spark: local[*] or spark://host:7077.", show_default=False),
-    ] = None,
-    retries: Annotated[
-        int | None,
-        typer.Option(min=0, max=10, help="Further attempts at a cell whose host was too busy.", show_default=False),
-    ] = None,
+    master: _MasterOption = None,
+    retries: _RetriesOption = None,
     keep_runs: Annotated[
         str, typer.Option(metavar="WHICH", help="Cells whose run directories are kept, with logs: none, failed or all.")
     ] = "failed",
@@ -73,10 +82,7 @@ def campaign(
     shrink: Annotated[
         bool, typer.Option("--shrink", help="Reduce the faults of failing cells to the smallest list that still fails.")
     ] = False,
-    shrink_on: Annotated[
-        str | None,
-        typer.Option(metavar="RUNTIME", help="Runtime for --shrink; the campaign's by default.", show_default=False),
-    ] = None,
+    shrink_on: _ShrinkOnOption = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
     junit: JunitOption = None,
 ) -> None:

@@ -32,7 +32,7 @@ from emulation.multi_host.progress import LEAD, HostsProgress
 from emulation.network.echo import TOKEN_BYTES
 from emulation.planning.plan import Plan
 from emulation.run.context import open_log
-from emulation.run.directory import RunOutcome, new_manifest, save_overlays
+from emulation.run.directory import RunOutcome, save_overlays, write_manifest
 from emulation.run.host_share import leaving_stage
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
@@ -172,8 +172,7 @@ class HostsRun:
             self._archive.unlink()
         self._announce(runtime, links)
         save_overlays(self._plan, self._paths)  # hosts use the same file names
-        record = new_manifest(self._plan, runtime, links, provenance.CLOCK, None)
-        manifest.write(record, self._paths.directory)
+        record = write_manifest(self._plan, self._paths, runtime, links, clock=provenance.CLOCK)
         self._write_share_requests(runtime.name, links.name)
         return record
 

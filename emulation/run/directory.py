@@ -13,7 +13,7 @@ from emulation.fidelity.logs import Span, scan
 from emulation.host import provenance
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan
-from record import fidelity
+from record import fidelity, manifest
 from record.errors import DISK_IS_FULL, HostError
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import TOPOLOGY, UNDERLAY, log_files
@@ -35,9 +35,11 @@ class RunOutcome:
     """Names the broker whose own code failed, so that the run ended early; empty where none did."""
 
 
-def new_manifest(plan: Plan, runtime: RungChoice, links: RungChoice, clock: str, image: str | None) -> Manifest:
-    """The manifest of a run that is about to begin."""
-    return Manifest(
+def write_manifest(
+    plan: Plan, paths: RunPaths, runtime: RungChoice, links: RungChoice, *, clock: str, image: str | None = None
+) -> Manifest:
+    """Writes the manifest of a run that is about to begin, and returns it."""
+    record = Manifest(
         run_id=plan.run_id,
         created=plan.created.isoformat(timespec="seconds"),
         scenario=plan.scenario.resolved(),
@@ -51,6 +53,8 @@ def new_manifest(plan: Plan, runtime: RungChoice, links: RungChoice, clock: str,
         clock=clock,
         host=provenance.host(),
     )
+    manifest.write(record, paths.directory)
+    return record
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -19,7 +19,7 @@ from emulation.host.run_paths import RunPaths
 from emulation.network import NetworkError
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
-from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, new_manifest, save_overlays
+from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
 from emulation.run.host_deployment import HostDeployment
 from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
@@ -27,7 +27,6 @@ from emulation.run.progress import Snapshot, display
 from emulation.run.variants import run_variants
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
-from record import manifest
 from record.errors import HostError
 
 _AROUND = 12.0
@@ -46,10 +45,9 @@ def whole(variant: VariantPlan, _session: HostRunContext) -> AbstractContextMana
 def emulate(
     plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None], *, share_of: ShareOf = whole
 ) -> RunOutcome:
-    """Runs a plan, or this host's `part` of it, and returns when nothing is left on the host but the run directory.
+    """Runs a plan, or the share of it that `share_of` gives this host. Nothing stays on the host but the run directory.
 
     `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped.
-
     Raises `UserError`s; what was made until then is removed first.
     """
     plan.require_possible(rungs.runtime.name)
@@ -58,17 +56,10 @@ def emulate(
     snapshot = Snapshot(variants=len(plan.variants))
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        register(plan.run_id, paths.journal)
-        stack.callback(unregister, plan.run_id)
-        journal = Journal(paths.journal)
-        stack.callback(journal.close)
+        journal = stack.enter_context(_journaled(paths))
         log = open_log(paths)
         overlays = save_overlays(plan, paths)
-        image = None if rungs.docker is None else rungs.docker.image.identifier
-        record = new_manifest(plan, rungs.runtime, rungs.links, provenance.CLOCK, image)
-        manifest.write(record, paths.directory)
-        os.environ[RUN_VARIABLE] = plan.run_id  # for the children that others start
-        stack.callback(os.environ.pop, RUN_VARIABLE)
+        record = write_manifest(plan, paths, rungs.runtime, rungs.links, clock=provenance.CLOCK, image=rungs.image)
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
         context = HostRunContext(
             paths=paths,
@@ -81,12 +72,11 @@ def emulate(
             journal=journal,
             runtime=runtime,
         )
-        last = plan.variants[-1].name
 
         @contextmanager
         def deploy(variant: VariantPlan, measured: Measurements) -> Iterator[HostDeployment]:
             with share_of(variant, context) as share:
-                over = when_over if variant.name == last else _nothing
+                over = when_over if variant.name == plan.variants[-1].name else _nothing
                 yield HostDeployment(context, variant, share, rungs.driver, measured, when_over=over)
 
         try:
@@ -102,6 +92,21 @@ def emulate(
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"
     return conclude(paths, record, measured, judge)
+
+
+@contextmanager
+def _journaled(paths: RunPaths) -> Iterator[Journal]:
+    """The journal of a run, by which `clean` finds the run and all its processes as long as it lasts."""
+    register(paths.run_id, paths.journal)
+    try:
+        with closing(Journal(paths.journal)) as journal:
+            os.environ[RUN_VARIABLE] = paths.run_id  # because children that libraries start inherit it
+            try:
+                yield journal
+            finally:
+                os.environ.pop(RUN_VARIABLE)
+    finally:
+        unregister(paths.run_id)
 
 
 def _nothing() -> None:

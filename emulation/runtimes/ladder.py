@@ -57,6 +57,11 @@ class Rungs:
     def driver(self) -> LinkDriver:
         return LinkDriver(self.links.name)
 
+    @property
+    def image(self) -> str | None:
+        """Identifier of the broker image; None without containers."""
+        return None if self.docker is None else self.docker.image.identifier
+
 
 def choose(runtime: str, links: str, print_line: PrintLine) -> Rungs | Simulated:
     """Takes the rungs asked for, or the highest that work for `auto`; builds the broker image if need be.

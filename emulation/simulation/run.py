@@ -10,14 +10,13 @@ from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import RunContext, open_log
-from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, new_manifest, save_overlays
+from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import RunDisplay, Snapshot, no_display
 from emulation.run.variants import run_variants
 from emulation.simulation.calibration import Calibration, load_calibration
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.memory import rare_collections
-from record import manifest
 from record.manifest import MODELLED, RungChoice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
@@ -51,11 +50,9 @@ def simulate(
     with ExitStack() as stack:
         log = open_log(paths)
         overlays = save_overlays(plan, paths)
-        record = new_manifest(plan, runtime, MODELLED, CLOCK, None)
-        manifest.write(record, paths.directory)
         context = RunContext(
             paths=paths,
-            manifest=record,
+            manifest=write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK),
             snapshot=snapshot,
             display=stack.enter_context(show(snapshot)),
             interrupt=interrupt or Interrupt(),
@@ -75,7 +72,7 @@ def simulate(
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise
-    return conclude(paths, record, measured, judge_modelled)
+    return conclude(paths, context.manifest, measured, judge_modelled)
 
 
 def _not_begun() -> int:
