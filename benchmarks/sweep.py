@@ -83,11 +83,11 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     for pair in range(options.pairs):
         masters = ["local[1]", options.cluster]
         by_master = {master: sweep(master, planned) for master in (masters if pair % 2 == 0 else reversed(masters))}
-        one, more = (by_master[master] for master in masters)
-        wholes.append(one.seconds / more.seconds)
-        of_cells.append(one.seconds_of_cells / more.seconds_of_cells)
-        differing += sum(one.results[key] != more.results[key] for key in one.results)
-        for result in (one, more):
+        alone, spread = (by_master[master] for master in masters)
+        wholes.append(alone.seconds / spread.seconds)
+        of_cells.append(alone.seconds_of_cells / spread.seconds_of_cells)
+        differing += sum(alone.results[key] != spread.results[key] for key in alone.results)
+        for result in (alone, spread):
             rate = 3600 * len(planned) / result.seconds_of_cells
             print(
                 f"{result.master}: {len(planned)} cells in {result.seconds:.1f} s, "

@@ -16,41 +16,41 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
 
     Raises `RunDirectoryError` when one was not analysed, or when they have no variant in common.
     """
-    one, other = read_run(first), read_run(second)
-    common = [name for name in one.variants if name in other.variants]
+    left, right = read_run(first), read_run(second)
+    common = [name for name in left.variants if name in right.variants]
     if not common:
         raise RunDirectoryError(
-            f"{first} and {second} have no variant in common: {', '.join(one.variants)} here, "
-            f"{', '.join(other.variants)} there; only variants of the same name can be compared"
+            f"{first} and {second} have no variant in common: {', '.join(left.variants)} here, "
+            f"{', '.join(right.variants)} there; only variants of the same name can be compared"
         )
     return RunComparison(
-        first=one.side,
-        second=other.side,
-        variants=[_compare_variant(name, one, other) for name in common],
-        only_first=[name for name in one.variants if name not in common],
-        only_second=[name for name in other.variants if name not in common],
-        order=_compare_order(common, one, other),
+        first=left.side,
+        second=right.side,
+        variants=[_compare_variant(name, left, right) for name in common],
+        only_first=[name for name in left.variants if name not in common],
+        only_second=[name for name in right.variants if name not in common],
+        order=_compare_order(common, left, right),
     )
 
 
-def _compare_variant(name: str, one: AnalysedRun, other: AnalysedRun) -> VariantComparison:
-    first, second = one.variants[name], other.variants[name]
-    both = [run.delays.get(name) for run in (one, other)]
+def _compare_variant(name: str, left: AnalysedRun, right: AnalysedRun) -> VariantComparison:
+    first, second = left.variants[name], right.variants[name]
+    both = [run.delays.get(name) for run in (left, right)]
     delays = [found for found in both if found is not None]
     return VariantComparison(
         name=name,
-        delay=compare_delays(delays[0], delays[1], one.side.seed) if len(delays) == 2 else None,
+        delay=compare_delays(delays[0], delays[1], left.side.seed) if len(delays) == 2 else None,
         messages=compare_messages(first.broker_messages, second.broker_messages),
         matching=compare_matching(first, second),
         delivery=compare_delivery(first, second),
     )
 
 
-def _compare_order(common: list[str], one: AnalysedRun, other: AnalysedRun) -> OrderComparison | None:
+def _compare_order(common: list[str], left: AnalysedRun, right: AnalysedRun) -> OrderComparison | None:
     delays: list[dict[str, Delays]] = [
-        {name: run.delays[name] for name in common if name in run.delays} for run in (one, other)
+        {name: run.delays[name] for name in common if name in run.delays} for run in (left, right)
     ]
     if any(len(found) < 2 for found in delays):
         return None
-    first, second = (order(found, one.side.seed) for found in delays)
+    first, second = (order(found, left.side.seed) for found in delays)
     return OrderComparison(first=first, second=second, verdict=verdict(first, second))

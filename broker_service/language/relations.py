@@ -76,9 +76,9 @@ def intersects(advertisement: Advertisement, subscription: Subscription) -> bool
     return all(_satisfiable(predicates) for predicates in wanted.values())
 
 
-def overlaps(one: Subscription, other: Subscription) -> bool:
+def overlaps(left: Subscription, right: Subscription) -> bool:
     """Return whether some publication matches both subscriptions."""
-    together = _by_attribute((*one.predicates, *other.predicates, _ANY_CLASS))
+    together = _by_attribute((*left.predicates, *right.predicates, _ANY_CLASS))
     return all(_satisfiable(predicates) for predicates in together.values())
 
 

@@ -221,10 +221,10 @@ def _above_prefix(prefix: str) -> str | None:
     return stem[:-1] + chr(_SURROGATES.stop if code in _SURROGATES else code)
 
 
-def _common_prefix_length(one: str, other: str) -> int:
+def _common_prefix_length(left: str, right: str) -> int:
     length = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
+    for left_character, right_character in zip(left, right, strict=False):
+        if left_character != right_character:
             break
         length += 1
     return length

@@ -111,11 +111,11 @@ def _grouped(actions: Iterable[Action]) -> Iterator[list[Action]]:
         yield [waiting]
 
 
-def _opposite(one: Action, other: Action) -> bool:
+def _opposite(left: Action, right: Action) -> bool:
     return (
-        isinstance(one.target, LinkDirection)
-        and isinstance(other.target, LinkDirection)
-        and one.target.reverse == other.target
+        isinstance(left.target, LinkDirection)
+        and isinstance(right.target, LinkDirection)
+        and left.target.reverse == right.target
     )
 
 

@@ -113,7 +113,7 @@ CLOCK_DOMAIN = Threshold(
 LOG_LOSS = Threshold(
     # The delivery verdict rests on complete logs.
     "log records lost", "records", 0.0, 0.0,
-    "the logs are incomplete, so losses and duplicates cannot be distinguished from missing records",
+    "the logs are incomplete, so losses and duplicates cannot be told from missing records",
     "let runs be made on a faster disk with more room (`--out`), or publish less",
 )  # fmt: skip
 UNENDED_LOGS = Threshold(
@@ -125,7 +125,7 @@ UNENDED_LOGS = Threshold(
 TORN_LOGS = Threshold(
     "unreadable log lines", "lines", 0.0, 100.0,
     "a node was ended while it wrote; what it wrote last is missing",
-    "see whether there is room on the disk, and whether processes of the run were killed",
+    "see whether there is room on the disk, and whether somebody ended processes of the run",
 )  # fmt: skip
 UNEXPECTED_ENDS = Threshold(
     "brokers that ended by themselves", "brokers", 0.0, 0.0,
@@ -133,7 +133,7 @@ UNEXPECTED_ENDS = Threshold(
     "each reason stands with the broker's name; one that was killed may need more memory (`brokers.memory`)",
 )  # fmt: skip
 SETTLING = Threshold(
-    "join traffic in flight when the run phase began", "brokers", 0.0, float("inf"),
+    "join traffic under way when the run phase began", "brokers", 0.0, float("inf"),
     "subscriptions and advertisements were still spreading, and the first publications met an overlay in motion",
     "lengthen `timeline.join`",
 )  # fmt: skip

@@ -96,10 +96,10 @@ def link_obstacles(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[st
     ends = _ends(statuses)
     for link in expected.links:
         works = expected.works(link)
-        for one, other in ((link.a, link.b), (link.b, link.a)):
-            end = ends.get((one, other))
+        for broker, neighbour in ((link.a, link.b), (link.b, link.a)):
+            end = ends.get((broker, neighbour))
             if end is not None and end.up != works:
-                yield f"the link of {one} to {other} is {'up' if end.up else 'down'}"
+                yield f"the link of {broker} to {neighbour} is {'up' if end.up else 'down'}"
 
 
 def _waiting(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[tuple[tuple[BrokerId, BrokerId], int]]:

@@ -69,7 +69,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> RunO
         kernel=keeper.kernel,
         clock=f"{keeper.clock.split(',')[0]} {members[0].name}, in nanoseconds".replace("this host", "host"),
         host=keeper.host,
-        interrupted=any(each.interrupted for each in records.values()),
+        interrupted=any(record.interrupted for record in records.values()),
         variants=[_variant(variant, records) for variant in keeper.variants],
         hosts=hosts,
     )

@@ -122,17 +122,17 @@ class _Course:
             yield TablesOnTheWay((id,), published.publisher, subscriber, tables)
 
 
-def brokers_between(overlay: Overlay, one: BrokerId, other: BrokerId) -> frozenset[BrokerId]:
+def brokers_between(overlay: Overlay, start: BrokerId, end: BrokerId) -> frozenset[BrokerId]:
     """The brokers on any way between two that passes no broker twice.
 
     With a link between the two, all those ways and that link lie on cycles: in one biconnected part of the graph.
     """
-    if one == other:
-        return frozenset((one,))
+    if start == end:
+        return frozenset((start,))
     graph = overlay.to_networkx()
-    graph.add_edge(one, other)
+    graph.add_edge(start, end)
     parts: Iterator[set[BrokerId]] = nx.biconnected_components(graph)  # type: ignore[assignment]
-    return frozenset(next(part for part in parts if {one, other} <= part))
+    return frozenset(next(part for part in parts if {start, end} <= part))
 
 
 def _perform(step: Step, overlay: LiveOverlay, clients: CaseClients) -> None:

@@ -153,4 +153,4 @@ def _points_down(arrow: Import) -> bool:
 def _shared_prefix(first: Sequence[str], second: Sequence[str]) -> int:
     """Number of components that two dotted names share from their beginning."""
     pairs = enumerate(zip(first, second, strict=False))
-    return next((number for number, (one, other) in pairs if one != other), min(len(first), len(second)))
+    return next((number for number, (left, right) in pairs if left != right), min(len(first), len(second)))

@@ -64,7 +64,7 @@ def test_lognormal_draws_have_the_mean_and_the_deviation() -> None:
         assert share_below(times, math.exp(normal.inv_cdf(quantile))) == pytest.approx(quantile, abs=0.015)
 
 
-@pytest.mark.parametrize("service_time", [UNIFORM, EXPONENTIAL, LOGNORMAL], ids=lambda one: one.distribution)
+@pytest.mark.parametrize("service_time", [UNIFORM, EXPONENTIAL, LOGNORMAL], ids=lambda drawn: drawn.distribution)
 def test_brokers_draw_streams_of_their_own_which_the_seed_fixes(service_time: ServiceTime) -> None:
     def times(**changes: object) -> tuple[float, ...]:
         settings = {"id": "B1", "incarnation": 1, "protocol": "tid", "seed": 1, "service_time": service_time} | changes

@@ -42,7 +42,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeyp
 def all_commands() -> Iterator[list[str]]:
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
         below = getattr(command, "commands", None)
-        yield from [[name]] if below is None else ([name, each] for each in below)
+        yield from [[name]] if below is None else ([name, subcommand] for subcommand in below)
 
 
 def test_every_command_has_a_module_of_its_name() -> None:

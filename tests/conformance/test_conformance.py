@@ -13,7 +13,7 @@ from studies.conformance.host import host_case_runner
 from studies.conformance.running import obstacle
 from studies.conformance.selection import Trial, in_company, select
 
-FILES = sorted(each for each in Path(__file__).parent.iterdir() if each.suffix in {".json", ".yaml"})
+FILES = sorted(file for file in Path(__file__).parent.iterdir() if file.suffix in {".json", ".yaml"})
 CASES = read_all(FILES)
 SELECTION = select(CASES)
 TRIALS = [trial for trial in SELECTION.trials if not obstacle(trial.case, trial.protocol)]

@@ -56,29 +56,42 @@ def holds(predicate: Predicate, value: Value) -> bool:
 
 def meets(predicates: tuple[Predicate, ...], attributes: Attributes) -> bool:
     """As a subscription: every predicate holds, of an attribute that is there."""
-    return all(each.attribute in attributes and holds(each, attributes[each.attribute]) for each in predicates)
+    return all(
+        predicate.attribute in attributes and holds(predicate, attributes[predicate.attribute])
+        for predicate in predicates
+    )
 
 
 def conforms(predicates: tuple[Predicate, ...], attributes: Attributes) -> bool:
     """As an advertisement: nothing unadvertised, and what is there satisfies its predicates."""
-    named = {each.attribute for each in predicates}
+    named = {predicate.attribute for predicate in predicates}
     return attributes.keys() <= named and all(
-        holds(each, attributes[each.attribute]) for each in predicates if each.attribute in attributes
+        holds(predicate, attributes[predicate.attribute])
+        for predicate in predicates
+        if predicate.attribute in attributes
     )
 
 
 def samples(predicates: tuple[Predicate, ...]) -> Iterator[Attributes]:
     """Publications with values at, beside, around and between those of the predicates, or without the attribute."""
     by_attribute: dict[str, list[Value]] = {"class": ["", "q"]}
-    for each in predicates:
-        by_attribute.setdefault(each.attribute, [None, "q", 0])  # type: ignore[list-item]
+    for predicate in predicates:
+        by_attribute.setdefault(predicate.attribute, [None, "q", 0])  # type: ignore[list-item]
     for name, values in by_attribute.items():
-        texts = [each.value for each in predicates if each.attribute == name and isinstance(each.value, str)]
-        numbers = [each.value for each in predicates if each.attribute == name and not isinstance(each.value, str)]
+        texts = [
+            predicate.value
+            for predicate in predicates
+            if predicate.attribute == name and isinstance(predicate.value, str)
+        ]
+        numbers = [
+            predicate.value
+            for predicate in predicates
+            if predicate.attribute == name and not isinstance(predicate.value, str)
+        ]
         values += [variant for text in texts for variant in (text, text + "\0", text + "q", "q" + text, text[:-1])]
-        values += [one + other for one, other in itertools.permutations(texts, 2)]
+        values += [left + right for left, right in itertools.permutations(texts, 2)]
         values += [variant for number in numbers for variant in (number, number - 0.5, number + 0.5)]
-        values += [(one + other) / 2 for one, other in itertools.combinations(numbers, 2)]
+        values += [(left + right) / 2 for left, right in itertools.combinations(numbers, 2)]
     for chosen in itertools.product(*by_attribute.values()):
         attributes = {name: value for name, value in zip(by_attribute, chosen, strict=True) if value is not None}
         if isinstance(attributes.get("class"), str):
@@ -93,13 +106,17 @@ def refuted(case: Relation) -> bool:
         return meets(parse_subscription(case.left).predicates, publication) != case.expect
     if case.relation == "covers":
         left = parse_subscription(case.left).predicates
-        escapes = any(meets(right, each) and not meets(left, each) for each in samples((*left, *right)))
+        escapes = any(meets(right, sample) and not meets(left, sample) for sample in samples((*left, *right)))
         return case.expect and escapes
     if case.left_is == "subscription":
         left = parse_subscription(case.left).predicates
-        return not case.expect and any(meets(left, each) and meets(right, each) for each in samples((*left, *right)))
+        return not case.expect and any(
+            meets(left, sample) and meets(right, sample) for sample in samples((*left, *right))
+        )
     left = parse_advertisement(case.left).predicates
-    return not case.expect and any(conforms(left, each) and meets(right, each) for each in samples((*left, *right)))
+    return not case.expect and any(
+        conforms(left, sample) and meets(right, sample) for sample in samples((*left, *right))
+    )
 
 
 def test_there_are_relation_cases_of_every_kind() -> None:

@@ -24,9 +24,9 @@ def row_of(file: str) -> list[str]:
 
 def seconds(text: str) -> list[float]:
     """Seconds of each variant, from a text such as `2 x 4 min 10 s` or `39 s and 3 min 15 s`."""
-    times, _, each = text.rpartition(" x ")
+    times, _, duration = text.rpartition(" x ")
     found = []
-    for part in each.split(" and "):
+    for part in duration.split(" and "):
         match = _TIME.fullmatch(part)
         assert match is not None, part
         found.append(60.0 * int(match[1] or 0) + int(match[2] or 0))
@@ -41,7 +41,7 @@ def test_every_scenario_is_listed() -> None:
 @pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(("tid/", "octopia/"))])
 def test_the_listed_duration_is_the_scenarios(file: str) -> None:
     variants = [variant.scenario for variant in load(DIRECTORY / file).variants()]
-    assert seconds(row_of(file)[2]) == [one.timeline.duration * one.time_dilation for one in variants]
+    assert seconds(row_of(file)[2]) == [variant.timeline.duration * variant.time_dilation for variant in variants]
 
 
 def test_claims_are_where_they_are_measured() -> None:

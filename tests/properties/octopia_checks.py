@@ -32,9 +32,11 @@ def delivered_exactly_once(case: Case, protocol: str) -> None:
     """
     outcome, truth = ended(case, protocol), Truth(case)
     found = [
-        each
-        for each in violations(case, outcome.got)
-        if not 1 <= each.times <= len(truth.places(each.client, truth.publications[each.publication])) * each.right
+        violation
+        for violation in violations(case, outcome.got)
+        if not 1
+        <= violation.times
+        <= len(truth.places(violation.client, truth.publications[violation.publication])) * violation.right
     ]
     if found:
         raise BrokenError("; ".join(map(str, found)), outcome, protocol)
@@ -77,7 +79,7 @@ def publications_take_the_papers_paths(case: Case, protocol: str) -> None:
     once each, after exactly as many hops as there are on the path."""
     outcome, truth = ended(case, protocol), Truth(case)
     for id, published in truth.publications.items():
-        received = sorted((broker, each.hops) for broker, each in _journeys(outcome) if each.publication == id)
+        received = sorted((broker, journey.hops) for broker, journey in _journeys(outcome) if journey.publication == id)
         expected = sorted(truth.static_journeys(published).items())
         if received != expected:
             raise BrokenError(f"{id} came to {received}, and its paths are {expected}", outcome, protocol)
@@ -200,14 +202,14 @@ def any_congestion(congested: Fickle, seed: int) -> Iterator[None]:
 def _journeys(outcome: Outcome) -> Iterator[tuple[BrokerId, Arrival]]:
     """Everything that came over a link, with the broker that it came to."""
     for broker, arrivals in outcome.arrivals.items():
-        for each in arrivals.journeys:
-            yield broker, each
+        for journey in arrivals.journeys:
+            yield broker, journey
 
 
 def _of_host(table: Mapping[str, Any], host: BrokerId) -> list[Any]:
     """The rows of what a broker's clients said, in the order they said it."""
     rows = [(split_id(id), row) for id, row in table.items()]
-    return [row for (home, _), row in sorted(rows, key=lambda each: each[0][1]) if home.broker == host]
+    return [row for (home, _), row in sorted(rows, key=lambda item: item[0][1]) if home.broker == host]
 
 
 def _way(truth: Truth, broker: BrokerId, home: BrokerId) -> BrokerId | None:

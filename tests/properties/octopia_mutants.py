@@ -141,7 +141,10 @@ class GoesToAllClusters(Mutant):
         copies = self._static.route(onward).copies
         others = self._neighbourhood.secondary.values() if onward.source is None else ()
         return ForwardingDecision(
-            [*copies, *(Copy(each) for each in others if each not in {copy.neighbour for copy in copies})]
+            [
+                *copies,
+                *(Copy(neighbour) for neighbour in others if neighbour not in {copy.neighbour for copy in copies}),
+            ]
         )
 
 
@@ -150,8 +153,10 @@ class TellsItsWholeCluster(Mutant):
 
     def route(self, onward: Onward) -> ForwardingDecision:
         copies = self._static.route(onward).copies
-        others = [each for each in self._neighbourhood.primary.values() if each != onward.source]
-        return ForwardingDecision([*copies, *(Copy(each) for each in others if each not in onward.a_links)])
+        others = [neighbour for neighbour in self._neighbourhood.primary.values() if neighbour != onward.source]
+        return ForwardingDecision(
+            [*copies, *(Copy(neighbour) for neighbour in others if neighbour not in onward.a_links)]
+        )
 
 
 class GoesFromClusterToCluster(Mutant):
@@ -210,8 +215,10 @@ class LeavesItToAnyCluster(Mutant):
     def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)
         left = sum(copy.civ for copy in route.copies)
-        idle = [each for cluster, each in self._neighbourhood.secondary.items() if not onward.civ & bit(cluster)]
-        idle = [each for each in idle if each != onward.source]
+        idle = [
+            neighbour for cluster, neighbour in self._neighbourhood.secondary.items() if not onward.civ & bit(cluster)
+        ]
+        idle = [neighbour for neighbour in idle if neighbour != onward.source]
         if not left or not idle:
             return route
         return ForwardingDecision(

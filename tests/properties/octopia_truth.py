@@ -24,7 +24,7 @@ _PUBLICATIONS = [f"[class,'{name}'],[price,{price}]" for name, price in product(
 
 def intersect(advertisement: str, subscription: str) -> bool:
     """True when some publication fits both."""
-    return any(suits(advertisement, each) and suits(subscription, each) for each in _PUBLICATIONS)
+    return any(suits(advertisement, publication) and suits(subscription, publication) for publication in _PUBLICATIONS)
 
 
 def is_of(step: Step, client: str) -> TypeGuard[Declaration | Withdrawal]:
@@ -143,7 +143,7 @@ class Truth:
         advertised = [span for span in self.past.spans if span.client == published.client and span.kind == "advertise"]
         return any(
             self.cluster(self.home(span)) == cluster
-            and any(intersect(each.text, span.text) for each in advertised)
+            and any(intersect(advertisement.text, span.text) for advertisement in advertised)
             and not self.past.settled_between(span.end, published.step)
             and not self.past.settled_between(published.step, span.begin)
             for span in self.past.spans

@@ -94,8 +94,8 @@ class Clients:
 
     def _publish(self, client: str) -> None:
         """Mostly what the client may publish."""
-        publishers = [each for each in self.labels if self.said.get((each, "advertise"))]
-        publishers = [each for each in publishers if self.labels[each] not in self.dead]
+        publishers = [client for client in self.labels if self.said.get((client, "advertise"))]
+        publishers = [client for client in publishers if self.labels[client] not in self.dead]
         if publishers:
             client = self._draw(st.sampled_from(publishers))
         said = self.said.get((client, "advertise"))
@@ -116,7 +116,7 @@ class Clients:
 
     def _move(self, client: str) -> None:
         """A client moves with what it says first at the new broker."""
-        others = [each for each in self._brokers if each not in self.dead and each != self.labels[client]]
+        others = [broker for broker in self._brokers if broker not in self.dead and broker != self.labels[client]]
         if not others:
             return
         self.labels[client] = self._draw(st.sampled_from(others))

@@ -92,9 +92,9 @@ def fault(source: random.Random, burst: float, brokers: list[str], links: list[t
 @pytest.mark.parametrize(("system", "seed"), [*(("tid", seed) for seed in range(5)), ("octopia", 0), ("octopia", 1)])
 def test_random_faults_cost_no_more_than_is_promised(system: str, seed: int, tmp_path: Path) -> None:
     outcome = simulate(make_plan(drawn(system, seed)), tmp_path, calibration=Calibration.free())
-    found = {one.name: one.delivery for one in analyze(outcome.directory, PlainEngine()).variants}
-    for name, each in found.items():
-        overtaken = [one for one in each.examples if one.defect == "overtaken"]
+    found = {variant.name: variant.delivery for variant in analyze(outcome.directory, PlainEngine()).variants}
+    for name, delivery in found.items():
+        overtaken = [defect for defect in delivery.examples if defect.defect == "overtaken"]
         allowed = [] if name in KEEP_ORDER else overtaken
-        assert (name, each.verdicts, each.examples) == (name, ["correct"], allowed)
-    assert all(each.expected > 200 for each in found.values()), "there was something to lose"
+        assert (name, delivery.verdicts, delivery.examples) == (name, ["correct"], allowed)
+    assert all(delivery.expected > 200 for delivery in found.values()), "there was something to lose"

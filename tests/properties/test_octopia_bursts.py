@@ -73,6 +73,6 @@ def test_dynamic_routing_goes_round_a_congested_link_of_figure_7() -> None:
     for protocol, goes_round in ((SPR, False), (IDR, True)):
         outcome = run(figure_7(), protocol)
         assert {client: len(ids) for client, ids in outcome.got.items()} == {f"S{n}": BURST for n in range(5)}
-        came = [each.hops for broker in ("a0", "b0", "c0") for each in outcome.arrivals[broker].journeys]
+        came = [journey.hops for broker in ("a0", "b0", "c0") for journey in outcome.arrivals[broker].journeys]
         assert (sum(hops > 2 for hops in came) > 20) == goes_round
-        assert (max(each.hops for each in outcome.arrivals["b0"].journeys) == 1) != goes_round
+        assert (max(journey.hops for journey in outcome.arrivals["b0"].journeys) == 1) != goes_round

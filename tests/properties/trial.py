@@ -95,11 +95,11 @@ class Outcome:
     def pasteable(self) -> str:
         """The case with what should have come (and, of what may come, what came): it fails for its violations alone."""
         right = {client: list(ids) for client, ids in self.got.items()}
-        for each in violations(self.case, self.got):
-            ids = right.setdefault(each.client, [])
-            while ids.count(each.publication) > each.right:
-                ids.remove(each.publication)
-            ids += [each.publication] * (each.right - ids.count(each.publication))
+        for violation in violations(self.case, self.got):
+            ids = right.setdefault(violation.client, [])
+            while ids.count(violation.publication) > violation.right:
+                ids.remove(violation.publication)
+            ids += [violation.publication] * (violation.right - ids.count(violation.publication))
         expect = {client: tuple(ids) for client, ids in sorted(right.items()) if ids}
         return write(self.case.model_copy(update={"expect": expect}))
 
@@ -108,7 +108,7 @@ def run(case: Case, protocol: str) -> Outcome:
     runner = _CaseRunner()
     expecting_nothing = case.model_copy(update={"expect": {}})  # so that all that came is a difference
     result: Result = run_case(expecting_nothing, PROTOCOLS[protocol], runner)
-    got = {each.client: [str(id) for id in each.got] for each in result.differences}
+    got = {difference.client: [str(id) for id in difference.got] for difference in result.differences}
     return Outcome(case, got, result.problem, runner.arrivals, runner.overlay)
 
 

@@ -144,7 +144,7 @@ def test_the_cluster_comes_to_the_same_summary_and_listens_on_loopback_only(
         assert (run / "summary.json").read_bytes() == expected
         containers = emulator_image.containers.list(filters={"label": f"com.docker.compose.project={project}"})
         assert len(containers) == len(PROFILES["spark"])
-        pids = [row[0] for one in containers for row in one.top(ps_args="-eo pid")["Processes"]]
+        pids = [row[0] for container in containers for row in container.top(ps_args="-eo pid")["Processes"]]
         addresses = {address for pid in pids for address in listening_addresses(pid)}
         assert addresses
         assert {address for address in addresses if not address.endswith(LOOPBACK)} == set()

@@ -39,7 +39,7 @@ def test_a_document_says_what_became_of_each_case(tmp_path: Path) -> None:
     assert found["first", "ill"] == ("failure", "<lost>", "P:1 & more")
     assert [found["first", name][0] for name in ("well", "not done", "not possible")] == ["", "skipped", "error"]
     counts = [
-        [suite.get(each) for each in ("tests", "failures", "errors", "skipped", "time")]
+        [suite.get(number) for number in ("tests", "failures", "errors", "skipped", "time")]
         for suite in Xml.parse(tmp_path / "out.xml").getroot()
     ]
     assert counts == [["4", "1", "1", "1", "1.500"], ["1", "0", "0", "0", "1.500"]]

@@ -63,7 +63,7 @@ def delay_figure(summary: CampaignSummary) -> go.Figure:
             go.Bar(
                 name=span,
                 x=names,
-                y=[sum(each) / len(each) if each else None for each in values],
+                y=[sum(value) / len(value) if value else None for value in values],
                 marker={"color": colour(index)},
                 hovertemplate=f"{span}: %{{y:.1f}} ms<extra></extra>",
             )

@@ -177,7 +177,7 @@ def test_messages_by_kind_and_broker() -> None:
         "publish": (170, 182),
         "subscribe": (8, 0),
     }
-    assert [(one.name, one.first, one.second) for one in found.worst_brokers] == [
+    assert [(broker.name, broker.first, broker.second) for broker in found.worst_brokers] == [
         ("B1", 120, 110), ("B2", 58, 66), ("B3", 0, 6),
     ]  # fmt: skip
     assert found.worst_brokers[-1].difference is None
@@ -227,7 +227,9 @@ def test_variants_are_matched_by_name(comparison: RunComparison) -> None:
     assert fixed.delay.of("mean").difference.value == pytest.approx(0.1)
     assert dynamic.delay.of("mean").difference.value == pytest.approx(0.25)
     assert fixed.matching.difference == pytest.approx(-0.2)
-    assert {one.name: (one.first, one.second) for one in fixed.delivery if one.name in ("delivered", "lost")} == {
+    assert {
+        count.name: (count.first, count.second) for count in fixed.delivery if count.name in ("delivered", "lost")
+    } == {
         "delivered": (200, 190), "lost": (0, 10),
     }  # fmt: skip
 

@@ -56,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_variant_is_stable_when_the_burst_has_drained(run: Path) -> None:
     """A hundred publications at 10 ms each keep a broker busy for a second; the burst lasts a tenth of it."""
     data = read_report_data(run)
-    assert [one.variant for one in data.burst_recoveries] == ["fixed", "dynamic"]
+    assert [recovery.variant for recovery in data.burst_recoveries] == ["fixed", "dynamic"]
     rows = [row for row in read_table(run / "results", Notification) if row.variant == "fixed"]
     last = max(row.notified_ns for row in rows if row.publisher == "P2")
     first = min(row.intended_ns or 0 for row in rows if row.publisher == "P2")
@@ -88,7 +88,7 @@ def test_the_page_shows_the_recovery(run: Path) -> None:
     marks = [trace for trace in figure.data if trace.mode == "markers"]
     assert len({trace.marker.symbol for trace in marks}) == 2
     assert {(mark.x[0], mark.y[0]) for mark in marks} == {
-        (one.begin + (one.stable_after or 0.0), one.normal_ms) for one in data.burst_recoveries
+        (recovery.begin + (recovery.stable_after or 0.0), recovery.normal_ms) for recovery in data.burst_recoveries
     }
     (shade,) = figure.layout.shapes
     assert (shade.x0, shade.x1) == (data.burst_recoveries[0].begin, data.burst_recoveries[0].end)
@@ -114,7 +114,7 @@ def test_the_sentence_names_the_first_and_by_how_much() -> None:
     assert recovery_sentence([slow, fast, never]) == (
         "b is stable again first, 3.00 s after the burst began; a 4.50 s later."
     )
-    assert [one.variant for one in ranked([never, slow, fast])] == ["b", "a", "c"]
+    assert [recovery.variant for recovery in ranked([never, slow, fast])] == ["b", "a", "c"]
     assert recovery_sentence([fast]) == "b is stable again 3.00 s after the burst began."
     assert recovery_sentence([never]) == ""
 

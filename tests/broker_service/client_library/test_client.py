@@ -42,7 +42,7 @@ async def test_operations_are_confirmed_and_notifications_iterated(tmp_path: Pat
             publisher.publish("P:20", quote(1))
             await subscriber.detach()
             got = [notification async for notification in subscriber]
-        assert [each.id for each in got] == [f"P:{n}" for n in range(9)]
+        assert [notification.id for notification in got] == [f"P:{n}" for n in range(9)]
         assert got[3].publication == quote(4)
         assert got[3].hops == 0
 

@@ -94,8 +94,8 @@ async def test_a_publication_travels_a_line_of_three(tmp_path: Path) -> None:
                 publisher.publish(f"P:{n}", quote(n + 1))
             async with asyncio.timeout(WITHIN):
                 got = [await anext(subscriber) for _ in range(1000)]
-            assert [each.id for each in got] == [f"P:{n}" for n in range(1000)]
-            assert {each.hops for each in got} == {2}
+            assert [notification.id for notification in got] == [f"P:{n}" for n in range(1000)]
+            assert {notification.hops for notification in got} == {2}
             assert got[7].publication.attributes == quote(8).attributes
             answer = await status(overlay.address("B3"))
             assert (answer.delivered, answer.clients, answer.log_lost, answer.malformed) == (1000, 1, 0, 0)
@@ -104,7 +104,7 @@ async def test_a_publication_travels_a_line_of_three(tmp_path: Path) -> None:
     log = events(overlay.log("B2"))
     assert log[0]["event"] == "started"
     assert (log[-1]["event"], log[-1]["count"]) == ("stopped", 0)
-    assert sum(each["event"] == "sent" and each["kind"] == "publish" for each in log) == 1000
+    assert sum(record["event"] == "sent" and record["kind"] == "publish" for record in log) == 1000
 
 
 async def test_health(tmp_path: Path) -> None:

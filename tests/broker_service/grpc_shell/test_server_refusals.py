@@ -101,9 +101,9 @@ async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_
                 async with asyncio.timeout(WITHIN):
                     assert (await anext(subscriber)).id == f"P:{n}"
             assert server.broker.clients == 3
-    dropped = [each for each in events(overlay.log("B1")) if each["event"] == "dropped"]
+    dropped = [record for record in events(overlay.log("B1")) if record["event"] == "dropped"]
     assert 0 < len(dropped) < 200
-    assert {each["client"] for each in dropped} == {"deaf"}
+    assert {record["client"] for record in dropped} == {"deaf"}
 
 
 async def test_sessions_beyond_the_limit_are_refused_and_what_watches_the_broker_is_not(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ async def test_a_flood_leaves_the_loop_to_others_between_its_slices() -> None:
         service.submit(handle, range(10_000))
         assert service.waits(handle)
         await asyncio.wait_for(done.wait(), WITHIN)
-        slices = "".join("o" if each == "other" else "f" for each in order).split("o")
+        slices = "".join("o" if frame == "other" else "f" for frame in order).split("o")
         assert max(map(len, slices)) <= SLICE_MESSAGES
         assert (service.waiting, service.waits(handle)) == (0, False)
     finally:

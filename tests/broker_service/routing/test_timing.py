@@ -69,8 +69,10 @@ def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
 def test_each_tells_of_comparing_and_of_choosing_paths_and_of_nothing_else(routing: str) -> None:
     """Only OctopiA compares content at every broker, and it must decode it there; that is neither. So is logging."""
     overlay = one_publication(*ROUTINGS[routing])
-    worked = {each.node: each.duration or 0 for each in overlay.records(Event.RECEIVED) if each.kind == "publish"}
-    compared = {each.node: each.duration or 0 for each in overlay.records(Event.MATCHED)}
+    worked = {
+        record.node: record.duration or 0 for record in overlay.records(Event.RECEIVED) if record.kind == "publish"
+    }
+    compared = {record.node: record.duration or 0 for record in overlay.records(Event.MATCHED)}
     assert worked.keys() == {"a0", "b0", "c0"}
     assert compared.keys() == ({"a0"} if routing.startswith("TID") else worked.keys())
     assert set(compared.values()) == {COMPARING + LOOK}

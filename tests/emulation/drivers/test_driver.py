@@ -143,13 +143,15 @@ async def test_operations_are_executed_logged_and_counted(tmp_path: Path) -> Non
     assert (published[7].client, published[7].peer, published[7].kind) == ("P1", "B1", "publish")
     notified = log(overlay, Event.NOTIFIED)
     for client in ("S1", "S2"):
-        assert [each.id for each in notified if each.client == client] == [f"P1:{n}" for n in range(100)]
-    rejected = {each.id: each for each in log(overlay, Event.REJECTED)}
+        assert [notification.id for notification in notified if notification.client == client] == [
+            f"P1:{n}" for n in range(100)
+        ]
+    rejected = {record.id: record for record in log(overlay, Event.REJECTED)}
     assert set(rejected) == {"s2", "P1:100", "P1:101"}
     assert (rejected["s2"].kind, rejected["s2"].client) == ("unsubscribe", "S2")
     assert "conforms to no advertisement" in (rejected["P1:100"].text or "")
     assert "2000" in (rejected["P1:101"].text or "")
-    assert [(each.client, each.kind, each.id) for each in log(overlay, Event.CONFIRMED)] == [
+    assert [(record.client, record.kind, record.id) for record in log(overlay, Event.CONFIRMED)] == [
         ("P1", "advertise", "a1"), ("S1", "subscribe", "s1"), ("S2", "subscribe", "s1"),
     ]  # fmt: skip
     assert log(overlay, Event.SUBSCRIBE)[0].predicates == [CLASS, PRICE]
@@ -168,7 +170,7 @@ async def test_late_operations_are_not_skipped(tmp_path: Path) -> None:
             assert await running.end() == 0
         worst = max(line.get("lag_ms", 0.0) for line in running.lines)
         assert worst >= 3_600_000
-    assert [each.id for each in log(overlay, Event.PUBLISH)] == [f"P1:{n}" for n in range(5000)]
+    assert [record.id for record in log(overlay, Event.PUBLISH)] == [f"P1:{n}" for n in range(5000)]
 
 
 async def test_sigterm_ends_it_in_order(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ async def test_a_broker_that_breaks_off_is_noted_and_found_again(tmp_path: Path)
             again.broker.handle = watch  # type: ignore[method-assign]
             await asyncio.wait_for(handled.wait(), WITHIN)
             assert await running.end() == 0
-    links = [each.event for each in log(overlay, Event.LINK_UP, Event.LINK_DOWN)]
+    links = [record.event for record in log(overlay, Event.LINK_UP, Event.LINK_DOWN)]
     assert links[:3] == [Event.LINK_UP, Event.LINK_DOWN, Event.LINK_UP]
 
 

@@ -178,7 +178,7 @@ CONDITION_OF = {
 def naive(holds: Sequence[tuple[int, Hold]], now: int) -> dict[tuple[type, Any], Any]:
     """Conditions in effect at a time, from first principles: all that hold then, in the order of their begin."""
     here: dict[tuple[type, Any], Any] = {}
-    holding = [c for start, hold in sorted(holds, key=lambda one: one[0]) for c in hold.conditions
+    holding = [c for start, hold in sorted(holds, key=lambda item: item[0]) for c in hold.conditions
                if start <= now and (hold.seconds is None or now < start + hold.seconds)]  # fmt: skip
     down = {condition.target for condition in holding if isinstance(condition, Down)}
     for condition in holding:

@@ -40,7 +40,7 @@ def good() -> Measurements:
 
 
 def verdict_of(measured: Measurements, check: str) -> FidelityVerdict:
-    (found,) = [each for each in judge(measured).checks if each.name.startswith(check)]
+    (found,) = [judged for judged in judge(measured).checks if judged.name.startswith(check)]
     return found.verdict
 
 
@@ -221,7 +221,7 @@ def test_what_is_not_for_lack_of_cpu_is_helped_otherwise() -> None:
     lost, settling = judge(both).advice.split(". ")
     assert (lost.partition(":")[0], settling) == (
         "log records lost",
-        "join traffic in flight when the run phase began: lengthen `timeline.join`",
+        "join traffic under way when the run phase began: lengthen `timeline.join`",
     )
 
 

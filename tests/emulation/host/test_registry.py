@@ -46,16 +46,16 @@ def test_a_run_whose_process_ended_is_dead(tmp_path: Path) -> None:
 
 
 def test_another_process_with_the_same_pid_does_not_keep_a_run_alive(tmp_path: Path) -> None:
-    mine = identify(1)
-    assert mine is not None
-    write_owner(tmp_path, "r1", Owner("r1", ProcessIdentity(1, mine.started + 1), boot_id(), "journal"))
+    init = identify(1)
+    assert init is not None
+    write_owner(tmp_path, "r1", Owner("r1", ProcessIdentity(1, init.started + 1), boot_id(), "journal"))
     assert live_runs(tmp_path) == frozenset()
 
 
 def test_a_run_of_an_earlier_boot_is_dead(tmp_path: Path) -> None:
-    mine = identify(1)
-    assert mine is not None
-    write_owner(tmp_path, "r1", Owner("r1", mine, "another boot", "journal"))
+    init = identify(1)
+    assert init is not None
+    write_owner(tmp_path, "r1", Owner("r1", init, "another boot", "journal"))
     assert live_runs(tmp_path) == frozenset()
 
 

@@ -27,7 +27,7 @@ def test_hosts_are_read_in_their_order(tmp_path: Path) -> None:
         "{brokerlab_vxlan_port: 4000}",
     )
     hosts = read_hosts(file, tmp_path / "private")
-    assert [(one.name, one.address, one.brokers) for one in hosts.members] == [
+    assert [(member.name, member.address, member.brokers) for member in hosts.members] == [
         ("z", "10.9.0.3", ("B1", "B2")),
         ("a", "10.9.0.4", ()),
         ("10.9.0.5", "10.9.0.5", ()),

@@ -101,8 +101,8 @@ def build(hosts: tuple[int, int], run_id: str) -> Iterator[Callable[..., TwoHost
         return built[-1]
 
     yield make
-    for one in built:
-        one.stop()
+    for pair in built:
+        pair.stop()
 
 
 FORWARD = LinkProperties(delay=0.008, rate=2e6)

@@ -63,8 +63,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
         for name in (*type(value).model_fields, *(value.model_extra or {})):
             yield from leaves(getattr(value, name), f"{path}.{name}" if path else name)
     elif isinstance(value, tuple):
-        for index, each in enumerate(value):
-            yield from leaves(each, f"{path}.{index}")
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}.{index}")
     elif isinstance(value, float):
         yield path, value
     elif hasattr(value, "__slots__"):
@@ -114,9 +114,9 @@ def test_operations_are_the_same_ones_later(tmp_path: Path) -> None:
 def test_faults_come_later_in_the_same_order(tmp_path: Path) -> None:
     before = variant(scenario_of(SCENARIO + FAULTS, tmp_path, time_dilation="3"))
     starts = []
-    for each in (before, dilate(before)):
-        timeline = each.scenario.timeline
-        schedule = plan_faults(each.scenario.faults, each.overlay, join=timeline.join, run=timeline.run, seed=3)
+    for planned in (before, dilate(before)):
+        timeline = planned.scenario.timeline
+        schedule = plan_faults(planned.scenario.faults, planned.overlay, join=timeline.join, run=timeline.run, seed=3)
         starts.append([entry.start for entry in schedule.entries if isinstance(entry.start, int)])
     assert starts[1] == [3 * start for start in starts[0]]
 
@@ -160,7 +160,9 @@ def test_a_slower_run_of_ideal_brokers_shows_the_same(tmp_path: Path) -> None:
     for key, row in now.items():
         assert row.delay_ms == pytest.approx(was[key].delay_ms, abs=1e-3)
         assert (row.hops, row.second) == (was[key].hops, was[key].second)
-    ended, begun = ({row.phase: row.end_s for row in read_table(one / "results", PhaseTimes)} for one in (plain, slow))
+    ended, begun = (
+        {row.phase: row.end_s for row in read_table(directory / "results", PhaseTimes)} for directory in (plain, slow)
+    )
     assert begun["run"] == pytest.approx(ended["run"], abs=1e-6)
     assert {row.second for row in read_table(slow / "results", DelayOverTime)} == set(range(5))
     (variant,) = open_run(slow).manifest.variants

@@ -51,7 +51,7 @@ def test_variants_differ_in_what_is_varied_and_in_nothing_else(plan: Plan, tmp_p
     operations = []
     for variant in plan.variants:
         (directory := tmp_path / variant.name).mkdir()
-        operations.append([one.path.read_bytes() for one in write_driver_inputs(variant.workload, directory)])
+        operations.append([driver.path.read_bytes() for driver in write_driver_inputs(variant.workload, directory)])
     assert operations[0] == operations[1]
     assert fixed.broker_settings.options == {"publications": "fixed"}
     assert dynamic.broker_settings.options == {"publications": "dynamic"}
@@ -67,9 +67,9 @@ def test_what_the_scenario_says_of_brokers_reaches_them(plan: Plan) -> None:
 
 
 def test_publishers_and_subscribers_have_drivers_of_their_own(plan: Plan, tmp_path: Path) -> None:
-    inputs = {one.name: one for one in write_driver_inputs(plan.variants[0].workload, tmp_path)}
+    inputs = {driver.name: driver for driver in write_driver_inputs(plan.variants[0].workload, tmp_path)}
     assert set(inputs) == {PUBLISHERS, SUBSCRIBERS}
-    written = {name: list(read_operations(one.path)) for name, one in inputs.items()}
+    written = {name: list(read_operations(driver.path)) for name, driver in inputs.items()}
     kinds = {name: {operation.operation for operation in operations} for name, operations in written.items()}
     assert kinds == {
         PUBLISHERS: {OperationKind.ADVERTISE, OperationKind.PUBLISH},

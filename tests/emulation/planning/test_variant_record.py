@@ -11,7 +11,7 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 def test_a_variant_says_what_its_routing_promises() -> None:
     scenario = load(SCENARIOS / "quickstart.yaml", {"routing.reconcile_after": "4", "brokers.limits.heartbeat": "2s"})
-    fixed, dynamic = (new_variant(one.name, one.settings, one.scenario) for one in scenario.variants())
+    fixed, dynamic = (new_variant(variant.name, variant.settings, variant.scenario) for variant in scenario.variants())
     assert (fixed.promises.order, dynamic.promises.order) == (Order.ADVERTISEMENT, Order.NONE)
     assert fixed.recovery == 3 * 2 + scenario.brokers.limits.reconnect_last + 4
     assert fixed.settings == {"routing.publications": "fixed"}

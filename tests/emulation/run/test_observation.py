@@ -15,10 +15,10 @@ from topology import Link
 def test_rounds_take_every_link_once_and_are_no_larger_than_allowed(count: int, at_once: int) -> None:
     links = [Link(f"A{number}", f"B{number}") for number in range(count)]
     made = rounds(links, at_once)
-    assert sorted((link.a for each in made for link in each), key=lambda name: int(name[1:])) == [
+    assert sorted((link.a for batch in made for link in batch), key=lambda name: int(name[1:])) == [
         link.a for link in links
     ]
-    assert all(0 < len(each) <= at_once for each in made)
+    assert all(0 < len(batch) <= at_once for batch in made)
     assert len(made) == -(-count // at_once)
 
 

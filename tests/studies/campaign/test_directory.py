@@ -97,37 +97,37 @@ def test_what_is_not_a_campaigns_is_not_touched(tmp_path: Path) -> None:
 
 def test_a_result_of_something_else_is_none(tmp_path: Path) -> None:
     """As is one that somebody damaged."""
-    directory, mine = CampaignDirectory(tmp_path), cell()
-    directory.record(mine, attempt(mine), final=True)
-    assert directory.result(mine) is not None
-    other = Cell(mine.key, mine.factors, mine.schedule, mine.seed, '{"seed": 9}')
+    directory, recorded = CampaignDirectory(tmp_path), cell()
+    directory.record(recorded, attempt(recorded), final=True)
+    assert directory.result(recorded) is not None
+    other = Cell(recorded.key, recorded.factors, recorded.schedule, recorded.seed, '{"seed": 9}')
     assert directory.result(other) is None
-    file = directory.result_file(mine.key)
+    file = directory.result_file(recorded.key)
     file.write_bytes(file.read_bytes()[:-20])
-    assert directory.result(mine) is None
+    assert directory.result(recorded) is None
 
 
 def test_every_attempt_is_in_the_cells_manifest(tmp_path: Path) -> None:
-    directory, mine = CampaignDirectory(tmp_path), cell()
-    directory.record(mine, attempt(mine, fidelity="INVALID", busy=True), final=False)
-    directory.record(mine, attempt(mine), final=True)
-    read = (directory.cell(mine.key) / "manifest.json").read_bytes()
+    directory, recorded = CampaignDirectory(tmp_path), cell()
+    directory.record(recorded, attempt(recorded, fidelity="INVALID", busy=True), final=False)
+    directory.record(recorded, attempt(recorded), final=True)
+    read = (directory.cell(recorded.key) / "manifest.json").read_bytes()
     manifest = msgspec.json.decode(read, type=CellManifest)
-    assert [each.result.fidelity for each in manifest.attempts] == ["INVALID", "VALID"]
-    result = directory.result(mine)
+    assert [attempt.result.fidelity for attempt in manifest.attempts] == ["INVALID", "VALID"]
+    result = directory.result(recorded)
     assert result is not None
     assert result.fidelity == "VALID"
 
 
 def test_tidying_leaves_results_and_kept_runs(tmp_path: Path) -> None:
-    directory, mine = CampaignDirectory(tmp_path), cell()
-    work = directory.new_work(mine)
+    directory, recorded = CampaignDirectory(tmp_path), cell()
+    work = directory.new_work(recorded)
     (work / "runs" / "r1").mkdir(parents=True)
-    kept = msgspec.structs.replace(attempt(mine), run="r1")
-    directory.keep_run(mine, kept, work)
-    directory.record(mine, kept, final=True)
+    kept = msgspec.structs.replace(attempt(recorded), run="r1")
+    directory.keep_run(recorded, kept, work)
+    directory.record(recorded, kept, final=True)
     directory.tidy()
-    assert sorted(entry.name for entry in directory.cell(mine.key).iterdir()) == [
+    assert sorted(entry.name for entry in directory.cell(recorded.key).iterdir()) == [
         "manifest.json", "result.json", "runs", "scenario.yaml",
     ]  # fmt: skip
-    assert (directory.cell(mine.key) / "runs" / "r1").is_dir()
+    assert (directory.cell(recorded.key) / "runs" / "r1").is_dir()

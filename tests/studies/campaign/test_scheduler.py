@@ -45,18 +45,18 @@ class RecordingBoard:
     ],
 )
 def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int, finals: list[bool]) -> None:
-    directory, mine, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
-    attempts = [attempt(mine, delivery, fidelity, busy=busy) for delivery, fidelity, busy in tries]
+    directory, tried, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
+    attempts = [attempt(tried, delivery, fidelity, busy=busy) for delivery, fidelity, busy in tries]
 
     def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
-        assert list(cells) == [mine]
-        yield from (AttemptedCell(mine, each) for each in attempts)
+        assert list(cells) == [tried]
+        yield from (AttemptedCell(tried, attempt) for attempt in attempts)
 
-    record_attempts(directory, [mine], retries, run, board)
+    record_attempts(directory, [tried], retries, run, board)
     assert board.finals == finals
-    assert directory.attempts(mine) == attempts
-    assert directory.result(mine) == attempts[-1].result
-    assert unfinished_cells(directory, [mine]) == []
+    assert directory.attempts(tried) == attempts
+    assert directory.result(tried) == attempts[-1].result
+    assert unfinished_cells(directory, [tried]) == []
 
 
 @pytest.mark.parametrize(
@@ -68,24 +68,24 @@ def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int,
     ],
 )
 def test_the_try_that_held_best_counts(tmp_path: Path, tries: list[tuple[str, str]], counted: int) -> None:
-    directory, mine = CampaignDirectory(tmp_path), cell()
-    attempts = [attempt(mine, delivery, fidelity, busy=True) for delivery, fidelity in tries]
-    for each in attempts:
-        directory.record(mine, each, final=each is attempts[-1])
-    assert directory.result(mine) == attempts[counted].result
+    directory, tried = CampaignDirectory(tmp_path), cell()
+    attempts = [attempt(tried, delivery, fidelity, busy=True) for delivery, fidelity in tries]
+    for made in attempts:
+        directory.record(tried, made, final=made is attempts[-1])
+    assert directory.result(tried) == attempts[counted].result
 
 
 def test_tries_before_a_kill_count(tmp_path: Path) -> None:
-    directory, mine, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
-    busy: Attempt = attempt(mine, fidelity="INVALID", busy=True)
-    directory.record(mine, busy, final=False)
+    directory, tried, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
+    busy: Attempt = attempt(tried, fidelity="INVALID", busy=True)
+    directory.record(tried, busy, final=False)
 
     def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
-        yield AttemptedCell(mine, busy)
+        yield AttemptedCell(tried, busy)
 
-    record_attempts(directory, [mine], 1, run, board)
+    record_attempts(directory, [tried], 1, run, board)
     assert board.finals == [True]
-    assert len(directory.attempts(mine)) == 2
+    assert len(directory.attempts(tried)) == 2
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_tries_before_a_kill_count(tmp_path: Path) -> None:
     ],
 )
 def test_whose_fault_it_is(checks: list[tuple[str, FidelityVerdict]], busy: bool) -> None:
-    verdict = worst(each for _, each in checks)
-    made = [Check(name=name, value=1.0, unit="", limit=None, verdict=each, detail="") for name, each in checks]
+    verdict = worst(verdict for _, verdict in checks)
+    made = [Check(name=name, value=1.0, unit="", limit=None, verdict=verdict, detail="") for name, verdict in checks]
     variant = VariantFidelity(name="base", verdict=verdict, checks=made, links=[])
     assert host_was_busy(Fidelity(verdict=verdict, variants=[variant])) is busy

@@ -60,7 +60,7 @@ def test_any_failing_part_can_lose_no_single_fault(combinations: list[set[int]],
     def fails(chosen: Sequence[int]) -> bool:
         whole = len(chosen) == 10
         runs = whole or len(broken & set(chosen)) != 1
-        return runs and any(each <= set(chosen) for each in combinations)
+        return runs and any(combination <= set(chosen) for combination in combinations)
 
     found = smallest(range(10), fails)
     assert fails(found)

@@ -67,7 +67,7 @@ def test_results_are_written_as_junit(file: Path, tmp_path: Path) -> None:
     code, _ = command(file, "--junit", tmp_path / "out.xml")
     assert code == 1
     root = Xml.parse(tmp_path / "out.xml").getroot()
-    counts = {suite.get("name"): [suite.get(each) for each in ("tests", "failures", "skipped")] for suite in root}
+    counts = {suite.get("name"): [suite.get(number) for number in ("tests", "failures", "skipped")] for suite in root}
     assert counts == {"relation": ["2", "1", "0"], "simulated": [str(len(PROTOCOLS) + 2), "1", "1"]}
     (failure,) = root.iterfind("testsuite[@name='simulated']/testcase/failure")
     assert "missing   p1" in (failure.text or "")

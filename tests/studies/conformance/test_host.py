@@ -31,8 +31,8 @@ def test_brokers_serve_further_cases_until_one_is_killed() -> None:
     wrong = case(ADVERTISE, SUBSCRIBE, publish("p1"))
     verdicts, brokers = [], []
     with Interrupt() as interrupt, host_case_runner("process", interrupt, print) as runner:
-        for each in (ordinary, cut, wrong, killing, ordinary):
-            verdicts.append(run_case(each, PROTOCOLS["tid-fixed"], runner).verdict)
+        for trial in (ordinary, cut, wrong, killing, ordinary):
+            verdicts.append(run_case(trial, PROTOCOLS["tid-fixed"], runner).verdict)
             brokers.append(runner._overlay)
     assert verdicts == [
         CaseVerdict.PASSED,

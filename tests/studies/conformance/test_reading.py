@@ -60,9 +60,9 @@ def mistakes(data: Any) -> list[str]:
 
 
 def test_one_case_and_a_list_of_cases_and_relations_are_understood() -> None:
-    (one,) = parse_cases(DESIGN_EXAMPLE, "x", json_only=True)
-    assert isinstance(one, Case)
-    assert one.protocols == ("tid-fixed", "tid-dynamic")
+    (case,) = parse_cases(DESIGN_EXAMPLE, "x", json_only=True)
+    assert isinstance(case, Case)
+    assert case.protocols == ("tid-fixed", "tid-dynamic")
     relation = {"relation": "covers", "left": "[class,eq,'A']", "right": DEAR, "expect": False}
     both = parse_cases(json.dumps([EVERYTHING, relation]), "some/file.json", json_only=True)
     assert [type(case) for case in both] == [Case, Relation]
@@ -89,7 +89,7 @@ SQUARE = {"brokers": ["B1", "B2", "B3", "B4"], "links": [["B1", "B2"], ["B2", "B
 def places(**fields: Any) -> list[tuple[object, object]]:
     (case,) = parse_cases(json.dumps(line(ADVERTISE, **fields)), "x", json_only=True)
     assert isinstance(case, Case)
-    return [(each.attributes.get("region"), each.attributes.get("cluster")) for each in case.overlay().brokers]
+    return [(broker.attributes.get("region"), broker.attributes.get("cluster")) for broker in case.overlay().brokers]
 
 
 def test_brokers_know_their_places_in_a_scot() -> None:
@@ -118,7 +118,7 @@ def test_brokers_know_their_places_in_a_scot() -> None:
 )
 def test_attributes_that_name_a_structure_need_its_links(attributes: dict[str, Any], place: str, mistake: str) -> None:
     found = mistakes(line(ADVERTISE, **SQUARE, attributes=attributes))
-    assert any(f": {place}: " in each and mistake in each for each in found)
+    assert any(f": {place}: " in problem and mistake in problem for problem in found)
 
 
 def test_attributes_of_any_name_reach_the_brokers() -> None:

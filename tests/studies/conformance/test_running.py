@@ -39,7 +39,7 @@ def run(*steps: dict[str, Any], protocol: str = "tid-fixed", **fields: Any) -> R
 
 def got(*steps: dict[str, Any], client: str = "S", **fields: Any) -> tuple[Any, ...]:
     """Notifications of a client, learnt from a case that expects nothing."""
-    return next((each.got for each in run(*steps, **fields).differences if each.client == client), ())
+    return next((difference.got for difference in run(*steps, **fields).differences if difference.client == client), ())
 
 
 class ScotsOnly(TidOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -151,11 +151,11 @@ def test_a_broker_that_loses_a_publication_is_found_out(monkeypatch: pytest.Monk
     whole = Broker._perform
 
     def lossy(self: Broker, actions: Actions) -> None:
-        whole(self, [each for each in actions if not (isinstance(each, Send) and each.message.id == "p2")])
+        whole(self, [action for action in actions if not (isinstance(action, Send) and action.message.id == "p2")])
 
     monkeypatch.setattr(Broker, "_perform", lossy)
     result = run(ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2"), expect={"S": ["p1", "p2"]})
-    assert [each.missing for each in result.differences] == [("p2",)]
+    assert [difference.missing for difference in result.differences] == [("p2",)]
 
 
 def test_an_overlay_that_never_settles_fails_the_case(monkeypatch: pytest.MonkeyPatch) -> None:

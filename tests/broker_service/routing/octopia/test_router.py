@@ -136,7 +136,7 @@ def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
             overlay.request("S", Operation.UNSUBSCRIBE, f"s{number}")
         overlay.settle()
     assert set(advertised(overlay)["a0.1.1"].values()) == {"01"}
-    assert len({(id(one), id(other)) for one, other in compared}) == len(compared) > 20
+    assert len({(id(left), id(right)) for left, right in compared}) == len(compared) > 20
 
 
 @pytest.mark.parametrize("seed", range(20))

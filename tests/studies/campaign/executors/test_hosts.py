@@ -88,14 +88,14 @@ def test_hosts_share_one_queue(tmp_path: Path) -> None:
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 8)]
     done = list(executor(tmp_path, ansible, inventory("a", "b")).run(cells))
-    assert Counter(each.cell.key for each in done) == Counter(each.key for each in cells)
-    assert {each.attempt.host for each in done} == {"a", "b"} == set(ansible.hosts_of())
+    assert Counter(attempted.cell.key for attempted in done) == Counter(cell.key for cell in cells)
+    assert {attempted.attempt.host for attempted in done} == {"a", "b"} == set(ansible.hosts_of())
 
 
 def test_a_busy_host_tries_again_and_no_more_than_it_should(tmp_path: Path) -> None:
     ansible = Ansible(lambda host, request, _: attempt(request.cell, fidelity="INVALID", busy=True))
     done = list(executor(tmp_path, ansible, inventory("a")).run([cell()]))
-    assert [each.attempt.busy for each in done] == [True, True]
+    assert [attempted.attempt.busy for attempted in done] == [True, True]
 
 
 def test_what_a_failing_host_had_is_done_by_another(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_a_failing_host_had_is_done_by_another(tmp_path: Path) -> None:
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 5)]
     done = list(executor(tmp_path, ansible, inventory("bad", "good")).run(cells))
-    assert {each.cell.key for each in done} == {each.key for each in cells}
+    assert {attempted.cell.key for attempted in done} == {cell.key for cell in cells}
     assert ansible.hosts_of()["bad"] == 1
 
 
