@@ -31,4 +31,4 @@ class RunDirectoryError(BadInputError):
 class HostError(UserError):
     """A resource that this host lacks: a privilege, a daemon, an image, a module, Java, room on the disk."""
 
-    exit_code = ExitCode.HOST
+    exit_code: int = ExitCode.HOST

@@ -95,6 +95,7 @@ class PlayCancelledError(Exception):
 
 
 OnResult = Callable[[TaskResult], None]
+OnFailure = Callable[[TaskFailure], None]
 
 
 def local_inventory() -> Inventory:
@@ -138,15 +139,17 @@ def play(
     *,
     limit: str | None = None,
     on_result: OnResult | None = None,
+    on_failure: OnFailure | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Played:
     """Runs a playbook of this package on the hosts of an inventory, or on those of them that `limit` names.
 
-    May be called from several threads at once. `on_result` is called with the result of each task that succeeded, while
-    the play goes on. Raises `PlayError` when any host failed or could not be reached, `PlayCancelledError` when
+    May be called from several threads at once. While the play goes on, `on_result` is called with the result of each
+    task that succeeded on a host, and `on_failure` with each failure; Ansible itself waits for the other hosts at the
+    task that failed. Raises `PlayError` when any host failed or could not be reached, `PlayCancelledError` when
     `cancelled` became true.
     """
-    record = _Record(on_result)
+    record = _Record(on_result, on_failure)
     with _private_directory(private) as directory:
         try:
             runner = ansible_runner.run(
@@ -173,12 +176,13 @@ def play(
 class _Record:
     """Records the events of a play."""
 
-    def __init__(self, on_result: OnResult | None) -> None:
+    def __init__(self, on_result: OnResult | None, on_failure: OnFailure | None) -> None:
         self.results: list[TaskResult] = []
         self.failures: list[TaskFailure] = []
         self.message = ""
         """The last message of Ansible outside of any task: the reason why the play could not begin."""
         self._on_result = on_result
+        self._on_failure = on_failure
 
     def note(self, event: Mapping[str, Any]) -> bool:
         """Records an event. Returns False, so that ansible-runner does not keep it on disk."""
@@ -191,12 +195,17 @@ class _Record:
                 if self._on_result is not None:
                     self._on_result(succeeded)
             case "runner_on_failed" if not data.get("ignore_errors"):
-                self.failures.append(TaskFailure(host, task, _message(result), result))
+                self._fail(TaskFailure(host, task, _message(result), result))
             case "runner_on_unreachable":
-                self.failures.append(TaskFailure(host, task, f"cannot be reached: {_message(result)}", result))
+                self._fail(TaskFailure(host, task, f"cannot be reached: {_message(result)}", result))
             case "error" | "verbose" if message := _last_line(event.get("stdout", "")):
                 self.message = message
         return False
+
+    def _fail(self, failure: TaskFailure) -> None:
+        self.failures.append(failure)
+        if self._on_failure is not None:
+            self._on_failure(failure)
 
 
 def _message(result: Mapping[str, Any]) -> str:

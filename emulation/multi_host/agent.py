@@ -11,8 +11,10 @@ does what `brokerlab emulate` does with a whole scenario, and waits for the othe
     ready       Brokers and clients are connected. The signal to go on holds the time of the beginning by the run's
                 clock.
     drained     No message is in flight any more. Then clients leave.
-    ...-left    Clients of these nodes have left (`VariantPlan.leaving`). Then routing tables may be compared.
-    compared    All clocks are compared once more. Then brokers are stopped.
+    ...-left    Clients of these nodes (`VariantPlan.leaving`) have left. Then brokers stop, or tables are compared:
+    ...-settled No message moves on this host. Then each host settles again and reads its brokers' routing tables.
+    ...-read    Routing tables are read. Then the next clients leave, or brokers stop.
+    compared    Brokers have stopped and all clocks are compared once more. Then the answers to other hosts end.
 """
 
 from __future__ import annotations
@@ -38,13 +40,14 @@ from emulation.multi_host.signals import Signals
 from emulation.network.echo import Clock, FarHost
 from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_route
 from emulation.planning.plan import Plan, VariantPlan, make_plan
-from emulation.run import emulate, host_share
+from emulation.run import RunOutcome, emulate, host_share
 from emulation.run.context import HostRunContext
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import Simulated, choose
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import HostError, UserError
+from record.exit_codes import ExitCode
 from record.manifest import HostRecord
 from scenario import Scenario
 
@@ -60,14 +63,14 @@ class Agent:
         self._signals = signals
         self._variants = 0
 
-    def run(self) -> None:
+    def run(self) -> RunOutcome:
         """Runs the share. Raises `UserError`s."""
         console = Console(highlight=False, no_color=True, width=200)
         rungs = choose(self._share.runtime, self._share.links, lambda line: console.print(line, markup=False))
         if isinstance(rungs, Simulated):
             raise HostError("simulated brokers belong to no host; leave --hosts out")
         clean(None if rungs.docker is None else rungs.docker.client)
-        emulate(self._plan(), rungs, self._directory / "run", console, _nothing, share_of=self._of)
+        return emulate(self._plan(), rungs, self._directory / "run", console, _nothing, share_of=self._of)
 
     def _plan(self) -> Plan:
         """The plan of the whole run, under this host's id of the run."""
@@ -80,7 +83,7 @@ class Agent:
         share, placement = self._share, place_brokers(variant.overlay, self._share.members)
         barrier = SignalBarrier(self._signals, session, self._variants, share.patience)
         with self._answering(session) as responder:
-            barrier.wait_for_all("answering")
+            barrier.wait_for_all("answering", session.interrupt.wait)
             tunnels = self._tunnels(placement, responder)
             with self._watching(tunnels, session) as clock:
                 barrier.clock = clock
@@ -90,7 +93,7 @@ class Agent:
                     tunnels=tunnels,
                     rendezvous=barrier,
                 )
-            barrier.wait_for_all("compared")
+            barrier.wait_for_all("compared", session.interrupt.wait)
         self._variants += 1
 
     @contextmanager
@@ -164,11 +167,11 @@ class SignalBarrier:
         self.clock: ClockWatch | None = None
         """Offsets of this host's clock from the run's; None on the host whose clock is the run's."""
 
-    def wait_for_all(self, stage: str) -> None:
-        self._wait(stage)
+    def wait_for_all(self, stage: str, sleep: host_share.Sleep) -> None:
+        self._await(stage, sleep)
 
-    def begin(self) -> float:
-        start = int(self._wait("ready"))
+    def begin(self, sleep: host_share.Sleep) -> float:
+        start = int(self._await("ready", sleep))
         if self.clock is not None:
             start -= self.clock.latest().offset
         if (late := time.monotonic_ns() - start) > 0:
@@ -177,9 +180,9 @@ class SignalBarrier:
             )
         return start / 1e9
 
-    def _wait(self, stage: str) -> str:
+    def _await(self, stage: str, sleep: host_share.Sleep) -> str:
         self._session.doing(f"waiting for the other hosts ({stage})")
-        return self._signals.wait_at(f"{self._variant}-{stage}", self._patience, self._session.interrupt.wait)
+        return self._signals.wait_at(f"{self._variant}-{stage}", self._patience, sleep)
 
 
 def main(file: Path) -> int:
@@ -189,18 +192,24 @@ def main(file: Path) -> int:
     signals.begin(this_process())
     try:
         with scratch_directory():
-            Agent(read_share_request(file), directory, signals).run()
+            outcome = Agent(read_share_request(file), directory, signals).run()
     except UserError as error:
-        signals.fail(str(error))
-        return error.exit_code
+        return _failed(signals, str(error), error.exit_code)
     except QuickStop:
-        signals.fail("ended at once, because the user asked for it")
-        return 1
+        return _failed(signals, "ended at once, because the user asked for it", ExitCode.INTERRUPTED)
     except BaseException as error:
-        signals.fail(f"a fault of brokerlab's own: {type(error).__name__}: {error}")
+        _failed(signals, f"a fault of brokerlab's own: {type(error).__name__}: {error}", ExitCode.DEFECT)
         raise
+    if outcome.defect:
+        return _failed(signals, outcome.defect, ExitCode.BROKER_DEFECT)
     signals.finish()
-    return 0
+    return ExitCode.CORRECT
+
+
+def _failed(signals: Signals, reason: str, exit_code: int) -> int:
+    """Notes the agent's failure for the controller; returns the exit code."""
+    signals.fail(reason, exit_code)
+    return exit_code
 
 
 def _nothing() -> None:

@@ -45,10 +45,11 @@ def unpack(paths: RunPaths, members: Sequence[Member]) -> dict[str, Path]:
     return found
 
 
-def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> RunOutcome:
+def gather(paths: RunPaths, members: Sequence[Member], record: Manifest, defect: str = "") -> RunOutcome:
     """Joins logs, manifests and fidelity verdicts of all hosts. `record` is the run's manifest so far.
 
-    Raises `HostError` if the run directory of a host is missing or not complete.
+    `defect` names the broker whose own code failed, if one did; then the other hosts were ended because of it and not
+    because the user asked for it. Raises `HostError` if the run directory of a host is missing or not complete.
     """
     own = unpack(paths, members)
     try:
@@ -60,6 +61,8 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> RunO
         ) from error
     if missing := [member.name for member in members if member.name not in own]:
         raise HostError(f"nothing came back from {', '.join(missing)}; see {paths.directory / HOSTS}")
+    if unready := [name for name, of_host in records.items() if not of_host.hosts]:
+        raise HostError(f"ended before clocks were compared: {', '.join(unready)}; see {paths.directory / HOSTS}")
     hosts = [_host(paths, name, own[name], records[name]) for name in own]
     keeper = records[members[0].name]
     record = msgspec.structs.replace(
@@ -69,7 +72,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> RunO
         kernel=keeper.kernel,
         clock=f"{keeper.clock.split(',')[0]} {members[0].name}, in nanoseconds".replace("this host", "host"),
         host=keeper.host,
-        interrupted=any(record.interrupted for record in records.values()),
+        interrupted=not defect and any(of_host.interrupted for of_host in records.values()),
         variants=[_variant(variant, records) for variant in keeper.variants],
         hosts=hosts,
     )
@@ -77,7 +80,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest) -> RunO
     verdict = join_verdicts(verdicts, hosts)
     fidelity.write(verdict, paths.directory)
     began = any(variant.phase(PhaseName.RUN) is not None for variant in record.variants)
-    return RunOutcome(paths.directory, verdict, record.interrupted, began)
+    return RunOutcome(paths.directory, verdict, record.interrupted, began, defect)
 
 
 def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from emulation.ansible import PlayCancelledError, Played, PlayError, play
+from emulation.ansible import PlayCancelledError, Played, PlayError, TaskFailure, play
 from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE, boot_id
@@ -30,15 +30,16 @@ from emulation.multi_host.placement import links_between_hosts, place_brokers
 from emulation.multi_host.product import pack
 from emulation.multi_host.progress import LEAD, HostsProgress
 from emulation.network.echo import TOKEN_BYTES
-from emulation.planning.plan import Plan
+from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import open_log
 from emulation.run.directory import RunOutcome, save_overlays, write_manifest
-from emulation.run.host_share import leaving_stage
+from emulation.run.host_share import leaving_stages
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import BadInputError, HostError
+from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from record.manifest import Manifest, RungChoice
 from scenario.faults import CountReached, FaultSchedule
@@ -50,6 +51,8 @@ PRIVATE = "ansible"
 _PATIENCE = 90.0
 _PATIENCE_EACH = 2.0
 """Seconds in which all hosts must reach the next stage, and the further ones for each broker."""
+_OTHER_STAGES = 8
+"""Stages of a variant besides those at which clients leave, and the end."""
 _ENDS_WITHIN = 60.0
 """Seconds in which an agent may end in order."""
 
@@ -138,29 +141,44 @@ class HostsRun:
             record = self._begin()
         except PlayCancelledError:
             return self._interrupted()
+        defect = ""
         try:
-            self._play("run.yml", self._run_variables())
+            self._run_variants()
             when_over()
         except PlayCancelledError:
             self._progress.ending()
             self._progress.print_line("interrupted: hosts end what they run in order")
         except PlayError as error:
             self._log.error("run failed", error=str(error))
-            self._interrupt.teardown = True
-            with contextlib.suppress(HostError):  # the first failure says most
-                self._end()
-                gather(self._paths, self._members, record)
-            raise
+            if (failure := _broker_defect(error)) is None:
+                self._interrupt.teardown = True
+                with contextlib.suppress(HostError):  # the first failure says most
+                    self._end()
+                    gather(self._paths, self._members, record)
+                raise
+            defect = failure.message
+            self._progress.ending()
+            self._progress.say(f"{failure.host}: {defect}")
         self._interrupt.teardown = True
         self._end()
         try:
-            outcome = gather(self._paths, self._members, record)
+            outcome = gather(self._paths, self._members, record, defect)
         except HostError:
             if not self._interrupt.asked:
                 raise
             return self._interrupted()
         self._progress.print_line(f"clocks   {clock_check(manifest.read(self._paths.directory).hosts).detail}")
         return outcome
+
+    def _run_variants(self) -> None:
+        """Runs all variants. The failure of any host ends the play at once, because the others would wait for it."""
+        failures: list[TaskFailure] = []
+        try:
+            self._play("run.yml", self._run_variables(), lambda: self._cancelled() or bool(failures), failures.append)
+        except PlayCancelledError:
+            if self._interrupt.asked:
+                raise
+            raise PlayError("run.yml", tuple(failures)) from None
 
     def _begin(self) -> Manifest:
         """Prepares the hosts and the run directory; returns the manifest at the beginning."""
@@ -246,27 +264,33 @@ class HostsRun:
     @property
     def _patience(self) -> float:
         most = max(len(variant.overlay.brokers) for variant in self._plan.variants)
-        dilation = max(variant.scenario.time_dilation for variant in self._plan.variants)
-        return _PATIENCE * dilation + _PATIENCE_EACH * most
+        return max(map(_apart, self._plan.variants)) + _PATIENCE_EACH * most
 
     def _run_variables(self) -> dict[str, Any]:
         lasts = [variant.lasts + LEAD for variant in self._plan.variants]
+        leaving = [leaving_stages(variant) for variant in self._plan.variants]
         return {
             "reference": self._members[0].name,
             "with_files": (self._paths.directory / HOSTS / FILES).exists(),
             "variants": len(self._plan.variants),
             "patience": self._patience,
             "lead": LEAD,
-            "leaving": [[leaving_stage(nodes) for nodes in variant.leaving] for variant in self._plan.variants],
+            "leaving": leaving,
             "lasts": lasts,
-            "longest": round(sum(lasts) + 8 * self._patience * len(lasts)),
+            "longest": round(sum(lasts) + self._patience * sum(_OTHER_STAGES + len(stages) for stages in leaving)),
         }
 
     def _end(self) -> None:
         self._progress.doing("fetching logs")
         self._play("end.yml", {"patience": _ENDS_WITHIN}, self._not_cancelled)
 
-    def _play(self, playbook: str, variables: Mapping[str, Any], cancelled: Callable[[], bool] | None = None) -> Played:
+    def _play(
+        self,
+        playbook: str,
+        variables: Mapping[str, Any],
+        cancelled: Callable[[], bool] | None = None,
+        on_failure: Callable[[TaskFailure], None] | None = None,
+    ) -> Played:
         """Plays on all hosts of the run; by default the user may cancel that."""
         common_variables = {
             "product": self._product.name,
@@ -281,6 +305,7 @@ class HostsRun:
             self.variables | common_variables | dict(variables),
             limit=",".join(member.name for member in self._members),
             on_result=self._progress.note,
+            on_failure=on_failure,
             cancelled=cancelled or self._cancelled,
         )
 
@@ -291,6 +316,20 @@ class HostsRun:
     def _not_cancelled(self) -> bool:
         self._progress.update()
         return False
+
+
+def _apart(variant: VariantPlan) -> float:
+    """Seconds by which hosts may reach a stage of a variant one after another.
+
+    The drain phase and the settling after clients have left end early on a host where no message moves.
+    """
+    timeline = variant.scenario.timeline
+    return (_PATIENCE + timeline.drain + (timeline.withdraw or 0.0)) * variant.scenario.time_dilation
+
+
+def _broker_defect(error: PlayError) -> TaskFailure | None:
+    """The first failure because of a broker's defect; None where there is another reason."""
+    return next((found for found in error.failures if found.result.get("rc") == ExitCode.BROKER_DEFECT), None)
 
 
 def clean_variables() -> dict[str, Any]:

@@ -5,8 +5,9 @@
     python -m emulation.multi_host.signals end DIRECTORY SECONDS  asks the agent to end in order, and waits for its end
     python -m emulation.multi_host.signals now  prints the time of this host's monotonic clock
 
-At a stage called NAME an agent writes `NAME.here` and waits for `NAME.go`. An agent that fails writes the reason into
-`failed`. An agent that was killed is noticed because the process that `agent.json` identifies has ended.
+At a stage called NAME an agent writes `NAME.here` and waits for `NAME.go`. An agent that fails writes the reason and
+its exit code into `failed.json`, and `await` ends with that code. An agent that was killed is noticed because the
+process that `agent.json` identifies has ended.
 """
 
 from __future__ import annotations
@@ -27,7 +28,22 @@ _POLL_INTERVAL = 0.05
 """Seconds between two looks at a directory."""
 _KILLED_WITHIN = 5.0
 """Seconds in which a killed agent ends."""
-AGENT, FAILED, FINISHED = "agent.json", "failed", "finished"
+AGENT, FAILED, FINISHED = "agent.json", "failed.json", "finished"
+
+
+class AgentFailure(msgspec.Struct, frozen=True):
+    """The end of an agent that could not go on."""
+
+    reason: str
+    exit_code: int
+
+
+class AgentError(HostError):
+    """An agent that failed, was killed or takes too long."""
+
+    def __init__(self, reason: str, exit_code: int = ExitCode.HOST) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
 
 
 class Signals:
@@ -54,9 +70,10 @@ class Signals:
             wait(_POLL_INTERVAL)
         return signalled.read_text(encoding="utf-8")
 
-    def fail(self, message: str) -> None:
+    def fail(self, reason: str, exit_code: int) -> None:
         """Notes that the agent cannot go on, and why."""
-        _write(self._directory / FAILED, message)
+        failure = AgentFailure(reason, exit_code)
+        _write(self._directory / FAILED, msgspec.json.encode(failure).decode())
 
     def finish(self) -> None:
         """Notes that the agent is done, and that nothing but its directory is left."""
@@ -66,7 +83,7 @@ class Signals:
 def await_signal(directory: Path, name: str, within: float) -> str:
     """Waits until the agent has reached a stage, or, for `finished`, its end.
 
-    Raises `HostError` with the agent's own message if it failed, and if it was killed or takes too long.
+    Raises `AgentError` with the agent's own message and exit code if it failed, and if it was killed or takes too long.
     """
     deadline = time.monotonic() + within
     file = directory / (name if name == FINISHED else f"{name}.here")
@@ -74,11 +91,12 @@ def await_signal(directory: Path, name: str, within: float) -> str:
         agent = _agent(directory)
         gone = agent is not None and not agent.alive
         if (failed := directory / FAILED).exists():
-            raise HostError(failed.read_text(encoding="utf-8"))
+            failure = msgspec.json.decode(failed.read_bytes(), type=AgentFailure)
+            raise AgentError(failure.reason, failure.exit_code)
         if gone and not file.exists():
-            raise HostError("the agent was killed; its remains are removed by `brokerlab hosts clean`")
+            raise AgentError("the agent was killed; its remains are removed by `brokerlab hosts clean`")
         if time.monotonic() > deadline:
-            raise HostError(f"the agent did not reach the stage {name} within {within:g} s")
+            raise AgentError(f"the agent did not reach the stage {name} within {within:g} s")
         time.sleep(_POLL_INTERVAL)
     return file.read_text(encoding="utf-8")
 
@@ -130,7 +148,7 @@ def main(arguments: list[str]) -> int:
             case _:
                 print(__doc__, file=sys.stderr)
                 return ExitCode.BAD_INPUT
-    except HostError as error:
+    except AgentError as error:
         print(error, file=sys.stderr)
         return error.exit_code
     return 0

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from broker_service.trace import Trace
 from emulation.drivers.status import ClientCounts
-from emulation.live_overlay import LiveOverlay
+from emulation.live_overlay import LiveOverlay, Tables
 from scenario.faults import FaultSchedule
 
 
@@ -74,6 +74,15 @@ class Deployment(Protocol):
 
     def leave(self, *nodes: str) -> None:
         """Ends the sessions of these nodes' clients, `PUBLISHERS` or `SUBSCRIBERS`; brokers withdraw what they had."""
+
+    def settle(self, within: float) -> None:
+        """Returns when no message moves any more on any host that shares the variant, after clients have left.
+
+        Raises `UnsettledError` after `within` seconds.
+        """
+
+    def read_tables(self) -> Tables:
+        """Routing tables after clients have left; returns when every host that shares the variant has read its own."""
 
     def stop(self) -> None:
         """Stops brokers in order."""

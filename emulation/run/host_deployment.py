@@ -16,12 +16,12 @@ from emulation.drivers.status import DriverStatus
 from emulation.faults.fault_run import NODE
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
-from emulation.live_overlay import BrokerStatus, UnsettledError
+from emulation.live_overlay import BrokerStatus, Tables, UnsettledError
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
-from emulation.run.host_share import HostShare, leaving_stage
+from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
 from emulation.run.observation import LoadObserver, link_checks
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from record.errors import HostError
@@ -65,6 +65,8 @@ class HostDeployment:
         self._when_over = when_over
         self._brokers = [broker.id for broker in plan.overlay.brokers if broker.id in share.brokers]
         self._links = [link for link in plan.overlay.links if share.brokers & {link.a, link.b}]
+        self._left: tuple[str, ...] = ()
+        """Nodes whose clients have left last."""
         self._exits = ExitStack()
         self._trace: FileTrace | NullTrace = NullTrace(NODE, plan.name)
 
@@ -84,9 +86,9 @@ class HostDeployment:
         snapshot = self._context.snapshot
         snapshot.brokers, snapshot.links = len(self._brokers), len(self._links)
         self._network = self._exits.enter_context(self._emulated_network())
-        self._share.rendezvous.wait_for_all("wired")
+        self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
         self._probe()
-        self._share.rendezvous.wait_for_all("probed")
+        self._share.rendezvous.wait_for_all("probed", self._context.interrupt.wait)
         self._context.interrupt.check()
         self._overlay = self._started_brokers()
         self._drivers = self._started_drivers()
@@ -99,7 +101,7 @@ class HostDeployment:
         return self._trace
 
     def begin(self) -> int:
-        start = int(self._share.rendezvous.begin() * _NANOSECONDS)
+        start = int(self._share.rendezvous.begin(self._wait) * _NANOSECONDS)
         self._drivers.begin(start)
         return start
 
@@ -111,11 +113,7 @@ class HostDeployment:
         self._trace.flush()
         self._drivers.check()
         self._network.check()
-        for ending in self._overlay.ended():
-            self._measured.endings.append(ending)
-            context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
-            if ending.is_defect:  # a run without this broker proves nothing
-                raise BrokerDefectError(ending.broker, str(ending))
+        self._note_ended_brokers()
         context.snapshot.brokers_up = len(self._overlay.expected.running)
         context.show_counts(self._drivers.status)
 
@@ -143,13 +141,29 @@ class HostDeployment:
         self._context.log.info("observed", host=self._measured.host, relay=self._measured.relay)
 
     def drained(self) -> None:
-        self._share.rendezvous.wait_for_all("drained")
+        self._wait_for_all("drained")
         self._when_over()
 
     def leave(self, *nodes: str) -> None:
         for node in nodes:
             self._drivers.stop(f"{node}{self._share.suffix}")
-        self._share.rendezvous.wait_for_all(leaving_stage(nodes))
+        self._left = nodes
+        self._wait_for_all(leaving_stage(nodes, LEFT))
+
+    def settle(self, within: float) -> None:
+        """Once all hosts have settled, each settles again, because what another had sent until then has arrived."""
+        try:
+            self._overlay.settle(within)
+        except UnsettledError:
+            self._wait_for_all(leaving_stage(self._left, SETTLED))
+            raise
+        self._wait_for_all(leaving_stage(self._left, SETTLED))
+        self._overlay.settle(within)
+
+    def read_tables(self) -> Tables:
+        tables = self._overlay.tables()
+        self._wait_for_all(leaving_stage(self._left, READ))
+        return tables
 
     def stop(self) -> None:
         self._exits.close()
@@ -159,6 +173,24 @@ class HostDeployment:
 
     def abandon(self) -> None:
         self._exits.close()
+
+    # Waiting
+
+    def _wait_for_all(self, stage: str) -> None:
+        self._share.rendezvous.wait_for_all(stage, self._wait)
+
+    def _wait(self, seconds: float) -> None:
+        """Waits while brokers run, and raises what `look` raises."""
+        self._context.interrupt.wait(seconds)
+        self.look()
+
+    def _note_ended_brokers(self) -> None:
+        """Notes brokers that have ended by themselves. Raises `BrokerDefectError` for one whose own code failed."""
+        for ending in self._overlay.ended():
+            self._measured.endings.append(ending)
+            self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+            if ending.is_defect:  # a run without this broker proves nothing
+                raise BrokerDefectError(ending.broker, str(ending))
 
     # Network, brokers, clients
 
@@ -229,6 +261,7 @@ class HostDeployment:
         drivers = self._exits.enter_context(Drivers(configs, context.paths.run_id, context.journal))
         deadline = time.monotonic() + self._connect_within
         while not drivers.ready:
+            self._note_ended_brokers()
             if time.monotonic() > deadline:
                 raise HostError(f"clients cannot connect to their brokers; see {context.paths.directory}")
             context.interrupt.wait(TICK / 5)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from emulation.network.host_tunnels import HostTunnels
+from emulation.planning.plan import VariantPlan
 from scenario.faults import FaultSchedule
 from scenario.faults.conditions import Target
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
@@ -17,18 +18,33 @@ LEAD = 0.3
 """Seconds between giving the drivers the start of the workload and that moment, on a host that runs it alone."""
 
 
-def leaving_stage(nodes: Iterable[str]) -> str:
-    """Name of the stage at which the clients of these nodes have left on every host."""
-    return f"{'-'.join(nodes)}-left"
+LEFT, SETTLED, READ = "left", "settled", "read"
+"""Steps after which hosts wait for each other where clients leave: they have left; no message moves any more; the
+routing tables have been read. The last two exist only where tables are compared."""
+
+
+def leaving_stage(nodes: Iterable[str], step: str) -> str:
+    """Name of the stage at which every host has done a step of the leaving of these nodes' clients."""
+    return f"{'-'.join(nodes)}-{step}"
+
+
+def leaving_stages(plan: VariantPlan) -> list[str]:
+    """All stages of the leaving of a variant's clients, in order."""
+    steps = (LEFT,) if plan.scenario.timeline.withdraw is None else (LEFT, SETTLED, READ)
+    return [leaving_stage(nodes, step) for nodes in plan.leaving for step in steps]
+
+
+Sleep = Callable[[float], None]
+"""Returns after that many seconds; raises to end whatever waits."""
 
 
 class Rendezvous(Protocol):
-    """Barrier of the hosts that share a variant. Raises `HostError` when one does not come."""
+    """Barrier of the hosts that share a variant. Raises `HostError` when one does not come, and what `sleep` raises."""
 
-    def wait_for_all(self, stage: str) -> None:
+    def wait_for_all(self, stage: str, sleep: Sleep) -> None:
         """Returns when every host has reached this stage."""
 
-    def begin(self) -> float:
+    def begin(self, sleep: Sleep) -> float:
         """The start of the workload on all hosts, in seconds of this host's monotonic clock, a little ahead.
 
         Returns when every host is ready for it.
@@ -38,10 +54,10 @@ class Rendezvous(Protocol):
 class SingleHost:
     """The barrier of a host that shares its variant with no other."""
 
-    def wait_for_all(self, stage: str) -> None:
+    def wait_for_all(self, stage: str, sleep: Sleep) -> None:
         """Returns at once."""
 
-    def begin(self) -> float:
+    def begin(self, sleep: Sleep) -> float:
         return time.monotonic() + LEAD
 
 

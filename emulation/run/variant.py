@@ -134,12 +134,11 @@ class VariantRun:
             self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")
 
     def _settled_tables(self, within: float) -> Tables:
-        overlay = self._deployment.overlay
         try:
-            overlay.settle(within)
+            self._deployment.settle(within)
         except UnsettledError as error:
             self._context.announce(f"{self._plan.name}: {error}, after clients had left; see `timeline.withdraw`")
-        return overlay.tables()
+        return self._deployment.read_tables()
 
     def _next_look(self, now: int, end: int) -> int:
         interval = self._deployment.look_interval((end - now) / NANOSECONDS)

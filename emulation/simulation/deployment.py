@@ -10,7 +10,7 @@ from broker_service.trace import Trace
 from emulation.drivers.driver_operations import ready
 from emulation.drivers.status import ClientCounts
 from emulation.faults.fault_run import NODE as FAULT_NODE
-from emulation.live_overlay import UnsettledError
+from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.directory import full_disk_in_words
@@ -138,6 +138,12 @@ class SimulatedDeployment:
             self.overlay.settle(_STOP_WITHIN * self._time_dilation)
         except UnsettledError:
             self._context.log.info("clients left with messages in flight", variant=self._plan.name)
+
+    def settle(self, within: float) -> None:
+        self.overlay.settle(within)
+
+    def read_tables(self) -> Tables:
+        return self.overlay.tables()
 
     def stop(self) -> None:
         self.abort()

@@ -10,6 +10,7 @@ import pytest
 from emulation.ansible import (
     PlayCancelledError,
     PlayError,
+    TaskFailure,
     TaskResult,
     local_inventory,
     play,
@@ -76,6 +77,26 @@ def test_a_play_that_is_cancelled(tmp_path: Path, playbook: str) -> None:
         )  # fmt: skip
     assert time.monotonic() - began < 50
     assert not (tmp_path / "private").exists()
+
+
+def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path) -> None:
+    """Ansible reports the failure of a play itself only once all hosts are done."""
+    playbook = tmp_path / "part.yml"
+    playbook.write_text(
+        "- hosts: all\n  gather_facts: false\n  any_errors_fatal: true\n  tasks:\n"
+        "    - name: part\n      ansible.builtin.command: {argv: [sh, -c, '{{ command }}']}\n"
+    )
+    inventory = tmp_path / "hosts.ini"
+    inventory.write_text(
+        "[all:vars]\nansible_connection=local\n[all]\nfails command='exit 5'\nworks command='sleep 60'\n"
+    )
+    failures: list[TaskFailure] = []
+    with pytest.raises(PlayCancelledError):
+        play(
+            str(playbook), read_inventory(inventory, tmp_path / "private"), tmp_path / "private", {},
+            on_failure=failures.append, cancelled=lambda: bool(failures),
+        )  # fmt: skip
+    assert [(failure.host, failure.task, failure.result["rc"]) for failure in failures] == [("fails", "part", 5)]
 
 
 def test_an_inventory_and_a_host_that_cannot_be_reached(tmp_path: Path, playbook: str) -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from emulation.multi_host.product import ROOT
+
 SSHD = "/usr/sbin/sshd"
 PATIENCE = 350.0
 """Seconds that a command over several hosts may take on a machine that does much else."""
@@ -102,18 +104,18 @@ class Laboratory:
         }
         self.inventory.write_text(json.dumps({"all": {"hosts": hosts, "vars": common}}))
 
-    def controlled(self, *command: str | Path) -> subprocess.Popen[str]:
-        """Starts a command of brokerlab's at the place that controls the hosts."""
+    def controlled(self, *command: str | Path, root: Path = ROOT) -> subprocess.Popen[str]:
+        """Starts a command of the brokerlab in `root` at the place that controls the hosts."""
         brokerlab = [sys.executable, "-m", "command_line", *map(str, command)]
         return subprocess.Popen(
             ["nsenter", f"--net=/proc/{self._controller.pid}/ns/net", "--", *brokerlab],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=os.environ | {"COLUMNS": "200"},
+            env=os.environ | {"COLUMNS": "200"}, cwd=root,
         )  # fmt: skip
 
-    def control(self, *command: str | Path) -> tuple[int, str]:
-        """Runs a command of brokerlab's there: its exit code and what it printed."""
-        process = self.controlled(*command)
+    def control(self, *command: str | Path, root: Path = ROOT) -> tuple[int, str]:
+        """Runs a command of the brokerlab in `root` there; returns its exit code and output."""
+        process = self.controlled(*command, root=root)
         try:
             said, _ = process.communicate(timeout=PATIENCE)
         finally:

@@ -1,6 +1,15 @@
 from __future__ import annotations
 
-from emulation.multi_host.gather import clock_check, join_verdicts
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from emulation.host.run_paths import RunPaths
+from emulation.multi_host.gather import HOSTS, PACKED, clock_check, gather, join_verdicts
+from emulation.multi_host.model import Member, share_id
+from record import fidelity, manifest
+from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
 from record.manifest import ClockOffset, Host, HostRecord
 
@@ -58,3 +67,44 @@ def test_a_clock_of_which_nothing_is_known_spoils_a_run() -> None:
     check = clock_check([host("h1"), host("h2", 10), host("h3")])
     assert check.verdict is FidelityVerdict.INVALID
     assert check.detail == "no offset was measured for the clock of h3"
+
+
+MEMBERS = (Member(name="h1", address="10.9.0.1"), Member(name="h2", address="10.9.0.2"))
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> RunPaths:
+    paths = RunPaths("run", tmp_path / "run", tmp_path / "sockets")
+    paths.logs.mkdir(parents=True)
+    return paths
+
+
+def hand_in(paths: RunPaths, number: int, record: manifest.Manifest, tmp_path: Path) -> None:
+    """Leaves the archive of a host where it is fetched to."""
+    member = MEMBERS[number]
+    own = tmp_path / member.name / "run" / share_id(paths.run_id, number)
+    (own / "logs").mkdir(parents=True)
+    manifest.write(record, own)
+    fidelity.write(Fidelity(verdict=FidelityVerdict.VALID, variants=[]), own)
+    fetched = paths.directory / HOSTS / member.name
+    fetched.mkdir(parents=True)
+    with tarfile.open(fetched / PACKED, "w:gz") as archive:
+        archive.add(tmp_path / member.name, ".")
+
+
+@pytest.mark.parametrize(("defect", "interrupted"), [("", True), ("broker defect: B1", False)])
+def test_hosts_that_a_brokers_defect_ended_were_not_interrupted_by_the_user(
+    paths: RunPaths, tmp_path: Path, defect: str, interrupted: bool
+) -> None:
+    hand_in(paths, 0, manifest.Manifest(run_id="run.1", hosts=[host("h1")]), tmp_path)
+    hand_in(paths, 1, manifest.Manifest(run_id="run.2", hosts=[host("h2", 10)], interrupted=True), tmp_path)
+    outcome = gather(paths, MEMBERS, manifest.Manifest(run_id="run"), defect)
+    assert (outcome.defect, outcome.interrupted) == (defect, interrupted)
+    assert manifest.read(paths.directory).interrupted is interrupted
+
+
+def test_a_host_that_ended_before_it_knew_the_runs_clock_is_named(paths: RunPaths, tmp_path: Path) -> None:
+    hand_in(paths, 0, manifest.Manifest(run_id="run.1", hosts=[host("h1")]), tmp_path)
+    hand_in(paths, 1, manifest.Manifest(run_id="run.2", interrupted=True), tmp_path)
+    with pytest.raises(HostError, match="ended before clocks were compared: h2"):
+        gather(paths, MEMBERS, manifest.Manifest(run_id="run"))

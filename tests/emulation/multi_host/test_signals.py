@@ -42,13 +42,14 @@ def test_an_agent_does_not_wait_for_ever(tmp_path: Path) -> None:
         Signals(tmp_path).wait_at("0-wired", 0.0, time.sleep)
 
 
+@pytest.mark.parametrize("code", [ExitCode.HOST, ExitCode.BROKER_DEFECT])
 def test_the_controller_hears_why_an_agent_failed(
-    tmp_path: Path, agent: ProcessIdentity, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, agent: ProcessIdentity, code: ExitCode, capsys: pytest.CaptureFixture[str]
 ) -> None:
     signals = Signals(tmp_path)
     signals.begin(agent)
-    signals.fail("no room on the disk")
-    assert main(["await", str(tmp_path), "0-wired", str(LONG)]) == ExitCode.HOST
+    signals.fail("no room on the disk", code)
+    assert main(["await", str(tmp_path), "0-wired", str(LONG)]) == code
     assert capsys.readouterr().err == "no room on the disk\n"
 
 

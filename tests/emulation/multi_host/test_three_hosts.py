@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from analysis.tables.summary import BROKER_DEFECT
+from emulation.host.archives import unpack_archive
+from emulation.multi_host.product import Product, pack
 from record import manifest
+from record.exit_codes import ExitCode
 from tests.emulation.multi_host.conftest import CLOCKS
 from tests.emulation.multi_host.laboratory import LabHost, Laboratory
 from tests.waiting import await_true
@@ -25,8 +29,33 @@ workload:
   publications: {source: stocks, publishers: 4, rate: 5/s}
   subscriptions: {subscribers: 8, selectivity: 30%}
 faults: [{at: run+1s, degrade: B2-B3, delay: 8ms, for: 1s}]
-timeline: {join: 4s, run: 4s, drain: 6s}
+timeline: {join: 4s, run: 4s, drain: 6s, withdraw: 10s}
 """
+DEFECTIVE_ROUTER = """
+
+class DefectiveRouter(TidRouter):
+    def unsubscribe(self, *arguments):
+        a, b = (1, 2, 3)
+
+
+PROTOCOLS = {**PROTOCOLS, "defective": Protocol(DefectiveRouter, TidOptions)}
+"""
+DEFECT = """
+name: defect
+topology: {kind: line, brokers: 3}
+routing: {protocol: defective}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
+    - {at: 1s, client: S, broker: B3, id: s, subscribe: "[class,eq,'STOCK']"}
+    - {at: 3s, client: P, broker: B1, id: p1, publish: "[class,'STOCK']"}
+    - {at: 4s, client: S, broker: B3, unsubscribe: s}
+timeline: {join: 2s, run: 600s, drain: 1s}
+"""
+DEFECT_SENTENCE = (
+    "broker defect: B3 (protocol defective) failed on unsubscribe 's' of client 'S': "
+    "ValueError: too many values to unpack (expected 2)"
+)
 
 
 @pytest.fixture
@@ -34,6 +63,12 @@ def scenario(tmp_path: Path) -> Path:
     file = tmp_path / "six.yaml"
     file.write_text(SCENARIO)
     return file
+
+
+def unpack(product: Product, directory: Path) -> None:
+    archive = directory.with_suffix(".tar.gz")
+    archive.write_bytes(product.content)
+    unpack_archive(archive, directory)
 
 
 def left_on(host: LabHost) -> list[str]:
@@ -81,9 +116,35 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(
     faults = [line for log in run.glob("logs/emulator@*.jsonl") for line in log.read_text().splitlines()]
     assert sorted(json.loads(line)["peer"] for line in faults if '"fault"' in line) == ["B2->B3", "B3->B2"]
 
+    (of_variant,) = record.variants
+    assert of_variant.remaining_state == {}
+    settled = [(run / f"hosts/{host}/emulator.log").read_text() for host in ("h1", "h2", "h3")]
+    assert all("after clients had left" not in log for log in settled)
+
     for host in laboratory.hosts:
         assert left_on(host) == []
     assert not list(run.glob("hosts/*/share.tar.gz")) and not (run / "ansible").exists()
+
+
+def test_a_brokers_defect_on_one_host_ends_the_run_on_all(laboratory: Laboratory, tmp_path: Path) -> None:
+    """The run phase would last longer than the test may. The product of this run has a defective router."""
+    scenario, out, root = tmp_path / "defect.yaml", tmp_path / "runs", tmp_path / "brokerlab"
+    scenario.write_text(DEFECT)
+    unpack(pack(), root)
+    with (root / "broker_service/routing/registry.py").open("a") as registry:
+        registry.write(DEFECTIVE_ROUTER)
+    code, output = laboratory.control(
+        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out,
+        "--runtime", "process", root=root,
+    )  # fmt: skip
+    assert code == ExitCode.BROKER_DEFECT, output
+    assert f"h3: {DEFECT_SENTENCE}\n" in output
+    assert "  delivery: broker defect\n" in output and "    a, b = (1, 2, 3)" in output
+    (run,) = (path for path in out.iterdir() if not path.name.startswith("."))
+    summary = json.loads((run / "summary.json").read_bytes())
+    assert summary["delivery"] == [BROKER_DEFECT] and not summary["interrupted"]
+    for host in laboratory.hosts:
+        assert left_on(host) == []
 
 
 def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 from emulation.run.host_share import HostShare
 from record.faults import FaultKind
 from scenario.faults import FaultSchedule
@@ -23,7 +25,7 @@ def test_who_is_alone_has_all_of_it() -> None:
     assert part.brokers == {"A", "B", "C"}
     assert part.own(schedule()) == schedule()
     assert not part.suffix
-    part.rendezvous.wait_for_all("anywhere")
+    part.rendezvous.wait_for_all("anywhere", time.sleep)
 
 
 def test_a_host_injects_the_faults_on_its_brokers_and_on_what_they_send() -> None:

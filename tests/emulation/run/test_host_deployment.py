@@ -1,0 +1,179 @@
+"""A deployment on one of several hosts, whose brokers, network and other hosts are stand-ins."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from broker_service.errors import BrokerDefectError
+from emulation.drivers.status import DriverStatus
+from emulation.fidelity import Measurements
+from emulation.live_overlay import UnsettledError
+from emulation.network import LinkDriver
+from emulation.planning.plan import VariantPlan, make_plan
+from emulation.run import host_deployment
+from emulation.run.context import HostRunContext
+from emulation.run.host_deployment import HostDeployment
+from emulation.run.host_share import HostShare, Sleep, leaving_stages
+from emulation.run.interrupt import Interrupt
+from emulation.run.progress import NoDisplay, Snapshot
+from emulation.runtimes.interface import Ending
+from record.exit_codes import ExitCode
+from record.manifest import Manifest
+from scenario import load_text
+
+SCENARIO = """
+name: shared
+topology: {kind: line, brokers: 2}
+routing: {protocol: tid}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
+timeline: {join: 1s, run: 1s, withdraw: 1s}
+"""
+DEFECT = Ending("B1", ExitCode.BROKER_DEFECT, ("Traceback", "broker defect: B1 (protocol tid) failed"))
+KILLED = Ending("B1", -9, ())
+
+
+class Others:
+    """The barrier of a host whose neighbours take two looks longer at each stage."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def wait_for_all(self, stage: str, sleep: Sleep) -> None:
+        self.stages.append(stage)
+        for _ in range(2):
+            sleep(0.0)
+
+    def begin(self, sleep: Sleep) -> float:
+        self.wait_for_all("ready", sleep)
+        return 1.0
+
+
+class Overlay:
+    """Brokers that end, or do not settle, when a test wants it."""
+
+    def __init__(self) -> None:
+        self.endings: list[Ending] = []
+        self.unsettled = False
+        self.settled = 0
+        self.expected = MagicMock(running=["B1"])
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def await_links(self, within: float) -> None: ...
+
+    def ended(self) -> list[Ending]:
+        endings, self.endings = self.endings, []
+        return endings
+
+    def settle(self, within: float) -> None:
+        if self.unsettled:
+            raise UnsettledError("messages are in flight")
+        self.settled += 1
+
+    def tables(self) -> dict[str, dict[str, object]]:
+        return {"B1": {"rows": self.settled}}
+
+
+class Shared:
+    """A deployment on the first of two hosts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+        self.overlay, self.others = Overlay(), Others()
+        self.drivers = MagicMock(ready=True, status=DriverStatus(done=True))
+        for name, stand_in in (
+            ("EmulatedNetwork", MagicMock()),
+            ("HostOverlay", MagicMock(return_value=self.overlay)),
+            ("Drivers", MagicMock(return_value=MagicMock(__enter__=lambda _: self.drivers))),
+            ("host_configs", MagicMock()),
+            ("write_driver_inputs", MagicMock(return_value=[])),
+        ):
+            monkeypatch.setattr(host_deployment, name, stand_in)
+        self.plan: VariantPlan = make_plan(load_text(SCENARIO, "shared.yaml")).variants[0]
+        self.measured = Measurements(variant=self.plan.name)
+        context = HostRunContext(
+            paths=MagicMock(directory=directory),
+            manifest=Manifest(run_id="run"),
+            snapshot=Snapshot(),
+            display=NoDisplay(),
+            interrupt=Interrupt(),
+            log=MagicMock(),
+            clock=time.monotonic_ns,
+            journal=MagicMock(),
+            runtime=MagicMock(),
+        )
+        share = HostShare(brokers=frozenset({"B1"}), host="h1", rendezvous=self.others)
+        over: Any = MagicMock()
+        self.deployment = HostDeployment(context, self.plan, share, LinkDriver.USERSPACE, self.measured, when_over=over)
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shared:
+    return Shared(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def started(shared: Shared) -> Shared:
+    shared.deployment.start()
+    shared.others.stages.clear()
+    return shared
+
+
+def test_a_defect_ends_the_wait_for_other_hosts(started: Shared) -> None:
+    started.overlay.endings.append(DEFECT)
+    with pytest.raises(BrokerDefectError, match=r"broker defect: B1 \(protocol tid\) failed") as caught:
+        started.deployment.drained()
+    assert caught.value.broker == "B1"
+    assert started.measured.endings == [DEFECT]
+
+
+def test_a_defect_ends_the_wait_for_the_beginning_too(started: Shared) -> None:
+    started.overlay.endings.append(DEFECT)
+    with pytest.raises(BrokerDefectError):
+        started.deployment.begin()
+
+
+def test_a_broker_that_ends_otherwise_is_noted_while_the_host_waits(started: Shared) -> None:
+    started.overlay.endings.append(KILLED)
+    started.deployment.drained()
+    assert started.measured.endings == [KILLED]
+
+
+def test_a_defect_ends_the_wait_for_clients_to_connect(shared: Shared) -> None:
+    shared.drivers.ready = False
+    shared.overlay.endings.append(DEFECT)
+    with pytest.raises(BrokerDefectError):
+        shared.deployment.start()
+
+
+def test_hosts_wait_for_each_other_at_the_stages_that_the_playbook_has(started: Shared) -> None:
+    deployment = started.deployment
+    for nodes in started.plan.leaving:
+        deployment.leave(*nodes)
+        deployment.settle(1.0)
+        deployment.read_tables()
+    assert started.others.stages == leaving_stages(started.plan)
+    assert len(started.others.stages) == 6
+
+
+def test_tables_are_read_after_a_host_has_settled_again(started: Shared) -> None:
+    """What another host had sent by the time at which all had settled changes tables here."""
+    started.deployment.leave("subscribers")
+    started.deployment.settle(1.0)
+    assert started.deployment.read_tables() == {"B1": {"rows": 2}}
+
+
+def test_a_host_that_does_not_settle_lets_the_others_go_on(started: Shared) -> None:
+    started.overlay.unsettled = True
+    started.deployment.leave("subscribers")
+    with pytest.raises(UnsettledError):
+        started.deployment.settle(1.0)
+    assert started.others.stages == ["subscribers-left", "subscribers-settled"]
