@@ -31,9 +31,9 @@ from grpc_health.v1 import health, health_pb2_grpc
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
 from broker_service.errors import BrokerDefectError
+from broker_service.gauges import SECOND, QueueGauges, Ticker
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.control import Control
-from broker_service.grpc_shell.gauges import Gauges, QueueGauges
 from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
 from broker_service.grpc_shell.listening import CannotListenError, listen
 from broker_service.grpc_shell.refusals import RefusalLog
@@ -80,7 +80,7 @@ class BrokerServer:
         self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule, on_defect=self._fail)
         self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
-        self._gauges = Gauges(queues, self._trace, self._recorder)
+        self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take))
         self._ports = {link.neighbour: LinkPort(self.broker, config, link, self._service) for link in config.links}
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []
@@ -101,7 +101,7 @@ class BrokerServer:
         except BaseException:
             await self._close()
             raise
-        self._run(self._gauges.run())
+        self._run(self._ticker.run())
         for link in self.config.links:
             if link.dial:
                 self._run(self._ports[link.neighbour].keep_open())

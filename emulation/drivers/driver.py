@@ -27,11 +27,11 @@ import uvloop
 
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
-from broker_service.grpc_shell.gauges import LoopLag
+from broker_service.gauges import Ticker
 from broker_service.language import ContentError
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.trace import Recorder
-from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace
+from broker_service.trace_writer import FileTrace
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
 from emulation.drivers.status import DriverStatus, Ready, Report
@@ -41,10 +41,7 @@ from record.log import Event
 from scenario.workload.operations import read_operations
 
 _STATUS_TICKS = 5
-"""Ticks of `FLUSH_INTERVAL` between two status lines."""
-_LAG_TICKS = 10
-"""Ticks between two log records of the event loop's lag."""
-
+"""Ticks between two status lines."""
 _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
 
@@ -104,7 +101,8 @@ class Driver:
             session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=broker)
             session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=broker)
         await asyncio.gather(*(session.open(self._config.connect_within) for session in self._sessions.values()))
-        self._ticking = asyncio.create_task(self._tick())
+        ticker = Ticker(self._trace, self._recorder, (_STATUS_TICKS, self._report))
+        self._ticking = asyncio.create_task(ticker.run())
 
     def begin(self, start: int) -> None:
         """The workload starts at this time of the monotonic clock."""
@@ -140,19 +138,6 @@ class Driver:
         intended = self._start + operation.at
         self._late = max(self._late, time.monotonic_ns() - intended)
         self._clients.issue(operation, intended)
-
-    async def _tick(self) -> None:
-        lag = LoopLag(asyncio.get_running_loop().time)
-        ticks = 0
-        while True:
-            lag.tick()
-            await asyncio.sleep(FLUSH_INTERVAL)
-            ticks += 1
-            if ticks % _LAG_TICKS == 0:
-                self._recorder.note(Event.LAG, duration=round(lag.take() * 1e9))
-            if ticks % _STATUS_TICKS == 0:
-                self._report()
-            self._trace.flush()
 
     def _report(self) -> None:
         self.status.lag_ms = round(self._late / 1e6, 3)

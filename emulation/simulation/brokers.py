@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
-from broker_service.grpc_shell.gauges import QueueGauges
+from broker_service.gauges import QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId

@@ -30,10 +30,8 @@ SETTLE_WITHIN = 600.0
 DECODED_KEPT = 4_096
 """Publications that stay decoded: about 5 MB of quotes."""
 
-STOP_WITHIN = 2.0
-"""Virtual seconds that a stopping broker may take to pass on waiting messages, as a real one."""
 _STOP_LOOK = 0.005
-"""Virtual seconds between two looks whether it has."""
+"""Virtual seconds between two looks whether a stopping broker has passed on what waited."""
 
 
 class SimulatedOverlay:
@@ -145,7 +143,8 @@ class SimulatedOverlay:
         """Ends a broker in order: it takes nothing new from clients, and passes on waiting messages first."""
         stopping = self._running[broker]
         stopping.stopping = True
-        self._end_when_flushed(broker, stopping, self.events.now + round(STOP_WITHIN * NANOSECONDS))
+        within = self._settings.limits.stop_within
+        self._end_when_flushed(broker, stopping, self.events.now + round(within * NANOSECONDS))
 
     def restart(self, broker: BrokerId) -> None:
         """A new incarnation, with empty tables. Neighbours and clients find it when they try next."""

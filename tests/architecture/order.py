@@ -39,7 +39,7 @@ ROOMS: Mapping[str, Floors] = {
         "language messages service service_time timers",
         "config errors matching sessions trace trace_writer turns",
         "links",
-        "routing transport",
+        "gauges routing transport",
         "declaring defects router_timers",
         "actions",
         "broker",

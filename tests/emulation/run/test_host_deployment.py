@@ -165,7 +165,7 @@ def test_hosts_wait_for_each_other_at_the_stages_that_the_playbook_has(started: 
 
 
 def test_tables_are_read_after_a_host_has_settled_again(started: Shared) -> None:
-    """What another host had sent by the time at which all had settled changes tables here."""
+    """Messages that another host had sent by the time at which all had settled change tables here."""
     started.deployment.leave("subscribers")
     started.deployment.settle(1.0)
     assert started.deployment.read_tables() == {"B1": {"rows": 2}}

@@ -202,6 +202,20 @@ def test_a_stopped_broker_passes_on_what_waits_a_killed_one_does_not(end: str) -
     assert trial.ids("S")[-1] == "afterwards"
 
 
+@pytest.mark.parametrize(("within", "passed_on"), [(2.0, 20), (0.3, 3)])
+def test_a_stopping_broker_passes_on_what_its_limit_allows(within: float, passed_on: int) -> None:
+    """B2 works for 100 ms on each publication."""
+    trial = Faulty(limits=Limits(stop_within=within), service_time=ServiceTime(mean=0.1))
+    trial.overlay.slow("B1", ServiceTime())
+    trial.overlay.slow("B3", ServiceTime())
+    for number in range(20):
+        trial.publish("P", f"p{number}")
+    trial.wait(0.05)
+    trial.overlay.stop_broker("B2")
+    trial.wait(5.0)
+    assert len(trial.ids("S")) == passed_on
+
+
 def test_a_stopping_broker_takes_nothing_new() -> None:
     trial = Faulty(service_time=ServiceTime(mean=0.1))
     for number in range(5):

@@ -1,8 +1,9 @@
-"""Regular measurements of a broker process: lag of its event loop and queue lengths; it also flushes the log."""
+"""Regular measurements of a node: the queue lengths of a broker, and the lag of a process's event loop."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -12,8 +13,8 @@ from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from record.log import Event
 
-INTERVAL_TICKS = 10
-"""Ticks between two records of a gauge; a tick is `FLUSH_INTERVAL`, so this makes a second."""
+SECOND = 10
+"""Ticks of `FLUSH_INTERVAL` in a second, which lies between two records of a gauge."""
 
 
 class LoopLag:
@@ -69,23 +70,28 @@ class QueueGauges:
             self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
 
 
-class Gauges:
-    """The regular records of a broker process."""
+class Ticker:
+    """The regular work of a process beside its event loop: flushes the log each tick, and logs the loop's lag each
+    second. A tick is `FLUSH_INTERVAL`."""
 
-    def __init__(self, queues: QueueGauges, trace: FileTrace | NullTrace, recorder: Recorder) -> None:
-        self._queues = queues
+    def __init__(
+        self, trace: FileTrace | NullTrace, recorder: Recorder, *others: tuple[int, Callable[[], None]]
+    ) -> None:
+        """`others` are further calls, each with the number of ticks from one time to the next."""
         self._trace = trace
         self._recorder = recorder
+        self._lag = LoopLag(asyncio.get_running_loop().time)
+        self._calls = ((SECOND, self._log_lag), *others)
 
     async def run(self) -> None:
-        """Flushes the log and takes gauges until cancelled."""
-        lag = LoopLag(asyncio.get_running_loop().time)
-        ticks = 0
-        while True:
-            lag.tick()
+        """Works until cancelled."""
+        for ticks in itertools.count(1):
+            self._lag.tick()
             await asyncio.sleep(FLUSH_INTERVAL)
-            ticks += 1
-            if ticks % INTERVAL_TICKS == 0:
-                self._recorder.note(Event.LAG, duration=round(lag.take() * 1e9))
-                self._queues.take()
+            for interval, call in self._calls:
+                if ticks % interval == 0:
+                    call()
             self._trace.flush()
+
+    def _log_lag(self) -> None:
+        self._recorder.note(Event.LAG, duration=round(self._lag.take() * 1e9))

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from broker_service import gauges
+from broker_service.gauges import SECOND, LoopLag, QueueGauges, Ticker
+from broker_service.trace import Recorder
+from broker_service.trace_writer import FLUSH_INTERVAL, NullTrace
+from record.log import Event, TraceRecord
+
+
+class KeptTrace(NullTrace):
+    """Keeps what is written, and a mark for each flush."""
+
+    def __init__(self) -> None:
+        super().__init__("B1", "base")
+        self.kept: list[str] = []
+
+    def write(self, record: TraceRecord) -> None:
+        self.kept.append(record.event.value)
+
+    def flush(self) -> None:
+        self.kept.append("flush")
+
+
+@dataclass
+class Queue:
+    queue_length: int = 0
+    in_flight: int = 0
+    waiting: int = 0
+    longest_wait: int = 0
+
+
+def test_the_lag_of_a_loop_is_the_latest_tick_since_the_last_look() -> None:
+    now = 0.0
+    lag = LoopLag(lambda: now)
+    for late in (0.0, 0.03, 0.01):
+        now += FLUSH_INTERVAL + late
+        lag.tick()
+    assert lag.take() == pytest.approx(0.03)
+    assert lag.take() == 0.0
+
+
+def test_each_call_has_its_interval_and_each_tick_is_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, ticks = KeptTrace(), 2 * SECOND
+
+    async def pass_tick(seconds: float) -> None:
+        nonlocal ticks
+        assert seconds == FLUSH_INTERVAL
+        ticks -= 1
+        if ticks < 0:
+            raise asyncio.CancelledError
+
+    async def work() -> None:
+        ticker = Ticker(trace, Recorder(trace, lambda: 0), (5, lambda: trace.kept.append("status")))
+        with pytest.raises(asyncio.CancelledError):
+            await ticker.run()
+
+    monkeypatch.setattr(gauges.asyncio, "sleep", pass_tick)
+    asyncio.run(work())
+    quiet = ["flush"] * 4
+    assert trace.kept == 2 * [*quiet, "status", "flush", *quiet, Event.LAG.value, "status", "flush"]
+
+
+def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> None:
+    trace, link, service = KeptTrace(), Queue(), Queue()
+    queues = QueueGauges({"B2": link}, service, Recorder(trace, lambda: 0))  # type: ignore[dict-item]
+    for waiting in (0, 3, 3, 0, 0):
+        link.queue_length = waiting
+        queues.take()
+        trace.flush()
+    assert trace.kept == ["flush", "queue", "flush", "flush", "queue", "flush", "flush"]
