@@ -158,7 +158,7 @@ class HostsRun:
                 raise
             defect = failure.message
             self._progress.ending()
-            self._progress.say(f"{failure.host}: {defect}")
+            self._progress.print_line(f"{failure.host}: {defect}")
         self._interrupt.teardown = True
         self._end()
         try:
