@@ -61,6 +61,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The promises of its routing, by which deliveries are judged."""
     keeps_order: bool | msgspec.UnsetType = msgspec.UNSET
     """Read from manifests that state no `promises`: true for `Order.ADVERTISEMENT`. It is not set afterwards."""
+    expected_delivery: float | msgspec.UnsetType = msgspec.UNSET
+    """The delivery ratio that the scenario expects at least (`expect.delivery`); not set where it expects none."""
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""

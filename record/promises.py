@@ -26,7 +26,7 @@ class Order(enum.StrEnum):
     """The order of publishing among all publications of the publisher, for every notification."""
 
 
-class Delivery(enum.StrEnum):
+class Completeness(enum.StrEnum):
     """The completeness of notifications."""
 
     EVERY = "every"
@@ -66,7 +66,7 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     """The promises of a protocol with given options."""
 
     order: Order = Order.NONE
-    delivery: Delivery = Delivery.EVERY
+    delivery: Completeness = Completeness.EVERY
     survives: Mapping[str, Loss] = msgspec.field(default_factory=lambda: dict(QUEUES_LOST))
     """By kind of fault or condition (`record.faults`): its cost. A kind that is not named is not survived."""
 
@@ -77,4 +77,4 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def gapless(self) -> bool:
         """True when a client that got a publication has got every earlier one of its publisher that it must get."""
-        return self.order is Order.PUBLISHER and self.delivery is Delivery.EVERY
+        return self.order is Order.PUBLISHER and self.delivery is Completeness.EVERY

@@ -62,6 +62,7 @@ def _history(
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
     return History(
+        promises=variant.promises,
         lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),

@@ -11,7 +11,10 @@ client:
    `SETTLE_SECONDS`, or never confirmed; or the publication was in flight during a lossy outage; or the run was cut
    short within `CUT_SHORT_SECONDS` after it. To get it and not to get it are both right; to get it twice is
    *duplicated*.
-3. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
+3. **due**: as must, where routing promises best effort only (`record.promises`). Not to get it lowers the delivery
+   ratio and is no defect. It still is a must where the client's own broker received the publication: a broker
+   notifies all of its clients of what it receives.
+4. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
 
 An operation has settled `SETTLE_SECONDS` after its confirmation. An operation confirmed before the phase `run` began
 has settled when that phase began, because the emulator waits there until the overlay is quiet. An operation that was
@@ -54,6 +57,7 @@ from broker_service.language import Advertisement, ContentError, Predicate, Publ
 from broker_service.language.relations import conforms
 from broker_service.matching import MatchIndex
 from record.log import Event
+from record.promises import Completeness, Promises
 
 SETTLE_SECONDS = 2.0
 """The longest time that a (un)subscription or (un)advertisement takes to reach every broker, or a publication to be
@@ -79,6 +83,8 @@ class Status(IntEnum):
 class History:
     """The operations of the clients of one variant, and the outages of the overlay."""
 
+    promises: Promises = field(default_factory=Promises)
+    """The promises of the routing."""
     lifetimes: Sequence[Lifetime] = ()
     """In the order in which they were made."""
     run_start: int | None = None
@@ -127,6 +133,7 @@ class _Life:
     """A lifetime as it is judged: the times from which it certainly holds and certainly no longer holds."""
 
     client: str
+    broker: str | None
     issued: int
     settled: int
     withdrawn: int
@@ -191,11 +198,15 @@ class Oracle:
         times = published.time, matched, until
         disturbed = self._disturbed(published, until)
         entitled, tree = self._entitlement(published, content, times)
-        statuses = self._statuses(content, times)
+        matching = self._matching(content)
+        statuses = _statuses(matching, times)
+        owed = self._owed(journey, matching, times)
         judgements = []
         for client in dict.fromkeys((*statuses, *notified)):
             subscribed = statuses.get(client, Status.NONE)
             right = _right(subscribed, entitled, disturbed)
+            if right is Right.MUST and owed is not None and client not in owed:
+                right = Right.DUE
             if right is not Right.NONE or client in notified:
                 judgements.append(Judgement(client, right, _cause(subscribed) if right is Right.NONE else None))
         return Verdict(judgements, tree)
@@ -210,15 +221,17 @@ class Oracle:
         session = history.session_outages_of(published.node, published.broker)
         return history.lossy.overlaps(published.time, until) or session.overlaps(published.time, until)
 
-    def _statuses(self, content: Mapping[str, Value], times: tuple[int, int, int]) -> dict[str, Status]:
-        """The greatest status of the matching subscriptions of each client."""
-        statuses: dict[str, Status] = {}
-        for interest in self._index.match(content):
-            for life in self._interested[interest]:
-                status = life.status(*times)
-                if status > statuses.get(life.client, Status.NONE):
-                    statuses[life.client] = status
-        return statuses
+    def _matching(self, content: Mapping[str, Value]) -> list[_Life]:
+        """The subscriptions that match, whenever they were made."""
+        return [life for interest in self._index.match(content) for life in self._interested[interest]]
+
+    def _owed(self, journey: Journey, matching: Iterable[_Life], times: tuple[int, int, int]) -> set[str] | None:
+        """The clients that even best effort owes the publication: those with a settled subscription at a broker that
+        received it. None where every publication is promised."""
+        if self._history.promises.delivery is Completeness.EVERY:
+            return None
+        reached = set(journey.reached)
+        return {life.client for life in matching if life.broker in reached and life.status(*times) is Status.SETTLED}
 
     def _entitlement(
         self, published: Published, content: Mapping[str, Value], times: tuple[int, int, int]
@@ -247,6 +260,16 @@ class Oracle:
                 yield number, life.status(*times)
 
 
+def _statuses(matching: Iterable[_Life], times: tuple[int, int, int]) -> dict[str, Status]:
+    """The greatest status of the matching subscriptions of each client."""
+    statuses: dict[str, Status] = {}
+    for life in matching:
+        status = life.status(*times)
+        if status > statuses.get(life.client, Status.NONE):
+            statuses[life.client] = status
+    return statuses
+
+
 def _life(lifetime: Lifetime, history: History) -> _Life:
     settled = gone = FOREVER
     confirmed = lifetime.confirmed
@@ -259,6 +282,7 @@ def _life(lifetime: Lifetime, history: History) -> _Life:
         gone = history.unsettled.settled(lifetime.gone, lifetime.gone + SETTLE)
     return _Life(
         client=lifetime.client,
+        broker=lifetime.broker,
         issued=lifetime.issued,
         settled=settled,
         withdrawn=FOREVER if lifetime.withdrawn is None else lifetime.withdrawn,

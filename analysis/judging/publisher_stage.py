@@ -9,6 +9,8 @@ from pathlib import Path
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.delay_stage import DelaySamples
+from analysis.judging.delivery_counts import DeliveryCounts
+from analysis.judging.delivery_ratio import DueTally
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_counts import FaultTally, VariantFaults
 from analysis.judging.judged import JudgedPublication, Outcome, Receipt, decode_judged, mapped_bytes
@@ -16,52 +18,7 @@ from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import MILLISECOND, second_of
 from analysis.tables.definitions import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
-from record.promises import Order, Promises
-
-
-@dataclass(slots=True)
-class DeliveryCounts:
-    """The oracle's findings over the pairs of a publication and a client in one variant."""
-
-    expected: int = 0
-    delivered: int = 0
-    optional: int = 0
-    excused: int = 0
-    lost: int = 0
-    duplicate: int = 0
-    spurious: int = 0
-    reordered: int = 0
-    overtaken: int = 0
-    spurious_causes: dict[str, int] = field(default_factory=dict)
-
-    def add(self, outcome: Outcome, overtaken: bool, reordered: bool) -> None:
-        got, must = len(outcome.receipts), outcome.right is Right.MUST
-        self.delivered += got
-        self.expected += must
-        self.lost += must and not got
-        self.overtaken += overtaken
-        self.reordered += reordered
-        if outcome.right is Right.NONE:
-            cause = str(outcome.cause)
-            self.spurious += got
-            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + got
-        else:
-            self.optional += got > 0 and not must
-            self.excused += not got and not must
-            self.duplicate += max(got - 1, 0)
-
-    def merge(self, other: DeliveryCounts) -> None:
-        self.expected += other.expected
-        self.delivered += other.delivered
-        self.optional += other.optional
-        self.excused += other.excused
-        self.lost += other.lost
-        self.duplicate += other.duplicate
-        self.spurious += other.spurious
-        self.reordered += other.reordered
-        self.overtaken += other.overtaken
-        for cause, count in other.spurious_causes.items():
-            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + count
+from record.promises import Completeness, Order, Promises
 
 
 @dataclass(slots=True)
@@ -72,12 +29,14 @@ class PublisherTally:
     """By variant."""
     examples: FoundExamples = field(default_factory=FoundExamples)
     faults: FaultTally = field(default_factory=FaultTally)
+    due: DueTally = field(default_factory=DueTally)
 
     def merge(self, other: PublisherTally) -> None:
         for variant, counts in other.counts.items():
             self.counts.setdefault(variant, DeliveryCounts()).merge(counts)
         self.examples.merge(other.examples)
         self.faults.merge(other.faults)
+        self.due.merge(other.due)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +81,12 @@ class PublisherStage:
         return Output(tally, samples.parts(self.buckets))
 
     def _counted(self, publications: Iterable[JudgedPublication], tally: PublisherTally) -> Iterator[JudgedPublication]:
-        """The same publications, counted for each fault on the way."""
+        """The same publications, counted for each fault and for the delivery ratio on the way."""
         for judged in publications:
-            tally.faults.add(judged, self.variants[judged.variant].faults)
+            variant = self.variants[judged.variant]
+            tally.faults.add(judged, variant.faults)
+            if variant.promises.delivery is Completeness.BEST_EFFORT:
+                tally.due.add(judged)
             yield judged
 
 

@@ -12,6 +12,7 @@ from analysis.tables.definitions import (
     DelayByHops,
     DelayDistribution,
     DelayOverTime,
+    DeliveryOverTime,
     Drop,
     Fault,
     LinkLoad,
@@ -34,6 +35,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(traffic.drops(run.brokers), results, Drop)
     write_table(findings.faults.faults(), results, Fault)
     write_table(traffic.queues(), results, QueueLength)
+    write_table(findings.publishers.due.over_time(run.manifest.variants), results, DeliveryOverTime)
     write_table(delays.over_time(), results, DelayOverTime)
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)

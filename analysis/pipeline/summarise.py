@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeVar
 
 from analysis.judging.delay_stage import DelayFigures
-from analysis.judging.oracle import SETTLE_SECONDS, unconfirmed
+from analysis.judging.oracle import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
-from analysis.judging.publisher_stage import DeliveryCounts
+from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.stages import Findings
-from analysis.reading.log_events import BrokerDefect
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.comparison import Comparison, compare
-from analysis.tables.definitions import BrokerMessages, Defect, DelayByHops, Drop, Fault, MatchingLoad
+from analysis.tables.definitions import BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
-    BROKER_DEFECT,
-    CORRECT,
-    STATE_LEFT,
-    UNJUDGED,
     UNKNOWN_FIDELITY,
     Delay,
-    Delivery,
-    Example,
     KindMessages,
     Matching,
     Summary,
@@ -57,23 +50,13 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     summaries = []
     for number, variant in enumerate(run.manifest.variants):
         publications = findings.publications.counts.get(number, PublicationCounts())
-        lifetimes = (lifetime for lifetime in findings.lifetimes if lifetime.variant == number)
         moved = _of(variant.name, messages)
         summaries.append(
             VariantSummary(
                 name=variant.name,
                 fidelity=_fidelity(run, variant.name),
                 interrupted=variant.interrupted,
-                delivery=_delivery(
-                    publications,
-                    findings.publishers.counts.get(number, DeliveryCounts()),
-                    unconfirmed(lifetimes),
-                    findings.publishers.examples.of(number),
-                    _broker_problems(
-                        [defect for defect in findings.logs.defects if defect.variant == number],
-                        variant.remaining_state or {},
-                    ),
-                ),
+                delivery=delivery_of(number, variant, findings),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
                 messages=_by_kind(moved),
@@ -95,87 +78,11 @@ def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
     return run.fidelity.verdict if judged is None else judged.verdict
 
 
-def overall(verdicts: Iterable[list[str]]) -> list[str]:
-    """The verdict on a run: a broker defect alone; else every defect found in any variant; without defects, unjudged if
-    a variant is; else correct."""
-    found = {verdict for of_variant in verdicts for verdict in of_variant}
-    if BROKER_DEFECT in found:
-        return [BROKER_DEFECT]
-    defects = [name for name in (*(defect.value for defect in Defect), STATE_LEFT) if name in found]
-    return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
-
-
 def _comparison(run: RunDirectory, findings: Findings) -> Comparison | None:
     if len(run.manifest.variants) < 2:
         return None
     reference, variant = (variant.name for variant in run.manifest.variants[:2])
     return compare(reference, variant, findings.publications.blocks, run.manifest.seed)
-
-
-def _delivery(
-    publications: PublicationCounts,
-    counts: DeliveryCounts,
-    never_confirmed: int,
-    examples: list[Example],
-    broker_problems: list[Example],
-) -> Delivery:
-    return struct_from(
-        Delivery,
-        publications,
-        counts,
-        verdicts=_verdicts(counts, publications.published, broker_problems),
-        spurious_causes=dict(sorted(counts.spurious_causes.items())),
-        unconfirmed=never_confirmed,
-        examples=[*broker_problems, *examples],
-    )
-
-
-def _broker_problems(defects: Iterable[BrokerDefect], remaining: Mapping[str, list[str]]) -> list[Example]:
-    """Problems of brokers that concern no single publication."""
-    return [*map(_defect_example, sorted(defects)), *map(_state_example, remaining.items())]
-
-
-def _defect_example(defect: BrokerDefect) -> Example:
-    return Example(
-        defect=BROKER_DEFECT,
-        publication="",
-        client="",
-        publisher=None,
-        published_ns=None,
-        detail=defect.text,
-        reached=[defect.broker],
-        paths=[],
-    )
-
-
-def _state_example(remaining: tuple[str, list[str]]) -> Example:
-    broker, rows = remaining
-    return Example(
-        defect=STATE_LEFT,
-        publication="",
-        client="",
-        publisher=None,
-        published_ns=None,
-        detail=f"{broker}, after all clients had left: {'; '.join(rows)}",
-        reached=[broker],
-        paths=[],
-    )
-
-
-def _verdicts(counts: DeliveryCounts, published: int, broker_problems: list[Example]) -> list[str]:
-    found = {problem.defect for problem in broker_problems}
-    if BROKER_DEFECT in found:
-        return [BROKER_DEFECT]
-    counted = {
-        Defect.LOST: counts.lost,
-        Defect.DUPLICATED: counts.duplicate,
-        Defect.SPURIOUS: counts.spurious,
-        Defect.REORDERED: counts.reordered,
-    }
-    defects = [defect.value for defect, count in counted.items() if count] + (
-        [STATE_LEFT] if STATE_LEFT in found else []
-    )
-    return defects or ([CORRECT] if published else [UNJUDGED])
 
 
 def _delay(figures: DelayFigures | None) -> Delay:

@@ -25,6 +25,8 @@ class Right(StrEnum):
     MAY = "may"
     """The client may get it: a (un)subscription or (un)advertisement was in flight, an outage lasted, or the run was
     cut short. Both outcomes are correct."""
+    DUE = "due"
+    """As `must`, of a protocol that promises best effort: not to get it lowers the delivery ratio and is no defect."""
     NONE = "none"
     """The client must not get it."""
 
@@ -107,7 +109,7 @@ class Expectation(Struct, frozen=True, kw_only=True):
     publication: str
     client: str
     right: str
-    """must, may or none: see `Right`."""
+    """must, may, due or none: see `Right`."""
     notifications: int
     """The number of notifications that the client got."""
     defect: str | None
@@ -171,6 +173,23 @@ class QueueLength(Struct, frozen=True, kw_only=True):
     """Messages waiting."""
     in_flight: int
     """Messages sent and not yet acknowledged."""
+
+
+class DeliveryOverTime(Struct, frozen=True, kw_only=True):
+    """One row per variant of a best-effort protocol and second in which publications were made that were due somewhere.
+
+    Other protocols have no row.
+    """
+
+    variant: str
+    second: int
+    """The second of the publishing."""
+    due: int
+    """Pairs of publication and client that must or should have been notified."""
+    notified: int
+    """These pairs, as far as they were."""
+    ratio: float
+    """notified / due."""
 
 
 class DelayOverTime(Struct, frozen=True, kw_only=True):
@@ -336,6 +355,7 @@ TABLES: dict[str, type[Struct]] = {
     "messages": BrokerMessages,
     "links": LinkLoad,
     "queues": QueueLength,
+    "delivery": DeliveryOverTime,
     "delays": DelayOverTime,
     "distribution": DelayDistribution,
     "hops": DelayByHops,

@@ -21,6 +21,9 @@ UNKNOWN_FIDELITY = "UNKNOWN"
 BROKER_DEFECT = "broker defect"
 """The verdict on a variant in which a broker's own code failed, nearly always its router. It ended the run, so nothing
 is known about deliveries."""
+BELOW_EXPECTATION = "below expectation"
+"""The verdict on a variant of a best-effort protocol whose delivery ratio certainly is below the scenario's
+`expect.delivery`."""
 STATE_LEFT = "state left"
 """The verdict on a variant after which routing tables held rows although all clients had left."""
 OVERTAKEN = "overtaken"
@@ -49,12 +52,47 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """The paths of its notifications to this client, as far as the log holds them; of a lost one, the paths it took."""
 
 
+class BestEffort(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a protocol that promises best effort: its delivery ratio.
+
+    Always: delivered = due - missed + optional + duplicate + spurious.
+    """
+
+    due: int
+    """Notifications that a protocol which promises every publication would owe. Those that even best effort owes
+    (`expected`) are among them: of clients whose own broker received the publication."""
+    missed: int
+    """Those of them that did not come; the lost ones are among them."""
+    ratio: float | None
+    """(due - missed) / due; null where nothing was due."""
+    low: float | None
+    """The ratio's 95% confidence interval, from 20 batches of equally many publications in order of time (Student's t);
+    null for fewer publications."""
+    high: float | None
+    wanted: float | None
+    """The scenario's `expect.delivery`. The verdict is `below expectation` where `high` is less."""
+
+    def in_words(self) -> str:
+        if self.ratio is None:
+            return "nothing was due, so there is no delivery ratio"
+        found = f"delivery ratio {self.ratio:.1%} of {self.due:,} due notifications"
+        interval = "too few publications for an interval"
+        if self.low is not None and self.high is not None:
+            interval = f"95% interval {self.low:.1%} to {self.high:.1%}"
+        return f"{found} ({interval})" + ("" if self.wanted is None else f"; {self.wanted:.1%} expected")
+
+
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """The oracle's findings on one variant. Always: delivered = expected - lost + optional + duplicate + spurious."""
+    """The oracle's findings on one variant.
+
+    Always, where every publication is promised: delivered = expected - lost + optional + duplicate + spurious.
+    """
 
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
-    reordered, state left."""
+    reordered, below expectation, state left."""
+    best_effort: BestEffort | msgspec.UnsetType = msgspec.UNSET
+    """Only where routing promises best effort."""
     published: int
     """Publications that clients made."""
     rejected: int

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from analysis.pipeline.summarise import overall
+from analysis.claims.estimates import SeedEstimate, estimate
+from analysis.pipeline.delivery import overall
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
@@ -76,6 +77,9 @@ class MatrixEntry(msgspec.Struct, frozen=True, kw_only=True):
     delay_before_ms: SeedSpread | None
     delay_during_ms: SeedSpread | None
     delay_after_ms: SeedSpread | None
+    delivery_ratio: SeedEstimate | msgspec.UnsetType = msgspec.UNSET
+    """The mean of the seeds' delivery ratios, with Student's interval over the seeds; only of a protocol that promises
+    best effort."""
 
 
 class CellLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,4 +168,9 @@ def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> MatrixEntry:
         delay_before_ms=SeedSpread.of(fault.delay_before_ms for fault in faults),
         delay_during_ms=SeedSpread.of(fault.delay_during_ms for fault in faults),
         delay_after_ms=SeedSpread.of(fault.delay_after_ms for fault in faults),
+        delivery_ratio=estimate(_known(variant.delivery_ratio) for variant in variants) or msgspec.UNSET,
     )
+
+
+def _known(ratio: float | msgspec.UnsetType | None) -> float | None:
+    return None if ratio is msgspec.UNSET else ratio

@@ -37,8 +37,16 @@ EXPENSIVE = [STOCK, predicate("price", ">", 80)]
 class History:
     """One variant. Times are in seconds of the run's clock; the phase `run` begins at 100."""
 
-    def __init__(self, variant: str, *, interrupted: bool = False, promises: Promises = PROMISES) -> None:
+    def __init__(
+        self,
+        variant: str,
+        *,
+        interrupted: bool = False,
+        promises: Promises = PROMISES,
+        expected_delivery: float | None = None,
+    ) -> None:
         self.variant = variant
+        self.expected_delivery = expected_delivery
         self.interrupted = interrupted
         self.promises = promises
         self.records: list[TraceRecord] = []
@@ -95,6 +103,9 @@ class History:
         content = {"numbers": {"price": price, **numbers}, "strings": {"class": "STOCK"}}
         return self.add(DRIVER, Event.PUBLISH, at, client="P", id=id, intended=round(at * SECOND), **content)
 
+    def receive(self, id: str = "P:1", at: float = 110.02, broker: str = "B1") -> History:
+        return self.add(broker, Event.RECEIVED, at, id=id, kind="publish", hops=1)
+
     def reject(self, id: str = "P:1", at: float = 110.01) -> History:
         self.add("B1", Event.REJECTED, at, client="P", id=id, kind="publish", hops=0, text="conforms to none")
         return self.add(DRIVER, Event.REJECTED, at, client="P", id=id, kind="publish", text="conforms to none")
@@ -107,7 +118,8 @@ class History:
     def manifest(self) -> dict[str, Any]:
         times = [("join", 80.0, RUN_START), ("run", RUN_START, RUN_END), ("drain", RUN_END, DRAIN_END)]
         phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
-        return {
+        expected = {} if self.expected_delivery is None else {"expected_delivery": self.expected_delivery}
+        return expected | {
             "name": self.variant,
             "phases": phases,
             "interrupted": self.interrupted,

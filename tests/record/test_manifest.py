@@ -10,11 +10,11 @@ import pytest
 from record import manifest
 from record.faults import FaultKind
 from record.manifest import ClockOffset, Host, HostRecord, Manifest, PhaseName, PhaseRecord, RungChoice, VariantRecord
-from record.promises import Delivery, Loss, Order, Promises
+from record.promises import Completeness, Loss, Order, Promises
 
 JOIN = PhaseRecord(name=PhaseName.JOIN, start=10, end=20)
 RUN = PhaseRecord(name=PhaseName.RUN, start=20, end=50)
-PROMISES = Promises(order=Order.PUBLISHER, delivery=Delivery.BEST_EFFORT, survives={FaultKind.KILL: Loss.UNACCEPTED})
+PROMISES = Promises(order=Order.PUBLISHER, delivery=Completeness.BEST_EFFORT, survives={FaultKind.KILL: Loss.NOTHING})
 STOP = PhaseRecord(name=PhaseName.STOP, start=55, end=60)
 
 

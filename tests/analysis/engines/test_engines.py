@@ -25,7 +25,7 @@ from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.errors import RunDirectoryError
 from record.log import Event, PredicateRecord, TraceRecord
-from record.promises import Delivery, Loss, Order, Promises
+from record.promises import Completeness, Loss, Order, Promises
 from scenario import load
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
 
@@ -73,7 +73,7 @@ records = st.builds(
 promises = st.builds(
     Promises,
     order=st.sampled_from(Order),
-    delivery=st.sampled_from(Delivery),
+    delivery=st.sampled_from(Completeness),
     survives=st.dictionaries(st.just("kill"), st.sampled_from(Loss)),
 )
 damage = st.lists(st.tuples(nodes, st.binary(max_size=20)), max_size=3)

@@ -1,0 +1,64 @@
+"""Counts of the oracle's findings on the deliveries of a variant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from analysis.judging.judged import Outcome
+from analysis.tables.definitions import Right
+
+
+@dataclass(slots=True)
+class DeliveryCounts:
+    """The oracle's findings over the pairs of a publication and a client in one variant."""
+
+    expected: int = 0
+    delivered: int = 0
+    optional: int = 0
+    excused: int = 0
+    lost: int = 0
+    due: int = 0
+    """Pairs with the right `due`."""
+    missed: int = 0
+    """Those of them that were not notified."""
+    duplicate: int = 0
+    spurious: int = 0
+    reordered: int = 0
+    overtaken: int = 0
+    spurious_causes: dict[str, int] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome, overtaken: bool, reordered: bool) -> None:
+        got, right = len(outcome.receipts), outcome.right
+        self.delivered += got
+        self.overtaken += overtaken
+        self.reordered += reordered
+        if right is Right.NONE:
+            cause = str(outcome.cause)
+            self.spurious += got
+            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + got
+            return
+        self.duplicate += max(got - 1, 0)
+        if right is Right.MUST:
+            self.expected += 1
+            self.lost += not got
+        elif right is Right.DUE:
+            self.due += 1
+            self.missed += not got
+        else:
+            self.optional += got > 0
+            self.excused += not got
+
+    def merge(self, other: DeliveryCounts) -> None:
+        self.expected += other.expected
+        self.delivered += other.delivered
+        self.optional += other.optional
+        self.excused += other.excused
+        self.lost += other.lost
+        self.due += other.due
+        self.missed += other.missed
+        self.duplicate += other.duplicate
+        self.spurious += other.spurious
+        self.reordered += other.reordered
+        self.overtaken += other.overtaken
+        for cause, count in other.spurious_causes.items():
+            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + count

@@ -1,0 +1,104 @@
+"""The delivery ratio of a best-effort protocol, its confidence interval, and its course over time.
+
+1. The ratio is over *due* pairs of a publication and a client, those that a protocol which promises every publication
+   would have to notify: notified due pairs by due pairs.
+2. The pairs of one publication are not independent, because it takes one course for all of them. So an interval over
+   pairs would be far too narrow. Publications are taken in order of time instead, in `BATCHES` batches of equally many;
+   batches that long are nearly independent of each other.
+3. The interval is Student's t over the batches. Batches may have different numbers of due pairs, so the ratio is
+   estimated as a ratio of two means (Cochran, Sampling Techniques, 3rd edition, section 6.3). With equal numbers that
+   is the mean of the batches' ratios with its usual interval.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.judging.judged import JudgedPublication
+from analysis.run_files.time_units import second_of
+from analysis.tables.definitions import DeliveryOverTime, Right
+from analysis.tables.student import student_t
+from record.manifest import VariantRecord
+
+BATCHES = 20
+
+_DUE = (Right.MUST, Right.DUE)
+_Rows = NDArray[np.int64]
+"""A row a publication: time of publishing, due pairs, notified due pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRatio:
+    """The share of due pairs that were notified, with its 95% confidence interval."""
+
+    ratio: float
+    low: float | None
+    """None for fewer than `BATCHES` publications, which say too little about chance."""
+    high: float | None
+
+
+@dataclass(slots=True)
+class DueTally:
+    """The due pairs of each publication that has any, at 24 bytes a publication."""
+
+    of: dict[int, array[int]] = field(default_factory=dict)
+    """By variant: time of publishing, due pairs and notified due pairs of each publication in a row."""
+
+    def add(self, judged: JudgedPublication) -> None:
+        received = [len(outcome.receipts) > 0 for outcome in judged.outcomes if outcome.right in _DUE]
+        if received and judged.published is not None:
+            row = judged.published, len(received), sum(received)
+            self.of.setdefault(judged.variant, array("q")).extend(row)
+
+    def merge(self, other: DueTally) -> None:
+        for variant, rows in other.of.items():
+            self.of.setdefault(variant, array("q")).extend(rows)
+
+    def ratio(self, variant: int) -> DeliveryRatio | None:
+        """The delivery ratio of a variant; None where nothing was due."""
+        rows = self._in_order_of_time(variant)
+        return _ratio(rows) if len(rows) else None
+
+    def over_time(self, variants: Sequence[VariantRecord]) -> Iterator[DeliveryOverTime]:
+        """The ratio in each second in which a publication was due somewhere, by variant."""
+        for number, variant in enumerate(variants):
+            due: Counter[int | None] = Counter()
+            notified: Counter[int | None] = Counter()
+            for published, of_publication, received in self._in_order_of_time(number).tolist():
+                second = second_of(published, variant.run_start)
+                due[second] += of_publication
+                notified[second] += received
+            yield from _seconds(variant.name, due, notified)
+
+    def _in_order_of_time(self, variant: int) -> _Rows:
+        """Rows of the same time are ordered by their numbers, so that every engine puts them into the same batch."""
+        rows = np.array(self.of.get(variant, ()), dtype=np.int64).reshape(-1, 3)
+        return rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
+
+
+def _seconds(
+    variant: str, due: Mapping[int | None, int], notified: Mapping[int | None, int]
+) -> Iterator[DeliveryOverTime]:
+    for second, pairs in due.items():
+        if second is not None:
+            received = notified[second]
+            yield DeliveryOverTime(variant=variant, second=second, due=pairs, notified=received, ratio=received / pairs)
+
+
+def _ratio(rows: _Rows) -> DeliveryRatio:
+    due, notified = int(rows[:, 1].sum()), int(rows[:, 2].sum())
+    ratio = notified / due
+    if len(rows) < BATCHES:
+        return DeliveryRatio(ratio, None, None)
+    bounds = [len(rows) * number // BATCHES for number in range(BATCHES)]
+    batches = np.add.reduceat(rows[:, 1:], bounds, axis=0).tolist()
+    squares = math.fsum((received - ratio * pairs) ** 2 for pairs, received in batches)
+    half = student_t(BATCHES - 1) * math.sqrt(squares / (BATCHES * (BATCHES - 1))) / (due / BATCHES)
+    return DeliveryRatio(ratio, max(0.0, ratio - half), min(1.0, ratio + half))

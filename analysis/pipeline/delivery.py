@@ -1,0 +1,124 @@
+"""The delivery part of a summary: counts, verdicts and examples of one variant, and the verdict on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from analysis.judging.delivery_counts import DeliveryCounts
+from analysis.judging.oracle import unconfirmed
+from analysis.judging.publication_stage import PublicationCounts
+from analysis.pipeline.stages import Findings
+from analysis.reading.log_events import BrokerDefect
+from analysis.tables.definitions import Defect
+from analysis.tables.structs import struct_from
+from analysis.tables.summary import (
+    BELOW_EXPECTATION,
+    BROKER_DEFECT,
+    CORRECT,
+    STATE_LEFT,
+    UNJUDGED,
+    BestEffort,
+    Delivery,
+    Example,
+)
+from record.manifest import VariantRecord
+from record.promises import Completeness
+
+
+def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Delivery:
+    """The delivery part of the summary of variant `number`."""
+    publications = findings.publications.counts.get(number, PublicationCounts())
+    counts = findings.publishers.counts.get(number, DeliveryCounts())
+    defects = [defect for defect in findings.logs.defects if defect.variant == number]
+    problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
+    best_effort = _best_effort(number, variant, counts, findings)
+    return struct_from(
+        Delivery,
+        publications,
+        counts,
+        verdicts=_verdicts(counts, publications.published, best_effort, {problem.defect for problem in problems}),
+        best_effort=best_effort,
+        spurious_causes=dict(sorted(counts.spurious_causes.items())),
+        unconfirmed=unconfirmed(lifetime for lifetime in findings.lifetimes if lifetime.variant == number),
+        examples=[*problems, *findings.publishers.examples.of(number)],
+    )
+
+
+def overall(verdicts: Iterable[list[str]]) -> list[str]:
+    """The verdict on a run: a broker defect alone; else every defect found in any variant; without defects, unjudged if
+    a variant is; else correct."""
+    found = {verdict for of_variant in verdicts for verdict in of_variant}
+    if BROKER_DEFECT in found:
+        return [BROKER_DEFECT]
+    defects = [name for name in (*(defect.value for defect in Defect), BELOW_EXPECTATION, STATE_LEFT) if name in found]
+    return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
+
+
+def _best_effort(
+    number: int, variant: VariantRecord, counts: DeliveryCounts, findings: Findings
+) -> BestEffort | msgspec.UnsetType:
+    if variant.promises.delivery is not Completeness.BEST_EFFORT:
+        return msgspec.UNSET
+    found = findings.publishers.due.ratio(number)
+    return BestEffort(
+        due=counts.expected + counts.due,
+        missed=counts.lost + counts.missed,
+        ratio=None if found is None else found.ratio,
+        low=None if found is None else found.low,
+        high=None if found is None else found.high,
+        wanted=variant.expected_delivery or None,
+    )
+
+
+def _verdicts(
+    counts: DeliveryCounts, published: int, best_effort: BestEffort | msgspec.UnsetType, problems: Collection[str]
+) -> list[str]:
+    """The verdicts on a variant, given the kinds of its brokers' problems."""
+    if BROKER_DEFECT in problems:
+        return [BROKER_DEFECT]
+    found = {
+        Defect.LOST: counts.lost > 0,
+        Defect.DUPLICATED: counts.duplicate > 0,
+        Defect.SPURIOUS: counts.spurious > 0,
+        Defect.REORDERED: counts.reordered > 0,
+        BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
+        STATE_LEFT: STATE_LEFT in problems,
+    }
+    if wrong := [str(name) for name, is_found in found.items() if is_found]:
+        return wrong
+    unknown = best_effort is not msgspec.UNSET and best_effort.wanted is not None and best_effort.high is None
+    return [CORRECT] if published and not unknown else [UNJUDGED]
+
+
+def _below_expectation(best_effort: BestEffort) -> bool:
+    high, wanted = best_effort.high, best_effort.wanted
+    return high is not None and wanted is not None and high < wanted
+
+
+def _defect_example(defect: BrokerDefect) -> Example:
+    return Example(
+        defect=BROKER_DEFECT,
+        publication="",
+        client="",
+        publisher=None,
+        published_ns=None,
+        detail=defect.text,
+        reached=[defect.broker],
+        paths=[],
+    )
+
+
+def _state_example(remaining: tuple[str, list[str]]) -> Example:
+    broker, rows = remaining
+    return Example(
+        defect=STATE_LEFT,
+        publication="",
+        client="",
+        publisher=None,
+        published_ns=None,
+        detail=f"{broker}, after all clients had left: {'; '.join(rows)}",
+        reached=[broker],
+        paths=[],
+    )
