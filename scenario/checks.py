@@ -9,6 +9,7 @@ import msgspec
 
 from broker_service.language import ContentError
 from broker_service.routing import PROTOCOLS, read_options
+from record.promises import Completeness, Promises
 from scenario.faults import FaultError, plan
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
@@ -45,9 +46,18 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     yield from problems
     if not problems:
         try:
-            read_options(name, options)
+            promises = read_options(name, options).promises
         except ValueError as error:
             yield Problem(("routing",), str(error))
+        else:
+            yield from _expectations(scenario, promises)
+
+
+def _expectations(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
+    if scenario.expect is not None and promises.delivery is Completeness.EVERY:
+        name = scenario.routing.protocol
+        message = f"{name} promises every delivery, and a ratio is expected of best effort only; remove it"
+        yield Problem(("expect", "delivery"), message)
 
 
 def _each_option(name: str, struct: type[msgspec.Struct], options: Mapping[str, Any]) -> Iterator[Problem]:

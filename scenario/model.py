@@ -21,7 +21,7 @@ from scenario.sections.messages import Problem, describe
 from scenario.sections.section import Count, CpuQuota, Name, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.topology import TopologySection
-from scenario.sections.units import DURATION, Duration, Size
+from scenario.sections.units import DURATION, Duration, Share, Size
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import dotted, set_field
 from topology import Overlay, Range
@@ -153,6 +153,13 @@ class Brokers(Section):
         return service_time(self.service_time)
 
 
+class Expect(Section):
+    """The least result that the run is accepted with."""
+
+    delivery: Share
+    """The least delivery ratio, for a routing protocol that promises best effort."""
+
+
 class Scenario(Section):
     """One experiment."""
 
@@ -172,6 +179,8 @@ class Scenario(Section):
     """CPU, memory, service time and bounds of each broker."""
     faults: tuple[FaultItem, ...] = ()
     """Faults to inject: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
+    expect: Expect | None = None
+    """The least result that the run is accepted with: `{delivery: 85%}`."""
     vary: dict[str, Any] = Field(default_factory=dict)
     """Dotted paths of fields, each with a list or a mapping of named values: one variant for each combination."""
     time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import PROTOCOLS
-from scenario.model import BrokerLimits, Brokers, Routing, Scenario, Timeline
+from scenario.model import BrokerLimits, Brokers, Expect, Routing, Scenario, Timeline
 from scenario.sections import faults, service_time, topology, workload
 from scenario.sections.section import Section
 
@@ -52,6 +52,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "brokers.limits": BrokerLimits,
     "faults[]": faults.FaultItem,
     "faults[].partition": faults.OneWay,
+    "expect": Expect,
 }
 """The model of each section, by its place in a scenario."""
 

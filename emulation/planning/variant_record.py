@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
 from record.manifest import VariantRecord
@@ -21,5 +23,6 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settings=dict(settings),
         time_dilation=scenario.time_dilation,
         promises=routing.promises,
+        expected_delivery=UNSET if scenario.expect is None else scenario.expect.delivery,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
     )
