@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from msgspec import UNSET
+
 from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT, Example, Summary, VariantSummary, violated
 from record.fidelity import Fidelity, FidelityVerdict
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
@@ -82,11 +84,13 @@ def _fidelity(run: str, verdicts: Verdicts) -> JunitCase:
 
 def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
     delivery = variant.delivery
+    ratio = "" if delivery.best_effort is UNSET else f"{delivery.best_effort.in_words()}; "
     return Verdicts(
         variant=variant.name,
         delivery=delivery.verdicts,
         interrupted=variant.interrupted,
-        numbers=numbers_in_words(
+        numbers=ratio
+        + numbers_in_words(
             published=delivery.published, expected=delivery.expected, delivered=delivery.delivered,
             lost=delivery.lost, duplicate=delivery.duplicate, spurious=delivery.spurious,
             reordered=delivery.reordered,

@@ -12,6 +12,7 @@ from analysis.tables.definitions import (
     BrokerMessages,
     DelayDistribution,
     DelayOverTime,
+    DeliveryOverTime,
     Fault,
     LinkLoad,
     PhaseTimes,
@@ -35,6 +36,8 @@ class ReportData:
     fidelity: Mapping[str, VariantFidelity]
     """By variant; empty for a run without `fidelity.json`."""
     summary: Summary
+    delivery: list[DeliveryOverTime]
+    """Empty for protocols that promise every delivery."""
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
     messages: list[BrokerMessages]
@@ -67,6 +70,7 @@ def read_report_data(directory: Path) -> ReportData:
         overlays=run.overlays,
         fidelity={} if run.fidelity is None else {judged.name: judged for judged in run.fidelity.variants},
         summary=summary,
+        delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
         messages=read_table(results, BrokerMessages),

@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from analysis.report import fidelity_figures, figures, sentences
 from analysis.report.burst_recovery import ranked, recovery_figure, recovery_sentence
 from analysis.report.data import ReportData, read_report_data
+from analysis.report.delivery_ratio import delivery_ratio_figure
 from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
@@ -100,6 +101,7 @@ def render(data: ReportData) -> str:
         facts=sentences.what_was_run(data),
         comparison=sentences.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
+        delivery_ratio=_delivery_ratio_plot(data),
         delays=_plot(_delays(data), "delay-over-time"),
         recoveries=ranked(data.burst_recoveries),
         recovery_sentence=recovery_sentence(data.burst_recoveries),
@@ -144,6 +146,15 @@ def _delays(data: ReportData) -> go.Figure:
     figure = figures.delay_over_time_figure(data.delays, data.phases, data.variants)
     shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
     return figure
+
+
+def _delivery_ratio_plot(data: ReportData) -> Markup:
+    """Empty for a run without a best-effort protocol."""
+    if not data.delivery:
+        return Markup("")
+    figure = delivery_ratio_figure(data.delivery, data.variants)
+    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
+    return _plot(figure, "delivery-ratio")
 
 
 def _recovery_plot(data: ReportData) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markupsafe import Markup, escape
+from msgspec import UNSET
 
 from analysis.report.data import ReportData
 from analysis.tables.comparison import Comparison
@@ -19,7 +20,10 @@ FIDELITY_SENTENCES = {
 
 
 def delivery_sentence(delivery: Delivery) -> str:
-    """Verdict of the delivery oracle, in one sentence."""
+    """Verdict of the delivery oracle, in one sentence; of a best-effort protocol, after its delivery ratio."""
+    if delivery.best_effort is not UNSET and delivery.published:
+        ratio = delivery.best_effort.in_words()
+        return f"{ratio[0].upper()}{ratio[1:]}. {_best_effort_sentence(delivery)}"
     if delivery.verdicts == [UNJUDGED]:
         return "No client published anything, so there was nothing to deliver."
     if delivery.verdicts == [BROKER_DEFECT]:
@@ -29,6 +33,20 @@ def delivery_sentence(delivery: Delivery) -> str:
             f"Every subscriber received exactly what it should: all {delivery.expected:,} expected notifications of "
             f"{delivery.published:,} publications arrived, none twice, and none at another client.{_excused(delivery)}"
         )
+    return _wrong(delivery)
+
+
+def _best_effort_sentence(delivery: Delivery) -> str:
+    """Everything but the ratio."""
+    if delivery.lost or delivery.duplicate or delivery.spurious or delivery.reordered:
+        return _wrong(delivery)
+    return (
+        f"None of {delivery.delivered:,} notifications arrived twice or at another client, and every broker notified "
+        f"its own clients of what it received.{_excused(delivery)}"
+    )
+
+
+def _wrong(delivery: Delivery) -> str:
     found = [
         f"{delivery.lost:,} of {delivery.expected:,} expected notifications never arrived" if delivery.lost else "",
         f"{delivery.duplicate:,} arrived more than once" if delivery.duplicate else "",

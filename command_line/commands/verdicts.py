@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import UNSET
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -105,11 +106,12 @@ def _numbers(variant: VariantSummary) -> list[str]:
     delivery, delay = variant.delivery, variant.delay
     optional = f" and {delivery.optional:,} allowed" if delivery.optional else ""
     out_of_order = f", {delivery.reordered:,} reordered" if delivery.reordered else ""
-    lines = [
+    lines = [] if delivery.best_effort is UNSET else [delivery.best_effort.in_words()]
+    lines.append(
         f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered, {delivery.expected:,} "
         f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
         f"{out_of_order}"
-    ]
+    )
     if delay.mean_ms is not None:
         lines.append(
             f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "

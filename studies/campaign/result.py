@@ -57,6 +57,8 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     p95_ms: float | None
     p99_ms: float | None
     faults: list[FaultResult]
+    delivery_ratio: float | msgspec.UnsetType | None = msgspec.UNSET
+    """Only of a protocol that promises best effort; null where nothing was due."""
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +85,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult:
     """The part of a run's summary that a campaign compares."""
+    best_effort = variant.delivery.best_effort
     return struct_from(
         VariantResult,
         variant.delivery,
@@ -92,6 +95,7 @@ def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult
         fidelity=variant.fidelity,
         reasons=reasons,
         faults=[struct_from(FaultResult, fault) for fault in variant.faults],
+        delivery_ratio=best_effort if best_effort is msgspec.UNSET else best_effort.ratio,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
 from rich.table import Table
 from rich.text import Text
 
@@ -49,8 +50,11 @@ def matrix_table(summary: CampaignSummary) -> Table:
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     made.add_column("factors")
     made.add_column("faults")
+    tried = any(entry.delivery_ratio is not UNSET for entry in summary.matrix)
     for heading in ("cells", "correct", "valid", "lost", "recovery, s", "delay before, ms", "during", "after"):
         made.add_column(heading, justify="right", no_wrap=True)
+    if tried:
+        made.add_column("delivery ratio", justify="right", no_wrap=True)
     for entry in summary.matrix:
         made.add_row(
             Text(label(entry)),
@@ -64,6 +68,7 @@ def matrix_table(summary: CampaignSummary) -> Table:
                 spread(delay, 1)
                 for delay in (entry.delay_before_ms or entry.mean_ms, entry.delay_during_ms, entry.delay_after_ms)
             ),
+            *((delivery_ratio(entry) or "-",) if tried else ()),
         )
     return made
 
@@ -87,6 +92,16 @@ def spread(values: SeedSpread | None, decimals: int) -> str:
         return "-"
     mean, least, most = (f"{value:,.{decimals}f}" for value in (values.mean, values.least, values.most))
     return mean if least == most else f"{mean} ({least} to {most})"
+
+
+def delivery_ratio(entry: MatrixEntry) -> str:
+    """The ratio as `84.3% (82.0% to 86.5%)`, with its interval over seeds; empty where every delivery is promised."""
+    found = entry.delivery_ratio
+    if found is UNSET:
+        return ""
+    if found.low is None or found.high is None:
+        return f"{found.mean:.1%}"
+    return f"{found.mean:.1%} ({max(found.low, 0):.1%} to {min(found.high, 1):.1%})"
 
 
 def failing(lines: Iterable[CellLine]) -> list[CellLine]:

@@ -7,9 +7,13 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
 from record.errors import BadInputError
 from studies.junit import JunitCase, JunitOutcome, JunitSuite, require_writable, write_junit
-from studies.verdict_cases import Verdicts, verdict_suite
+from studies.verdict_cases import Verdicts, verdict_suite, verdicts_of
+from tests.analysis.history import write_run
+from tests.analysis.oracle_cases_of_best_effort import many
 
 
 def read(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
@@ -50,6 +54,7 @@ def test_a_document_says_what_became_of_each_case(tmp_path: Path) -> None:
     [
         ({}, "system-out", "system-out"),
         ({"delivery": ["lost", "duplicated"]}, "failure", "system-out"),
+        ({"delivery": ["below expectation"]}, "failure", "system-out"),
         ({"delivery": ["unjudged"]}, "failure", "system-out"),
         ({"delivery": ["unjudged"], "interrupted": True}, "system-out", "system-out"),
         ({"fidelity": "INVALID", "reasons": ["CPU: busy"]}, "system-out", "error"),
@@ -64,6 +69,14 @@ def test_verdicts_fail_a_build_as_exit_codes_do(
     found = read(tmp_path / "out.xml")
     assert found["smoke", "base: delivery"][0] == delivery
     assert found["smoke", "base: fidelity"][0] == fidelity
+
+
+def test_a_ratio_below_expectation_fails_a_build_and_is_named(tmp_path: Path) -> None:
+    summary = analyze(write_run(tmp_path / "run", [many("base", 0.6, "x-" * 20)]), PlainEngine())
+    write_junit([verdict_suite("smoke", verdicts_of(summary, None))], tmp_path / "out.xml")
+    outcome, message, text = read(tmp_path / "out.xml")["smoke", "base: delivery"]
+    assert (outcome, message) == ("failure", "below expectation")
+    assert text.startswith("delivery ratio 50.0% of 40 due notifications (95% interval 50.0% to 50.0%); 60.0% expected")
 
 
 def test_a_failure_names_numbers_examples_and_reasons(tmp_path: Path) -> None:

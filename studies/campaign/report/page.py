@@ -18,7 +18,7 @@ from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
 from studies.campaign.result import FaultResult, VariantResult
-from studies.campaign.sentences import closing_lines, label, repeat_command, spread
+from studies.campaign.sentences import closing_lines, delivery_ratio, label, repeat_command, spread
 
 _BADGES = {FidelityVerdict.VALID: "good", FidelityVerdict.DEGRADED: "fair", FidelityVerdict.INVALID: "bad"}
 _WHAT_SHOWN = 3
@@ -113,9 +113,10 @@ def _matrix_row(group: Sequence[MatrixEntry], schedules: Sequence[str]) -> Matri
 def _field(entry: MatrixEntry) -> MatrixField:
     worst = next(verdict for verdict in reversed(FidelityVerdict) if entry.fidelity.get(verdict))
     defects = f": {', '.join(entry.defects)}" if entry.defects else ""
+    ratio = f"; delivery ratio {found}" if (found := delivery_ratio(entry)) else ""
     return MatrixField(
         badge="good" if entry.correct == entry.cells else "bad",
-        delivery=f"{entry.correct} of {entry.cells} correct{defects}",
+        delivery=f"{entry.correct} of {entry.cells} correct{defects}{ratio}",
         fidelity=", ".join(f"{count} {verdict}" for verdict, count in entry.fidelity.items()),
         fidelity_badge=_BADGES[worst],
         recovery=spread(entry.recovered_s, 2),

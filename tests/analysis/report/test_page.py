@@ -11,6 +11,7 @@ from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
 from tests.analysis.history import History, joined, write_run
+from tests.analysis.oracle_cases_of_best_effort import many
 
 
 def swapped(history: History) -> History:
@@ -28,6 +29,15 @@ def test_overtaking_that_routing_permits_is_not_a_defect(tmp_path: Path) -> None
     text = page(write_run(tmp_path / "run", [swapped(joined("dynamic"))]))
     assert "Overtaken under dynamic" in text
     assert "What went wrong" not in text
+
+
+def test_only_best_effort_has_a_ratio_over_time(tmp_path: Path) -> None:
+    heading = "Delivery ratio over time"
+    text = page(write_run(tmp_path / "run", [many("gossip", 0.6, "x-" * 20), joined("dynamic").publish().notify()]))
+    assert text.count(heading) == 1
+    assert text.index("Delivery ratio 50.0% of 40") < text.index(heading) < text.index("Delay over time")
+    assert "What went wrong" not in text
+    assert heading not in page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
 
 
 def test_a_lost_notification_is_a_defect(tmp_path: Path) -> None:

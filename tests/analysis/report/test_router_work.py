@@ -16,7 +16,8 @@ def figures(work: WorkKind, mean: float) -> WorkFigures:
 
 def variant(name: str, *work: WorkFigures) -> VariantSummary:
     zeros = msgspec.convert(
-        dict.fromkeys(Delivery.__struct_fields__, 0) | {"verdicts": [], "spurious_causes": {}, "examples": []},
+        dict.fromkeys((name for name in Delivery.__struct_fields__ if name != "best_effort"), 0)
+        | {"verdicts": [], "spurious_causes": {}, "examples": []},
         Delivery,
     )
     delay = msgspec.convert(dict.fromkeys(Delay.__struct_fields__, 0), Delay)

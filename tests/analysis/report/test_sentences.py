@@ -7,7 +7,7 @@ import pytest
 
 from analysis.report import sentences
 from analysis.tables.comparison import Comparison
-from analysis.tables.summary import Delivery
+from analysis.tables.summary import BestEffort, Delivery
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
 
 GOOD = Delivery(
@@ -43,6 +43,30 @@ def test_every_defect_is_named() -> None:
     assert sentences.delivery_sentence(bad) == (
         "3 of 1,200 expected notifications never arrived; 1 went to clients that must not get them."
     )
+
+
+TRIED = BestEffort(due=200, missed=40, ratio=0.8, low=0.75, high=0.85, wanted=None)
+
+
+def test_a_ratio_comes_before_everything_else() -> None:
+    tried = msgspec.structs.replace(GOOD, best_effort=TRIED, delivered=160, expected=0)
+    assert sentences.delivery_sentence(tried) == (
+        "Delivery ratio 80.0% of 200 due notifications (95% interval 75.0% to 85.0%). None of 160 notifications "
+        "arrived twice or at another client, and every broker notified its own clients of what it received."
+    )
+    bad = msgspec.structs.replace(tried, verdicts=["duplicated"], duplicate=3)
+    assert sentences.delivery_sentence(bad).endswith("(95% interval 75.0% to 85.0%). 3 arrived more than once.")
+    nothing = msgspec.structs.replace(tried, verdicts=["unjudged"], published=0)
+    assert sentences.delivery_sentence(nothing) == "No client published anything, so there was nothing to deliver."
+
+
+def test_a_ratio_says_what_is_not_known() -> None:
+    few = msgspec.structs.replace(TRIED, low=None, high=None, wanted=0.85)
+    assert few.in_words() == (
+        "delivery ratio 80.0% of 200 due notifications (too few publications for an interval); 85.0% expected"
+    )
+    none = msgspec.structs.replace(few, due=0, missed=0, ratio=None)
+    assert none.in_words() == "nothing was due, so there is no delivery ratio"
 
 
 def test_a_run_without_publications_is_not_called_correct() -> None:

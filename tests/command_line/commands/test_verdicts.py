@@ -1,8 +1,18 @@
-"""Lines about faults in the terminal: one for each kind."""
+"""Lines about deliveries and faults in the terminal, and the exit code."""
 
 from __future__ import annotations
 
-from command_line.commands.verdicts import fault_lines
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from command_line.commands.verdicts import exit_code, fault_lines, print_verdicts
+from record.exit_codes import ExitCode
+from tests.analysis.history import write_run
+from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.report.test_faults import KILL, fault
 
 
@@ -25,3 +35,19 @@ def test_what_never_ended_and_what_cannot_be_compared_is_said() -> None:
 
 def test_nothing_is_said_where_nothing_was_injected() -> None:
     assert fault_lines([]) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "verdict", "code"), [(0.4, "correct", ExitCode.CORRECT), (0.6, "below expectation", ExitCode.VIOLATED)]
+)
+def test_the_ratio_of_best_effort_comes_first(tmp_path: Path, wanted: float, verdict: str, code: ExitCode) -> None:
+    summary = analyze(write_run(tmp_path / "run", [many("base", wanted, "x-" * 20)]), PlainEngine())
+    console = Console(width=200)
+    with console.capture() as captured:
+        print_verdicts(console, summary, None)
+    lines = [line.strip() for line in captured.get().splitlines() if line]
+    assert lines[:2] == ["base", f"delivery: {verdict}"]
+    assert lines[2] == (
+        f"delivery ratio 50.0% of 40 due notifications (95% interval 50.0% to 50.0%); {wanted:.1%} expected"
+    )
+    assert exit_code(summary, None) is code

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import UNSET, UnsetType
+
 from studies.campaign.attempt import Attempt
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult, FaultResult, VariantResult
@@ -54,12 +56,17 @@ def fault(recovered: float | None = 1.0, before: float = 10.0) -> FaultResult:
 
 
 def result(
-    of: Cell, delivery: str = "correct", fidelity: str = "VALID", faults: list[FaultResult] | None = None
+    of: Cell,
+    delivery: str = "correct",
+    fidelity: str = "VALID",
+    faults: list[FaultResult] | None = None,
+    ratio: float | UnsetType | None = UNSET,
 ) -> CellResult:
     variant = VariantResult(
         name="base", delivery=[delivery], fidelity=fidelity, reasons=[], published=100, expected=50, delivered=49,
         excused=3, lost=0 if delivery == "correct" else 2, duplicate=0, spurious=0, reordered=0, mean_ms=12.0,
         p50_ms=11.0, p95_ms=20.0, p99_ms=30.0, faults=[fault()] if faults is None else faults,
+        delivery_ratio=ratio,
     )  # fmt: skip
     return CellResult(
         key=of.key, factors=of.settings, schedule=of.schedule, seed=of.seed, fingerprint=of.fingerprint,

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from msgspec import UNSET
+
+from analysis.claims.estimates import SeedEstimate
 from studies.campaign.matrix import CellLine, SeedSpread, summarise, write_summary
 from studies.campaign.report import build_report
-from studies.campaign.sentences import closing_lines, failing, repeat_command
+from studies.campaign.result import encode
+from studies.campaign.sentences import closing_lines, delivery_ratio, failing, matrix_table, repeat_command
 from tests.studies.campaign.made_up import cell, fault, result
 
 
@@ -27,6 +32,28 @@ def test_an_entry_is_over_seeds() -> None:
     assert (entry.lost, entry.expected, entry.faults, entry.not_recovered) == (2, 150, 3, 1)
     assert entry.recovered_s == SeedSpread(count=2, mean=2.0, least=1.0, most=3.0)
     assert entry.delay_during_ms == SeedSpread(count=3, mean=40.0, least=20.0, most=60.0)
+
+
+def test_a_delivery_ratio_is_over_seeds(tmp_path: Path) -> None:
+    """Half the interval is 12.706 (Student's t of one degree of freedom) times 0.1 / sqrt(2)."""
+    made = [result(cell(1), ratio=0.8), result(cell(2), ratio=0.9 - 0.1), result(cell(3), ratio=None)]
+    summary = summarise("made-up", "", "f" * 16, 4, [CellLine(attempts=1, result=found) for found in made])
+    assert summary.matrix[0].delivery_ratio == SeedEstimate(mean=0.8, low=0.8, high=0.8, seeds=2)
+    spread = [result(cell(1), ratio=0.8), result(cell(2), ratio=0.9)]
+    summary = summarise("made-up", "", "f" * 16, 4, [CellLine(attempts=1, result=found) for found in spread])
+    (entry,) = summary.matrix
+    assert isinstance(entry.delivery_ratio, SeedEstimate)
+    assert entry.delivery_ratio.low == pytest.approx(0.85 - 12.706 * 0.1 / 2, abs=1e-6)
+    assert delivery_ratio(entry) == "85.0% (21.5% to 100.0%)"
+    assert [column.header for column in matrix_table(summary).columns][-1] == "delivery ratio"
+    assert "2 of 2 correct; delivery ratio 85.0% (21.5% to 100.0%)" in build_report(summary, tmp_path).read_text()
+
+
+def test_where_every_delivery_is_promised_there_is_no_ratio() -> None:
+    summary = summarise("made-up", "", "f" * 16, 4, lines())
+    assert summary.matrix[0].delivery_ratio is UNSET
+    assert "delivery ratio" not in [column.header for column in matrix_table(summary).columns]
+    assert b"delivery_ratio" not in encode(result(cell()))
 
 
 def test_what_is_told_at_the_end() -> None:
