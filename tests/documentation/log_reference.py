@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
 from analysis.judging import oracle
@@ -99,6 +99,7 @@ def _summary_parts() -> list[type[Struct]]:
         LogLoss,
         summary.VariantSummary,
         summary.Delivery,
+        summary.BestEffort,
         summary.Example,
         summary.Delay,
         summary.KindMessages,
@@ -130,6 +131,8 @@ def _struct(struct: type[Struct], module: types.ModuleType, heading: str) -> Ite
 
 def _type_name(hint: object) -> str:
     arguments = typing.get_args(hint)
+    if UnsetType in arguments:
+        return f"{' or '.join(_type_name(part) for part in arguments if part is not UnsetType)}, may be absent"
     if type(None) in arguments:
         present = [_type_name(argument) for argument in arguments if argument is not type(None)]
         return f"{' or '.join(present)}, nullable"
