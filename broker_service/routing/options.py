@@ -37,6 +37,6 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     def reconciles_within(self) -> float:
         """Seconds from the return of a link or a neighbour until all tables are right again.
 
-        The delivery oracle excuses losses until then, and conformance cases wait for it after a restart.
+        The delivery oracle excuses losses until then.
         """
         return 0.0

@@ -21,11 +21,6 @@ class ConformanceProtocol:
     """True when the protocol has composite subscriptions."""
 
     @property
-    def reconciles_within(self) -> float:
-        """Seconds after the return of a broker until its own timers have put all tables right again."""
-        return read_options(self.protocol, self.options).reconciles_within
-
-    @property
     def attributes_needed(self) -> tuple[str, ...]:
         """Attributes that every broker of the overlay must have."""
         return read_options(self.protocol, self.options).attributes

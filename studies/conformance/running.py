@@ -43,7 +43,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
     problem = ""
     try:
         with runner.run(case, protocol) as run:
-            course.follow(run, protocol)
+            course.follow(run)
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
     except BrokerDefectError as defect:
@@ -81,11 +81,8 @@ class _Course:
         self._case = case
         self._published: dict[str, _Published] = {}
 
-    def follow(self, run: CaseRun, protocol: ConformanceProtocol) -> None:
-        """Carries out all steps. Raises `UnsettledError`.
-
-        After the return of a broker, settling includes what the protocol's own timers put right later.
-        """
+    def follow(self, run: CaseRun) -> None:
+        """Carries out all steps. Raises `UnsettledError`."""
         case = self._case
         clients = CaseClients(run, {step.broker for step in case.steps if isinstance(step, ClientStep)})
         self.got, self.refused = clients.got, clients.refused
@@ -96,9 +93,6 @@ class _Course:
                 run.pass_time(step.wait)
             else:
                 settle(run)
-                if step.op == "restart":
-                    run.pass_time(protocol.reconciles_within)
-                    settle(run)
             if isinstance(step, ClientStep) and step.op == "publish":
                 self._published[step.id] = _Published(step.broker, dict(clients.places), run.overlay.tables())
         settle(run)

@@ -72,7 +72,7 @@ class Reconciliation(Generic[Item]):
 
     def set_timer(self, neighbour: BrokerId) -> SetTimer:
         """The action that begins the neighbour's time, or begins it anew."""
-        return SetTimer(Reconcile(neighbour), self._reconcile_after)
+        return SetTimer(Reconcile(neighbour), self._reconcile_after, awaited=True)
 
     def is_up(self, neighbour: BrokerId) -> bool:
         """True when the link is up, so that the neighbour can announce state."""

@@ -75,7 +75,7 @@ def test_a_neighbour_is_known_by_its_incarnation() -> None:
 def test_its_timer_names_the_neighbour_and_the_link_says_whether_it_can_announce() -> None:
     status = Status()
     reconciliation: Reconciliation[int] = Reconciliation({"B2": status}, 5.0)
-    assert reconciliation.set_timer("B2") == SetTimer(Reconcile("B2"), 5.0)
+    assert reconciliation.set_timer("B2") == SetTimer(Reconcile("B2"), 5.0, awaited=True)
     assert reconciliation.is_up("B2")
     status.up = False
     assert not reconciliation.is_up("B2")
