@@ -1,4 +1,4 @@
-"""Execution of a router's actions: messages to links, notifications to client sessions, timers."""
+"""Execution of a router's actions: messages to links, notifications to client sessions, timers, stable storage."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import msgspec
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.router_timers import RouterTimers
-from broker_service.routing.interface import Actions, CancelTimer, Deliver, Recall, Send, SetTimer
+from broker_service.routing.interface import Actions, CancelTimer, Deliver, Erase, Recall, Send, SetTimer, Store
 from broker_service.routing.matcher import Comparisons
 from broker_service.sessions import Client, Session
+from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder
 from record.log import Event
 
@@ -19,13 +20,15 @@ _DELIVERED, _NOTIFIED = Event.DELIVERED, Outcome.NOTIFIED  # looked up once, as 
 
 
 class ActionExecutor:
-    """Carries out the actions of one router on its broker's links, clients and timers."""
+    """Carries out the actions of one router on its broker's links, clients, timers and stable storage."""
 
     def __init__(
         self,
         links: Mapping[BrokerId, OverlayLink],
         clients: Mapping[ClientId, Client],
+        *,
         timers: RouterTimers,
+        storage: BoundedStorage,
         comparisons: Comparisons,
         recorder: Recorder,
     ) -> None:
@@ -36,6 +39,7 @@ class ActionExecutor:
         self._links = links
         self._clients = clients
         self._timers = timers
+        self._storage = storage
         self._comparisons = comparisons
         self._recorder = recorder
 
@@ -57,6 +61,10 @@ class ActionExecutor:
                 self._timers.cancel(action.key)
             elif isinstance(action, Recall):
                 self._recall(action.neighbour)
+            elif isinstance(action, Store):
+                self._storage.store(action.key, action.value)
+            elif isinstance(action, Erase):
+                self._storage.erase(action.key)
 
     def send(self, session: Session, event: ClientEvent) -> None:
         """Queues an event for a session; logs one that the session has no room for."""

@@ -9,7 +9,7 @@ drives a broker in real time, the simulator drives the same object in virtual ti
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,7 @@ from broker_service.routing.interface import (
 )
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sessions import Client, Content, Declared, Session
+from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder, Trace
 from record.log import Event
 
@@ -56,9 +57,10 @@ MATCHING_INDEX = "matching_index"
 class Broker:
     """One broker of the overlay.
 
-    `schedule(timer, call)` has the shell make a call when a timer of the router has run out. `stopwatch` measures the
-    router's work, in nanoseconds: it is the clock, unless that is virtual and the work on this host is wanted. `decode`
-    reads the content of publications, as `decode_publication` does; brokers of one process may share one that caches.
+    `schedule(timer, call)` has the shell make a call when a timer of the router has run out. `stored` are the values in
+    stable storage, with those of former incarnations. `stopwatch` measures the router's work, in nanoseconds: it is the
+    clock, unless that is virtual and the work on this host is wanted. `decode` reads the content of publications, as
+    `decode_publication` does; brokers of one process may share one that caches.
 
     Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker must not
     be used afterwards. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
@@ -71,6 +73,7 @@ class Broker:
         trace: Trace,
         schedule: Schedule,
         *,
+        stored: MutableMapping[str, bytes] | None = None,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
         on_defect: Callable[[BrokerDefectError], None] | None = None,
@@ -94,10 +97,18 @@ class Broker:
         self._declared_bytes = 0
         """Memory that the clients' advertisements and subscriptions occupy, approximately."""
         self.timers = RouterTimers(schedule, self._timer_ran_out)
+        self._storage = BoundedStorage({} if stored is None else stored, config.limits.stored_bytes)
         self._named = 0
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
-        self._actions = ActionExecutor(self.links, self._clients, self.timers, self._comparisons, self._recorder)
+        self._actions = ActionExecutor(
+            self.links,
+            self._clients,
+            timers=self.timers,
+            storage=self._storage,
+            comparisons=self._comparisons,
+            recorder=self._recorder,
+        )
         self._perform = self._actions.perform
         self._router = router = protocol_named(config.protocol).router(self._router_context(config))
         self._actions.returned = router.returned
@@ -119,6 +130,8 @@ class Broker:
             links=self.links,
             options=self._options,
             now=self._seconds_since_start,
+            stored=self._storage.values,
+            stored_bytes=config.limits.stored_bytes,
             random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
             matcher=self._make_matcher,
             report_dropped=self._report_dropped,

@@ -36,6 +36,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Logical clients that may be attached at a time."""
     declared_bytes: int = 1 << 30
     """Memory, about, that the advertisements and subscriptions of all clients may take."""
+    stored_bytes: int = 64 << 20
+    """Bytes that the router's keys and values in stable storage may take."""
     heartbeat: float = 1.0
     """Seconds between heartbeats; a neighbour that is silent for three of them has failed."""
     reconnect_first: float = 0.05
@@ -92,6 +94,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     links: tuple[LinkConfig, ...] = ()
     log: str = ""
     """Path of its log; nothing is logged when empty."""
+    stored: str = ""
+    """Path of its stable storage, in a directory that outlives the process; when empty, what is stored is lost."""
     variant: str = "base"
     seed: int = 0
     service_time: ServiceTime = ServiceTime()

@@ -121,6 +121,8 @@ class BrokerLimits(Section):
     """Largest number of attached logical clients."""
     declared_bytes: Size = _DEFAULTS.declared_bytes
     """Approximate memory for the advertisements and subscriptions of all clients."""
+    stored_bytes: Size = _DEFAULTS.stored_bytes
+    """Size of what the router keeps in stable storage; a router that stores more ends its broker."""
     heartbeat: Duration = _DEFAULTS.heartbeat
     """Time between heartbeats; a neighbour that is silent for three of them counts as failed."""
     reconnect_first: Duration = _DEFAULTS.reconnect_first

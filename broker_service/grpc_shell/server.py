@@ -42,6 +42,7 @@ from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
 from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
+from broker_service.storage import FileStorage
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
 from broker_service.transport import rpc
@@ -64,7 +65,8 @@ class BrokerServer:
     """One broker and all its streams. It must be made and used within a running event loop."""
 
     def __init__(self, config: BrokerConfig) -> None:
-        """Raises `OSError` when the log cannot be opened and `ValueError` for an unknown protocol or option."""
+        """Raises `OSError` when the log or the stable storage cannot be opened, `ValueError` for an unknown protocol or
+        option."""
         self.config = config
         self.malformed = 0
         """Frames that could not be read, on streams that were opened by the other end."""
@@ -77,7 +79,10 @@ class BrokerServer:
         self._recorder = Recorder(self._trace, time.monotonic_ns)
         self.defect: asyncio.Future[BrokerDefectError] = self._loop.create_future()
         """Set when the broker's own code fails, because an event loop that catches the error would continue."""
-        self.broker = Broker(config, time.monotonic_ns, self._trace, self._schedule, on_defect=self._fail)
+        self._stored = FileStorage(Path(config.stored)) if config.stored else None
+        self.broker = Broker(
+            config, time.monotonic_ns, self._trace, self._schedule, stored=self._stored, on_defect=self._fail
+        )
         self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take))
@@ -150,6 +155,8 @@ class BrokerServer:
             await server.stop(None)
         self.broker.timers.cancel_all()
         self._service.close()
+        if self._stored is not None:
+            self._stored.close()
         self._trace.flush()
         self._recorder.note(Event.STOPPED, count=self._trace.lost)
         self._trace.close()

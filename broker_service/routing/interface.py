@@ -75,7 +75,24 @@ class Recall(msgspec.Struct, frozen=True):
     neighbour: BrokerId
 
 
-Action = Send | Deliver | SetTimer | CancelTimer | Recall
+class Store(msgspec.Struct, frozen=True):
+    """Keep a value in the broker's stable storage, before the actions behind this one are performed.
+
+    The broker ends as for a defect when the value does not fit (`RouterContext.stored_bytes`) or cannot be written,
+    because a router that took it for stable could not keep its promises.
+    """
+
+    key: str
+    value: bytes
+
+
+class Erase(msgspec.Struct, frozen=True):
+    """Remove a value from stable storage; has no effect when there is none."""
+
+    key: str
+
+
+Action = Send | Deliver | SetTimer | CancelTimer | Recall | Store | Erase
 Actions = Sequence[Action]
 
 
@@ -128,6 +145,11 @@ class RouterContext(Generic[Options]):
     options: Options
     now: Callable[[], float]
     """Seconds since this broker started, on the clock by which timers run; virtual time in the simulator."""
+    stored: Mapping[str, bytes]
+    """Stable storage, a live view: the values that this and former incarnations of the broker have stored, in the order
+    in which their keys were stored first. It is lost with the host and not with the broker process."""
+    stored_bytes: int
+    """Bytes that its keys and values may take together (`limits.stored_bytes`)."""
     random: random.Random
     matcher: Callable[[], Matcher[Any]]
     """Makes an empty index of subscriptions, which logs its own comparisons."""

@@ -43,6 +43,15 @@ class RunPaths:
         """The directory with the inputs of a variant's brokers and drivers."""
         return self.directory / "variants" / re.sub(r"[^A-Za-z0-9=,_-]", "_", name)
 
+    @property
+    def storage(self) -> Path:
+        """Parent of the directories with the brokers' stable storage, while the run lasts."""
+        return self.directory / "stored"
+
+    def stored(self, broker: BrokerId) -> Path:
+        """The directory with the stable storage of a broker's router."""
+        return self.storage / broker
+
     def socket(self, broker: BrokerId) -> Path:
         """The path of the broker's socket on the host."""
         return self.sockets / broker / "broker.sock"

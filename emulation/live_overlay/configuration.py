@@ -32,6 +32,8 @@ class BrokerFiles:
     """Unix socket for clients and control; empty: none."""
     log: str = ""
     """Empty: nothing is logged."""
+    stored: str = ""
+    """Stable storage of its router. Empty: what the router stores is lost with the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class BrokerConfigs:
             listen=(f"unix:{files.socket}",) if files.socket else (),
             links=tuple(self._links[broker]),
             log=files.log,
+            stored=files.stored,
             variant=settings.variant,
             seed=settings.seed,
             service_time=settings.service_time,

@@ -25,12 +25,13 @@ from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import Ending, Launch
+from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from topology.model import BrokerId
 
 RUN_LABEL = "brokerlab.run"
 BROKER_LABEL = "brokerlab.broker"
-CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/logs"
+CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/logs", "/var/lib/brokerlab"
 
 _PARALLEL = 8
 """Docker requests at a time; more only queue up in the daemon."""
@@ -57,6 +58,7 @@ class ContainerRuntime:
         self._image = image
         self._run_paths = run_paths
         self._journal = journal
+        self._storage = StorageDirectories(run_paths, journal)
         self._sandboxes: dict[BrokerId, str] = {}
         self._processes: dict[BrokerId, ProcessIdentity] = {}
         self._quotas: dict[BrokerId, int] = {}
@@ -78,6 +80,7 @@ class ContainerRuntime:
             finally:
                 self._sandboxes.clear()
                 self._pool.shutdown()
+                self._storage.remove()
 
     def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
         surplus = [broker for broker in self._sandboxes if broker not in brokers]
@@ -90,12 +93,17 @@ class ContainerRuntime:
         return dict(zip(brokers, pids, strict=True))
 
     def files(self, broker: BrokerId) -> BrokerFiles:
-        return BrokerFiles(socket=f"{SOCKET_MOUNT}/broker.sock", log=f"{LOG_MOUNT}/{broker}.jsonl")
+        return BrokerFiles(
+            socket=f"{SOCKET_MOUNT}/broker.sock",
+            log=f"{LOG_MOUNT}/{broker}.jsonl",
+            stored=f"{STORED_MOUNT}/{STORED_FILE}",
+        )
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         # The namespaces are those of the sandboxes, which containers join by name.
         for launch in launches:
             launch.write_config()
+            self._storage.provide(launch)
         self._each(self._start_one, launches)
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
@@ -176,6 +184,7 @@ class ContainerRuntime:
                 _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
                 _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
                 _mount(LOG_MOUNT, self._run_paths.logs),
+                _mount(STORED_MOUNT, self._run_paths.stored(broker)),
             ],
         )
         command = ["python", "-m", "broker_service.grpc_shell.server", f"{CONFIG_MOUNT}/broker.json"]

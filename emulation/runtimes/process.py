@@ -20,6 +20,7 @@ from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, a
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import Ending, Launch
+from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
 from topology.model import BrokerId
@@ -68,6 +69,7 @@ class ProcessRuntime:
         self._confinement = confinement or Unprivileged()
         self._run_paths = run_paths
         self._journal = journal
+        self._storage = StorageDirectories(run_paths, journal)
         self._running: dict[BrokerId, subprocess.Popen[bytes]] = {}
         self._identities: dict[BrokerId, ProcessIdentity] = {}
         self._errors: dict[BrokerId, Path] = {}
@@ -81,16 +83,23 @@ class ProcessRuntime:
     ) -> None:
         for broker in list(self._running):
             self.kill(broker)
+        self._storage.remove()
 
     def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
         return {}
 
     def files(self, broker: BrokerId) -> BrokerFiles:
-        return BrokerFiles(socket=str(self._run_paths.socket(broker)), log=str(log_file(self._run_paths.logs, broker)))
+        paths = self._run_paths
+        return BrokerFiles(
+            socket=str(paths.socket(broker)),
+            log=str(log_file(paths.logs, broker)),
+            stored=str(paths.stored(broker) / STORED_FILE),
+        )
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         for launch in launches:
             launch.write_config()
+            self._storage.provide(launch)
             self._start_one(launch, namespaces[launch.broker], len(self._running) + len(launches))
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:

@@ -7,7 +7,7 @@ The server's asyncio parts are replaced by calls in an event queue: `link_end` m
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig
@@ -38,6 +38,7 @@ class SimulatedBroker:
         trace: Trace,
         calibration: Calibration,
         *,
+        stored: MutableMapping[str, bytes] | None = None,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
     ) -> None:
@@ -52,7 +53,9 @@ class SimulatedBroker:
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._recorder = Recorder(trace, events.clock)
-        self.core = Broker(config, events.clock, trace, self._schedule, stopwatch=stopwatch, decode=decode)
+        self.core = Broker(
+            config, events.clock, trace, self._schedule, stored=stored, stopwatch=stopwatch, decode=decode
+        )
         self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: self._link_end(link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)

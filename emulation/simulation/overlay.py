@@ -64,6 +64,8 @@ class SimulatedOverlay:
         """Shared by all brokers, so that only the first on a publication's path decodes it."""
         self._running: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
+        self._stored: dict[BrokerId, dict[str, bytes]] = {}
+        """Stable storage of the brokers that were started, which outlives each incarnation."""
         self._links = [
             SimulatedLink(link, self.events, settings.limits, self._random, settings.seed) for link in overlay.links
         ]
@@ -253,6 +255,7 @@ class SimulatedOverlay:
             self.events,
             self._traces[broker],
             self._calibration,
+            stored=self._stored.setdefault(broker, {}),
             stopwatch=self._stopwatch,
             decode=self._decode,
         )

@@ -8,6 +8,7 @@ progress, are not touched. Temporary files of dead commands are removed as `emul
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -157,7 +158,7 @@ def _gone(api: Any, container: str) -> bool:
 
 
 def _remove_rest(run_id: str, owner: Owner | None, cleaned: Cleaned) -> None:
-    """Ends the run's processes (their network namespaces end with them) and removes its interfaces."""
+    """Ends the run's processes (their network namespaces end with them), removes its directories and interfaces."""
     try:
         left = remains(Path(owner.journal)) if owner is not None else Remains({}, [])
     except OSError:  # the run directory was deleted
@@ -171,9 +172,18 @@ def _remove_rest(run_id: str, owner: Owner | None, cleaned: Cleaned) -> None:
     stuck = {process.pid for process in await_end(list(processes.values()), _PATIENCE)}
     cleaned.processes += sorted(set(processes) - stuck)
     cleaned.failures += [f"process {pid} does not end" for pid in sorted(stuck)]
+    if owner is not None:
+        for name in left.names.get(Resource.DIRECTORY, []):
+            _remove_directory(Path(name), Path(owner.journal).parent)
     for name in left.names.get(Resource.INTERFACE, []):
         if _delete_interface(run_id, name):
             cleaned.interfaces.append(name)
+
+
+def _remove_directory(directory: Path, run_directory: Path) -> None:
+    """Removes a directory and what is in it, if it is one of the run's own."""
+    if directory.resolve().is_relative_to(run_directory.resolve()) and directory.resolve() != run_directory.resolve():
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _delete_interface(run_id: str, name: str) -> bool:

@@ -37,7 +37,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "broker_service": _floors(
         "language messages service service_time timers",
-        "config errors matching sessions trace trace_writer turns",
+        "config errors matching sessions storage trace trace_writer turns",
         "links",
         "gauges routing transport",
         "declaring defects router_timers",

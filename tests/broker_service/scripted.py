@@ -1,7 +1,8 @@
 """A protocol for tests: its router does what publications ask for, and delivers them to clients of their own broker.
 
 Attribute `do` of a publication is a list of actions, separated by spaces: `await:KEY:SECONDS`, `tick:KEY:SECONDS`,
-`cancel:KEY`, `deliver`. A timer that runs out has no effect.
+`cancel:KEY`, `store:KEY:VALUE`, `erase:KEY`, `deliver`. A timer that runs out has no effect. The only table shows what
+is stored.
 
 `python -m tests.broker_service.scripted CONFIG.json` runs a broker process that knows this protocol.
 """
@@ -10,14 +11,24 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import cast
 from unittest import mock
 
 from broker_service.grpc_shell.server import main
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
-from broker_service.routing.interface import Action, Actions, CancelTimer, Deliver, Router, RouterContext, SetTimer
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    CancelTimer,
+    Deliver,
+    Erase,
+    Router,
+    RouterContext,
+    SetTimer,
+    Store,
+)
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.registry import PROTOCOLS, Protocol
 
@@ -60,6 +71,9 @@ class ScriptedRouter(Router):
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         raise AssertionError("sends nothing")
 
+    def tables(self) -> Mapping[str, object]:
+        return {"stored": {key: value.decode() for key, value in self.context.stored.items()}}
+
     def _action(self, wanted: str, message: Message) -> Action:
         match wanted.split(":"):
             case ["await", key, seconds]:
@@ -68,6 +82,10 @@ class ScriptedRouter(Router):
                 return SetTimer(key, float(seconds))
             case ["cancel", key]:
                 return CancelTimer(key)
+            case ["store", key, value]:
+                return Store(key, value.encode())
+            case ["erase", key]:
+                return Erase(key)
             case ["deliver"]:
                 return Deliver(tuple(dict.fromkeys(self._subscribers.values())), message)
         raise AssertionError(f"no action: {wanted}")

@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from broker_service.messages import BrokerId
@@ -21,7 +22,7 @@ from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, register, unregister
 from emulation.host.run_paths import RunPaths
-from emulation.live_overlay import BrokerFiles, Tables, UnsettledError
+from emulation.live_overlay import Tables, UnsettledError
 from emulation.network import EmulatedNetwork, LinkDriver
 from emulation.planning.plan import make_run_id
 from emulation.run.interrupt import Interrupt
@@ -134,7 +135,7 @@ class HostCaseRunner:
         paths, runtime, overlay = self._run_paths, self._hosting, case.overlay()
         configs = host_configs(
             overlay, settings(case, protocol), paths.run_id,
-            lambda broker: BrokerFiles(socket=runtime.files(broker).socket),
+            lambda broker: replace(runtime.files(broker), log=""),
         )  # fmt: skip
         hosting = Hosting(
             runtime=runtime,

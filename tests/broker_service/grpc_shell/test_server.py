@@ -38,7 +38,7 @@ from tests.broker_service.loopback import (
     status,
     until,
 )
-from tests.broker_service.scripted import SCRIPTED, SCRIPTS, registered, script
+from tests.broker_service.scripted import ALL, SCRIPTED, SCRIPTS, registered, script
 
 
 async def pace(address: str, request: pb.PaceRequest) -> pb.PaceReply:
@@ -59,6 +59,30 @@ async def test_a_status_counts_the_timers_that_are_work(tmp_path: Path) -> None:
                 await until(handled, lambda _, requests: requests[0].id == "p1")
                 await until(ran_out, lambda key: key == "c")
                 assert (await status(overlay.address("B1"))).awaited_timers == 1
+
+
+async def test_a_killed_broker_finds_what_its_router_stored(tmp_path: Path) -> None:
+    with registered():
+        overlay, settings = Loopback(tmp_path), {"protocol": SCRIPTED, "stored": str(tmp_path / "stored")}
+        config = tmp_path / "broker.json"
+        config.write_bytes(msgspec.json.encode(overlay.config("B1", **settings)))
+        command = [sys.executable, "-m", "tests.broker_service.scripted", str(config)]
+        process = await asyncio.create_subprocess_exec(*command)
+        try:
+            async with Session(overlay.address("B1")) as session:
+                client = await session.client("P")
+                await client.advertise("a", SCRIPTS)
+                await client.subscribe("s", ALL)
+                client.publish("p1", script("store:a:1 store:b:2 erase:a deliver"))
+                await asyncio.wait_for(anext(client), WITHIN)
+                process.kill()
+                await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+        async with overlay:
+            await overlay.start("B1", 2, **settings)
+            assert json.loads((await status(overlay.address("B1"))).tables)["stored"] == {"b": "2"}
 
 
 async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:

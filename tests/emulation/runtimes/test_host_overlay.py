@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -21,9 +24,10 @@ from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
-from emulation.live_overlay import BrokerFiles, BrokerSettings
+from emulation.live_overlay import BrokerSettings
 from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
 from emulation.runtimes import ContainerRuntime, Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
+from emulation.runtimes.process import unprivileged
 from record.errors import HostError
 from tests.scenario.faults.overlays import overlay_of
 from tests.tries import one_of_three
@@ -35,6 +39,11 @@ pytestmark = pytest.mark.container
 WITHIN = 20.0
 OVERLAY = overlay_of(("A", "B"), delay=0.001)
 AB = LinkDirection("A", "B")
+_STORAGE = "import sys; from pathlib import Path; from broker_service.storage import FileStorage;"
+STORING = f"{_STORAGE} FileStorage(Path(sys.argv[1]))['a'] = b'stored'"
+READING = f"{_STORAGE} print(FileStorage(Path(sys.argv[1]))['a'].decode())"
+LISTING = "import os, sys; print(os.listdir(os.path.dirname(sys.argv[1])))"
+_SOURCE_ROOT = Path(__file__).parents[3]
 VERY_SLOW = ServiceTime(mean=3600.0)
 
 
@@ -57,7 +66,7 @@ class Hosted:
         )
         settings = BrokerSettings(limits=Limits(heartbeat=0.2, reconnect_last=0.2))
         configs = host_configs(
-            OVERLAY, settings, self.paths.run_id, lambda broker: BrokerFiles(self.runtime.files(broker).socket)
+            OVERLAY, settings, self.paths.run_id, lambda broker: replace(self.runtime.files(broker), log="")
         )
         hosting = Hosting(
             runtime=self.runtime,
@@ -75,6 +84,16 @@ class Hosted:
         client = docker_client()
         stack.callback(client.close)
         return ContainerRuntime(client, ensure_image(client).name, self.paths, journal)
+
+    def run_as_broker(self, broker: BrokerId, program: str, argument: str) -> str:
+        """Output of a Python program that runs where the broker does, as its user."""
+        command = [sys.executable if self.runtime.name == "process" else "python", "-c", program, argument]
+        if self.runtime.name == "process":
+            where = [*unprivileged(self.paths.logs), "--"]
+        else:
+            where = ["docker", "exec", f"brokerlab-{self.paths.run_id}-{broker}"]
+        done = subprocess.run([*where, *command], capture_output=True, check=True, text=True, cwd=_SOURCE_ROOT)
+        return done.stdout.strip()
 
     def status(self, broker: BrokerId, within: float = 1.0) -> pb.StatusReply | None:
         """None where no answer comes."""
@@ -134,6 +153,16 @@ def test_a_broker_that_ended_comes_back_as_another_incarnation(hosted: Hosted, e
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.incarnation("B") == before + 1
     assert set(hosted.runtime.processes()) == {"A", "B"}
+
+
+def test_stable_storage_outlives_a_killed_broker(hosted: Hosted) -> None:
+    path = f"{hosted.runtime.files('B').stored}.test"  # the broker keeps its own one locked
+    hosted.run_as_broker("B", STORING, path)
+    hosted.overlay.kill("B")
+    hosted.overlay.restart("B")
+    hosted.until(lambda: hosted.linked("B"), "B runs again")
+    assert hosted.run_as_broker("B", READING, path) == "stored"
+    assert "a" not in hosted.run_as_broker("A", LISTING, hosted.runtime.files("A").stored)
 
 
 def test_a_paused_broker_is_silent_and_goes_on(hosted: Hosted) -> None:

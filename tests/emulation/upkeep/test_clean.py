@@ -103,6 +103,22 @@ def test_processes_of_a_dead_run_are_ended_and_its_directory_removed(
     assert str(cleaned) == "removed what 1 dead run left: 2 processes"
 
 
+def test_directories_of_a_dead_run_are_removed_where_they_are_its_own(tmp_path: Path) -> None:
+    run, other = tmp_path / "runs" / "dead", tmp_path / "other"
+    own = run / "stored" / "B1"
+    own.mkdir(parents=True)
+    other.mkdir()
+    (run / "link").symlink_to(other)
+    journal = Journal(run / "journal.jsonl")
+    for directory in (run / "stored", other, run, run / "link", run / ".." / ".." / "other"):
+        journal.creating(Resource.DIRECTORY, str(directory))
+    dead_run(tmp_path / "run", "dead", journal)
+    clean(None, tmp_path / "run")
+    assert not own.exists()
+    assert other.exists()
+    assert journal.path.exists()
+
+
 def test_a_live_run_is_not_touched(tmp_path: Path, children: list[subprocess.Popen[bytes]]) -> None:
     journal = Journal(tmp_path / "journal.jsonl")
     children.append(process := subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "live"}))

@@ -1,0 +1,121 @@
+"""Stable storage: a file that behaves as a dictionary, and survives a crash at any byte of its log."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker_service.storage import BoundedStorage, FileStorage, StorageFullError
+
+KEYS = st.sampled_from(["a", "b", "c", "log:1", "log:2", "ä\x00 "])
+CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=20) | st.just(b"x" * 9000)), max_size=30)
+"""Values to be stored, and None for keys to be erased."""
+
+
+def change(storage: BoundedStorage, key: str, value: bytes | None) -> None:
+    if value is None:
+        storage.erase(key)
+    else:
+        storage.store(key, value)
+
+
+@given(CHANGES, st.sets(st.integers(0, 30)))
+@settings(max_examples=50, deadline=None)
+def test_a_file_is_a_dictionary_that_survives_incarnations(
+    changes: list[tuple[str, bytes | None]], restarts: set[int]
+) -> None:
+    with TemporaryDirectory() as directory:
+        path, expected = Path(directory) / "stored", BoundedStorage({}, 1 << 20)
+        file = FileStorage(path)
+        for number, (key, value) in enumerate(changes):
+            change(expected, key, value)
+            change(BoundedStorage(file, 1 << 20), key, value)
+            if number in restarts:
+                file.close()
+                file = FileStorage(path)
+            assert list(file.items()) == list(expected.values.items())
+            assert len(file) == len(expected.values)
+        file.close()
+
+
+@given(CHANGES, st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_log_torn_at_any_byte_gives_the_state_after_some_change(
+    changes: list[tuple[str, bytes | None]], data: st.DataObject
+) -> None:
+    with TemporaryDirectory() as directory:
+        path, crashed = Path(directory) / "stored", Path(directory) / "crashed"
+        file = FileStorage(path)
+        storage, states = BoundedStorage(file, 1 << 30), [dict[str, bytes]()]
+        for key, value in changes:
+            change(storage, key, value)
+            states.append(dict(file))
+        log = path.with_name("stored-wal")
+        if log.exists():
+            written = log.read_bytes()
+            end = data.draw(st.integers(0, len(written)))
+            shutil.copy(path, crashed)
+            crashed.with_name("crashed-wal").write_bytes(written[:end])
+            found = FileStorage(crashed)
+            assert dict(found) in states
+            if end == len(written):
+                assert dict(found) == states[-1]
+            found["after the crash"] = b"works"
+            found.close()
+        file.close()
+
+
+def test_nothing_is_made_before_a_value_is_stored(tmp_path: Path) -> None:
+    file = FileStorage(tmp_path / "stored")
+    BoundedStorage(file, 100).erase("a")
+    assert (dict(file), list(tmp_path.iterdir())) == ({}, [])
+
+
+def test_a_file_that_is_no_storage_is_an_error_of_the_start(tmp_path: Path) -> None:
+    (tmp_path / "stored").write_bytes(b"something else" * 1000)
+    with pytest.raises(OSError, match="cannot open the stable storage: file is not a database"):
+        FileStorage(tmp_path / "stored")
+
+
+def test_the_bound_counts_keys_and_values_and_what_is_replaced() -> None:
+    values = {"a": b"1234"}
+    storage = BoundedStorage(values, 10)
+    storage.store("b", b"1234")
+    with pytest.raises(StorageFullError, match=r"storing 'b' takes 11 bytes of stable storage, which holds 10"):
+        storage.store("b", b"12345")
+    assert values == {"a": b"1234", "b": b"1234"}
+    storage.erase("a")
+    storage.store("b", b"123456789")
+    with pytest.raises(StorageFullError):
+        storage.store("", b"1")
+    assert values == {"b": b"123456789"}
+
+
+WRITER = """
+import itertools, sys
+from pathlib import Path
+from broker_service.storage import FileStorage
+storage = FileStorage(Path(sys.argv[1]))
+for number in itertools.count():
+    storage["number"] = b"%d" % number
+    storage["padding"] = b"x" * 5000
+    print(number, flush=True)
+"""
+
+
+def test_a_process_that_is_killed_has_kept_all_that_it_stored(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "stored")], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        while (stored := int(writer.stdout.readline())) < 2000:
+            pass
+        writer.send_signal(signal.SIGKILL)
+        stored = max([stored, *(int(line) for line in writer.stdout)])
+    assert int(FileStorage(tmp_path / "stored")["number"]) in {stored, stored + 1}
