@@ -28,7 +28,7 @@ and all subscriptions whose trees lead to it. State that is not announced again 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
@@ -45,15 +45,14 @@ from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
     Lost,
     Restarted,
-    UnsubscribeHeader,
     advertise_message,
     decode_advertise,
     decode_control,
     decode_subscribe,
     decode_unsubscribe,
-    subscribe_message,
 )
 from broker_service.routing.tid.options import TidOptions
+from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.publications import Publications
 from broker_service.routing.tid.reconciliation import Announcement, Binding, KnownIncarnations, Tree, announced_by
 from broker_service.routing.tid.tables import (
@@ -77,6 +76,7 @@ class TidRouter(DispatchingRouter):
         self._subscriptions = PublicationRoutingTable()
         self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
+        self._propagation = Propagation(self._advertisements, self._subscriptions)
         self._incarnations = KnownIncarnations(self._home)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
             context.links, context.options.reconcile_after
@@ -113,7 +113,7 @@ class TidRouter(DispatchingRouter):
         tids = [row.id for row in self._advertisements if self._intersects(row, subscription)]
         self._subscriptions.bind(entry, tids, None)
         self._index(entry)
-        return self._forward_subscription(entry, tids, 0)
+        return self._propagation.forward(entry, tids, 0)
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         entry = self._subscriptions.get(id)
@@ -181,7 +181,11 @@ class TidRouter(DispatchingRouter):
         entry = AdvertisementRow(message.id, message.body, neighbour, path, root)
         self._advertisements.add(entry)
         onward = self._advertise_message(entry, message.hops)
-        return [*self._broadcast(onward, neighbour), *self._bind_local(entry), *self._renew(neighbour, (entry.id,))]
+        return [
+            *self._broadcast(onward, neighbour),
+            *self._bind_local(entry),
+            *self._propagation.renew(neighbour, (entry.id,)),
+        ]
 
     def _renew_path(
         self, row: AdvertisementRow, neighbour: BrokerId, message: Message, path: tuple[BrokerId, ...]
@@ -219,7 +223,7 @@ class TidRouter(DispatchingRouter):
         if not entry.tids:
             self._subscriptions.remove(entry)
         self._index(entry)
-        return self._forward_subscription(entry, news, message.hops)
+        return self._propagation.forward(entry, news, message.hops)
 
     # Links
 
@@ -236,7 +240,7 @@ class TidRouter(DispatchingRouter):
         rows = tuple(self._advertisements)
         for row in rows:
             actions += self._offer(neighbour, row)
-        return actions + self._renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
+        return actions + self._propagation.renew(neighbour, [row.id for row in rows if row.last_hop == neighbour])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Nothing changes yet, because the neighbour may come back with its tables; dynamic routing sees the status."""
@@ -284,7 +288,7 @@ class TidRouter(DispatchingRouter):
             if entry.local and self._intersects(row, entry.subscription):
                 self._subscriptions.bind(entry, (row.id,), None)
                 self._index(entry)
-                actions += self._forward_subscription(entry, (row.id,), 0)
+                actions += self._propagation.forward(entry, (row.id,), 0)
         return actions
 
     def _intersects(self, row: AdvertisementRow, subscription: Subscription) -> bool:
@@ -295,52 +299,18 @@ class TidRouter(DispatchingRouter):
             self._context.report_dropped(Message(Kind.ADVERTISE, row.id, row.body), f"malformed: {error}")
             return False
 
-    def _forward_subscription(self, entry: SubscriptionRow, tids: Iterable[TreeId], hops: int) -> list[Action]:
-        """Sends a subscription one hop up each of these trees; one message for all that share the next hop."""
-        by_next_hop: dict[BrokerId, list[TreeId]] = {}
-        for tid in tids:
-            next_hop = self._advertisements.last_hop(tid)
-            route = entry.routes.by_tid.get(tid)
-            if next_hop is not None and (route is None or route.last_hop != next_hop):
-                by_next_hop.setdefault(next_hop, []).append(tid)
-        return [
-            Send(neighbour, subscribe_message(entry, tuple(bound), hops + 1))
-            for neighbour, bound in by_next_hop.items()
-        ]
-
-    def _renew(self, neighbour: BrokerId, tids: Iterable[TreeId]) -> list[Action]:
-        """Sends every subscription that is bound to these trees, all of which lead to this neighbour."""
-        together: dict[tuple[SubscriptionRow, int], list[TreeId]] = {}
-        for tid in tids:
-            for entry in self._subscriptions.bound_to(tid):
-                route = entry.routes.by_tid.get(tid)
-                if route is None or route.last_hop != neighbour:
-                    together.setdefault((entry, route.distance if route else 0), []).append(tid)
-        return [
-            Send(neighbour, subscribe_message(entry, tuple(bound), distance + 1))
-            for (entry, distance), bound in together.items()
-        ]
-
     def _withdraw_subscription(
         self, entry: SubscriptionRow, tids: Collection[TreeId], source: BrokerId | None
-    ) -> list[Action]:
+    ) -> Actions:
         """Removes the routes that `source` announced (None: the subscriber itself), here and up the trees."""
         if source is not None:
             routes = entry.routes.by_tid
             tids = [tid for tid in tids if (route := routes.get(tid)) is not None and route.last_hop == source]
         self._subscriptions.unbind(entry, tids)
-        by_next_hop: dict[BrokerId, list[TreeId]] = {}
-        for tid in tids:
-            next_hop = self._advertisements.last_hop(tid)
-            if next_hop is not None and next_hop != source:
-                by_next_hop.setdefault(next_hop, []).append(tid)
         if source is None or not entry.tids:
             self._subscriptions.remove(entry)
         self._index(entry)
-        return [
-            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode_header(UnsubscribeHeader(tuple(bound)))))
-            for next_hop, bound in by_next_hop.items()
-        ]
+        return self._propagation.withdraw(entry, tids, source)
 
     def _withdraw_advertisement(self, tid: TreeId, source: BrokerId | None) -> list[Action]:
         known = self._advertisements.withdraw(tid)
