@@ -51,8 +51,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Path in the scenario to the value this variant gives it."""
     topology: str = TOPOLOGY
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
-    underlay: str | None = None
-    """The file of the routers' network under its overlay; None for a topology without one."""
+    underlay: str | msgspec.UnsetType = msgspec.UNSET
+    """The file of the routers' network under its overlay; not set for a topology without one."""
     time_dilation: float = 1.0
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[PhaseRecord] = []

@@ -26,6 +26,8 @@ _GROUPINGS = ("cluster", "level", "domain", "country")
 _LABELLED_AT_MOST = 150
 _BENT_AT_MOST = 300
 """Largest number of brokers for which links are bent around brokers."""
+_MESH_LINES_AT_MOST = 5_000
+"""Largest number of links of a full mesh that are drawn."""
 _REACH = 12.0
 """Pixels from a broker to the frames of its region and its cluster."""
 _FAINT, _GROUND = "#8a96a3", "#ffffff"
@@ -111,7 +113,7 @@ class _Drawing:
         self._draw_regions(root)
         self._draw_clusters(root)
         bridges = {frozenset(ends) for ends in self._numbers.bridges} if self._has_cycles else set()
-        for link in self._overlay.links:
+        for link in self._overlay.links if self._shows_links else ():
             self._draw_link(root, link, frozenset((link.a, link.b)) in bridges)
         cuts = set(self._numbers.articulation_points) if self._has_cycles else set()
         for broker in self._overlay.brokers:
@@ -120,6 +122,11 @@ class _Drawing:
             for broker in self._overlay.brokers:
                 self._draw_label(root, broker.id)
         return root
+
+    @property
+    def _shows_links(self) -> bool:
+        """False for a full mesh whose lines would cover everything."""
+        return not self._overlay.is_full_mesh or self._numbers.links <= _MESH_LINES_AT_MOST
 
     @property
     def _has_cycles(self) -> bool:
@@ -133,6 +140,8 @@ class _Drawing:
             x = _text(root, x + 14, 46, group, "faint") + 10
         if self._regions:
             x = _text(root, x, 46, "solid: aLink, within a cluster; dashed: iLink, within a region", "faint") + 14
+        if not self._shows_links:
+            _text(root, x, 46, "every two brokers are linked; lines are left out", "faint")
         if self._has_cycles and (self._numbers.bridges or self._numbers.articulation_points):
             _text(root, x, 46, "red: its loss alone cuts the overlay apart", "faint")
 

@@ -1,4 +1,7 @@
-"""Overlays in files: brokerlab's own JSON, which is lossless, and GraphML, for exchange with other tools."""
+"""Overlays in files: brokerlab's own JSON, which is lossless, and GraphML, for exchange with other tools.
+
+JSON lists the links. A full mesh with very many has instead a field `mesh`: what its links are drawn from.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,31 @@ from xml.parsers import expat
 
 import msgspec
 import networkx as nx
+import numpy as np
 
+from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.links import LinkTemplates
-from topology.model import AttributeValue, Broker, BrokerId, Link, LinkProperties, Overlay, OverlayError, check_size
+from topology.mesh import Mesh
+from topology.model import (
+    LARGEST_MESH,
+    AttributeValue,
+    Broker,
+    BrokerId,
+    Delays,
+    Link,
+    LinkProperties,
+    MeshLinks,
+    Overlay,
+    OverlayError,
+    check_size,
+)
 
 SCHEMA = 1
 """Version of the JSON format; a file of another version is refused."""
-LARGEST_FILE = 64 << 20
-"""Bytes."""
+LARGEST_FILE = 160 << 20
+"""Bytes: the largest full mesh with different delays in each direction."""
+LISTED_LINKS = 20_000
+"""Links of a full mesh that are listed in a file: those of 200 brokers."""
 _DIRECTIONS = ("forward", "backward")
 _LINK_FIELDS = frozenset(field.name for field in dataclasses.fields(Link))
 _PROPERTIES = frozenset(field.name for field in dataclasses.fields(LinkProperties))
@@ -32,11 +52,27 @@ class _BrokerRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     attributes: dict[str, str | int | float | list[float]] = {}
 
 
-class _OverlayRecord(msgspec.Struct, forbid_unknown_fields=True):
+class _MeshRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    seed: int
+    templates: LinkTemplates
+    delays: list[list[float]] | None = None
+    """Seconds from each broker to those after it; None where the delays are the templates'."""
+    delays_back: list[list[float]] | None = None
+    """Seconds to each broker from those after it, where they differ."""
+
+
+class _OverlayRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     schema: int
     name: str
     brokers: list[_BrokerRecord]
-    links: list[Link]
+    links: list[Link] | None = None
+    mesh: _MeshRecord | None = None
+
+
+class _LinksAsWritten(msgspec.Struct):
+    schema: Any = None
+    links: list[Any] = []
+    """With their unknown fields, which `Link` ignores."""
 
 
 def save(overlay: Overlay, path: Path) -> None:
@@ -60,38 +96,53 @@ def load(path: Path, templates: LinkTemplates = LinkTemplates(), seed: int = 0) 
 
 
 def to_json(overlay: Overlay) -> bytes:
-    """One overlay as indented JSON, units as in `LinkProperties`."""
+    """One overlay as JSON, units as in `LinkProperties`; indented, unless it is a large mesh."""
     brokers = [_BrokerRecord(b.id, {k: _listed(v) for k, v in b.attributes.items()}) for b in overlay.brokers]
-    record = _OverlayRecord(SCHEMA, overlay.name, brokers, list(overlay.links))
+    links = overlay.links
+    if isinstance(links, MeshLinks) and isinstance(links.source, DrawnLinks) and len(links) > LISTED_LINKS:
+        record = _OverlayRecord(SCHEMA, overlay.name, brokers, mesh=_mesh_record(links.source))
+        return msgspec.json.encode(record) + b"\n"
+    record = _OverlayRecord(SCHEMA, overlay.name, brokers, list(links))
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
 def from_json(content: bytes) -> Overlay:
     """The inverse of `to_json`. Raises `OverlayError`."""
     try:
-        written = msgspec.json.decode(content, type=dict[str, Any])
-        version = written.get("schema")
-        if version != SCHEMA:
+        written = msgspec.json.decode(content, type=_LinksAsWritten)
+        if written.schema != SCHEMA:
             raise OverlayError(
-                f"overlay schema {version!r} is not known; this version of brokerlab reads schema {SCHEMA}"
+                f"overlay schema {written.schema!r} is not known; this version of brokerlab reads schema {SCHEMA}"
             )
         record = msgspec.json.decode(content, type=_OverlayRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise OverlayError(f"not an overlay file: {error}") from error
     except RecursionError:
         raise OverlayError("not an overlay file: nested too deeply") from None
+    brokers = tuple(Broker(b.id, {k: _tupled(v) for k, v in b.attributes.items()}) for b in record.brokers)
+    if record.mesh is not None and record.links is None:
+        return _overlay_of(record.name, brokers, record.mesh)
+    if record.mesh is not None or record.links is None:
+        raise OverlayError("an overlay file has either `links` or a `mesh`")
     check_size(len(record.brokers), len(record.links))
-    for link in written["links"]:
+    for link in written.links:
         name = f"link {link['a']} - {link['b']}"
         _check_fields(name, link, _LINK_FIELDS)
         for direction in _DIRECTIONS:
             _check_fields(name, link.get(direction, ()), _PROPERTIES)
-    brokers = tuple(Broker(b.id, {k: _tupled(v) for k, v in b.attributes.items()}) for b in record.brokers)
     return Overlay(record.name, brokers, tuple(record.links))
 
 
 def to_graphml(overlay: Overlay) -> bytes:
-    """GraphML with link properties as edge data (`forward.delay`, ...); tuples are written as JSON text."""
+    """GraphML with link properties as edge data (`forward.delay`, ...); tuples are written as JSON text.
+
+    Raises `OverlayError` for a full mesh with too many links to list.
+    """
+    if isinstance(overlay.links, MeshLinks) and len(overlay.links) > LISTED_LINKS:
+        raise OverlayError(
+            f"GraphML lists every link, and this full mesh has {len(overlay.links):,}; "
+            "write it as .json, or its delays as .csv"
+        )
     graph: nx.DiGraph[BrokerId] = nx.DiGraph(name=overlay.name)
     for broker in overlay.brokers:
         graph.add_node(broker.id, **{name: _text_if_tuple(value) for name, value in broker.attributes.items()})
@@ -121,6 +172,39 @@ def from_graphml(content: bytes, name: str, templates: LinkTemplates, seed: int)
     edges = sorted(graph.edges(data=True), key=lambda edge: _order(edge[2]))
     links = tuple(_graphml_link(a, b, data, templates, seed) for a, b, data in edges)
     return Overlay(str(graph.graph.get("name", name)), brokers, links)
+
+
+def _mesh_record(source: DrawnLinks) -> _MeshRecord:
+    if source.mesh is None:
+        return _MeshRecord(source.seed, source.templates)
+    delays = source.mesh.delays
+    symmetric = np.array_equal(delays, delays.T)
+    return _MeshRecord(source.seed, source.templates, _upper(delays), None if symmetric else _upper(delays.T))
+
+
+def _upper(delays: Delays) -> list[list[float]]:
+    return [row[number:].tolist() for number, row in enumerate(delays[:-1], start=1)]
+
+
+def _overlay_of(name: str, brokers: tuple[Broker, ...], record: _MeshRecord) -> Overlay:
+    """The full mesh of a record. Raises `OverlayError`."""
+    if len(brokers) > LARGEST_MESH:
+        raise OverlayError(f"a full mesh of {len(brokers):,} brokers; {LARGEST_MESH:,} is the most")
+    if record.delays is None:
+        return drawn_full_mesh(name, brokers, record.templates, record.seed)
+    there = _matrix(record.delays, len(brokers))
+    back = there if record.delays_back is None else _matrix(record.delays_back, len(brokers))
+    return full_mesh_on(name, Mesh(name, brokers, there + back.T), record.templates, record.seed)
+
+
+def _matrix(rows: list[list[float]], brokers: int) -> Delays:
+    """A matrix with these rows above its diagonal, and zeros elsewhere. Raises `OverlayError`."""
+    if [len(row) for row in rows] != list(range(brokers - 1, 0, -1)):
+        raise OverlayError(f"the delays of a full mesh of {brokers} brokers are rows of {brokers - 1}, ..., 1 numbers")
+    matrix = np.zeros((brokers, brokers))
+    for number, row in enumerate(rows):
+        matrix[number, number + 1 :] = row
+    return matrix
 
 
 def _check_elements(content: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import networkx as nx
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topology.layers import layered, spine
-from topology.model import BrokerId, Overlay
+from topology.model import BrokerId, MeshLinks, Overlay
 
 Position = tuple[float, float]
 
@@ -29,7 +29,8 @@ def layout(overlay: Overlay) -> dict[BrokerId, Position]:
 
     An attribute counts when all brokers have it: `position` (two numbers); `longitude` and `latitude`, as on a map
     whose crowded parts are stretched; `region` and `cluster`, a SCOT, with a region in each column and a cluster in
-    each layer; `level`, a tree, with the root on top. Other overlays are laid out by forces between brokers.
+    each layer; `level`, a tree, with the root on top. A full mesh is a circle.
+    Other overlays are laid out by forces between brokers.
     """
     given = {broker.id: broker.attributes.get("position") for broker in overlay.brokers}
     if all(isinstance(position, tuple) and len(position) == 2 for position in given.values()):
@@ -40,11 +41,19 @@ def layout(overlay: Overlay) -> dict[BrokerId, Position]:
     clusters = _numbers(overlay, "cluster")
     if clusters and all("region" in broker.attributes for broker in overlay.brokers):
         return _fitted(_scot(overlay, clusters))
-    graph = overlay.to_networkx()
     levels = _numbers(overlay, "level")
     if levels:
-        return _fitted(layered(graph, levels))
-    return _fitted(_by_forces(graph))
+        return _fitted(layered(overlay.to_networkx(), levels))
+    if isinstance(overlay.links, MeshLinks):
+        circle = _on_a_circle([broker.id for broker in overlay.brokers])
+        return _fitted({broker: (float(x), float(y)) for broker, (x, y) in circle.items()})
+    return _fitted(_by_forces(overlay.to_networkx()))
+
+
+def _on_a_circle(order: Sequence[BrokerId]) -> dict[BrokerId, NDArray[np.float64]]:
+    """Positions at equal distances on a circle."""
+    angles = np.linspace(0, math.tau, len(order), endpoint=False)
+    return dict(zip(order, np.column_stack((np.cos(angles), np.sin(angles))), strict=True))
 
 
 def _by_forces(graph: nx.Graph[BrokerId]) -> dict[BrokerId, Position]:
@@ -54,8 +63,7 @@ def _by_forces(graph: nx.Graph[BrokerId]) -> dict[BrokerId, Position]:
     `_LARGE` brokers on. There ForceAtlas2 does as well, because single links cannot be distinguished in such a drawing.
     """
     order = list(nx.dfs_preorder_nodes(graph, next(iter(graph))))
-    angles = np.linspace(0, math.tau, len(order), endpoint=False)
-    circle = dict(zip(order, np.column_stack((np.cos(angles), np.sin(angles))), strict=True))
+    circle = _on_a_circle(order)
     positions: Mapping[BrokerId, NDArray[np.floating[Any]]]
     if len(graph) < _LARGE:
         positions = nx.spring_layout(graph, pos=circle, iterations=_STEPS, seed=0)

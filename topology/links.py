@@ -71,6 +71,18 @@ class LinkTemplate:
             queue_limit=self.queue_limit,
         )
 
+    def check(self, longest: float | None = None) -> None:
+        """Raises `OverlayError` when a draw could be what no link can be; `longest` is the greatest delay given."""
+        for end in ("low", "high"):
+            delay = getattr(self.delay, end) if longest is None else longest
+            LinkProperties(
+                delay=delay,
+                jitter=getattr(self.jitter, end) + self.jitter_share * delay,
+                loss=getattr(self.loss, end),
+                rate=None if self.rate is None else getattr(self.rate, end),
+                queue_limit=self.queue_limit,
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class LinkTemplates:
@@ -78,6 +90,12 @@ class LinkTemplates:
 
     forward: LinkTemplate = LinkTemplate()
     backward: LinkTemplate | None = None
+
+    def check(self, longest: float | None = None) -> None:
+        """As `LinkTemplate.check`, for both directions."""
+        for template in (self.forward, self.backward):
+            if template is not None:
+                template.check(longest)
 
     def draw(self, a: BrokerId, b: BrokerId, seed: str, delays: tuple[float, float] | None = None) -> Link:
         """The link between a and b. Delays from a to b and back, when given, replace the templates' own."""

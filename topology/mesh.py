@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topology.model import Broker, BrokerId, Overlay, OverlayError, check_broker
-from topology.paths import path_delays
-
-Delays = NDArray[np.float64]
+from topology.model import Broker, BrokerId, Delays, MeshLinks, Overlay, OverlayError, check_broker
+from topology.paths import all_pairs, path_delays
 
 ASYMMETRY = 0.01
 """The two directions of a pair may differ by this share of the longer before they are reported."""
@@ -53,6 +51,13 @@ class Mesh:
         delays.setflags(write=False)
         object.__setattr__(self, "delays", delays)
         object.__setattr__(self, "_index", index)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mesh):
+            return NotImplemented
+        return self.brokers == other.brokers and np.array_equal(self.delays, other.delays, equal_nan=True)
+
+    __hash__ = None  # type: ignore[assignment]  # a matrix has none
 
     def delay(self, a: BrokerId, b: BrokerId) -> float:
         """Seconds from a to b, NaN when unknown. Raises `KeyError` for brokers that are not in the mesh."""
@@ -110,9 +115,24 @@ def examine(mesh: Mesh) -> Examination:
 def mesh_of(overlay: Overlay) -> Mesh:
     """The delays of the fastest paths over an overlay's links, queueing and processing left out."""
     index = {broker.id: number for number, broker in enumerate(overlay.brokers)}
+    if overlay.is_full_mesh:
+        return Mesh(overlay.name, overlay.brokers, all_pairs(link_delays(overlay)))
     edges = [(index[link.a], index[link.b], link.forward.delay) for link in overlay.links]
     edges += [(index[link.b], index[link.a], link.backward.delay) for link in overlay.links]
     return Mesh(overlay.name, overlay.brokers, path_delays(len(index), edges, range(len(index))))
+
+
+def link_delays(overlay: Overlay) -> Delays:
+    """The delay of the link from each broker to each other, in seconds; infinite without a link, 0 on the diagonal."""
+    if isinstance(overlay.links, MeshLinks):
+        return overlay.links.delays()
+    index = {broker.id: number for number, broker in enumerate(overlay.brokers)}
+    delays = np.full((len(index), len(index)), np.inf)
+    np.fill_diagonal(delays, 0.0)
+    for link in overlay.links:
+        a, b = index[link.a], index[link.b]
+        delays[a, b], delays[b, a] = link.forward.delay, link.backward.delay
+    return delays
 
 
 def _asymmetric(mesh: Mesh, ids: list[BrokerId]) -> tuple[Asymmetry, ...]:

@@ -17,20 +17,6 @@ from topology.mesh import Mesh
 from topology.model import Broker, BrokerId, Overlay, OverlayError
 
 
-def full_mesh(mesh: Mesh) -> nx.Graph[BrokerId]:
-    """A link between every two brokers. Raises `OverlayError` when a pair's delay is unknown."""
-    unknown = np.isnan(mesh.delays)
-    for row, column in mesh.pairs(unknown):
-        raise OverlayError(
-            f"the mesh does not know every delay ({unknown.sum()} missing, such as {mesh.brokers[row].id} to "
-            f"{mesh.brokers[column].id}), which a full mesh needs: fill them in, or choose another overlay"
-        )
-    graph = _unlinked(mesh)
-    ids = list(graph)
-    graph.add_edges_from((a, b) for number, a in enumerate(ids) for b in ids[number + 1 :])
-    return graph
-
-
 def minimum_spanning_tree(mesh: Mesh) -> nx.Graph[BrokerId]:
     """The tree with the least sum of round trips, as content-based forwarding (CBF) uses it. (MEDYM, section 5.1.3)
 

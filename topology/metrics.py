@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
+import numpy as np
 
-from topology.model import BrokerId, Overlay
+from topology.model import BrokerId, MeshLinks, Overlay
 from topology.paths import hop_counts
 
 
@@ -50,12 +52,14 @@ class Metrics:
 
 def metrics(overlay: Overlay) -> Metrics:
     """Measures an overlay of thousands of brokers in seconds."""
+    if isinstance(overlay.links, MeshLinks):
+        return _mesh_metrics(overlay)
     graph = overlay.to_networkx()
     degrees = [degree for _, degree in graph.degree]
     hops = hop_counts(graph)
     articulation = set(nx.articulation_points(graph))
     bridges = {frozenset(ends) for ends in nx.bridges(graph)}
-    delays = [direction.delay for link in overlay.links for direction in (link.forward, link.backward)]
+    delays = _delays(overlay)
     return Metrics(
         brokers=len(overlay.brokers),
         links=len(overlay.links),
@@ -67,3 +71,27 @@ def metrics(overlay: Overlay) -> Metrics:
         bridges=tuple((link.a, link.b) for link in overlay.links if frozenset((link.a, link.b)) in bridges),
         delay=Spread.of(delays) if delays else None,
     )
+
+
+def _mesh_metrics(overlay: Overlay) -> Metrics:
+    """The measures of a full mesh, which follow from its size, the delays apart."""
+    brokers, delays = len(overlay.brokers), _delays(overlay)
+    return Metrics(
+        brokers=brokers,
+        links=len(overlay.links),
+        degree=Spread.of([brokers - 1]),
+        degrees={brokers - 1: brokers},
+        diameter=min(brokers - 1, 1),
+        mean_path=float(brokers > 1),
+        articulation_points=(),
+        bridges=tuple((link.a, link.b) for link in overlay.links) if brokers == 2 else (),
+        delay=Spread.of(delays) if delays else None,
+    )
+
+
+def _delays(overlay: Overlay) -> array[float]:
+    """The one-way delays of all links in both directions, in seconds."""
+    if isinstance(overlay.links, MeshLinks):
+        delays, pairs = overlay.links.delays(), np.triu_indices(len(overlay.brokers), 1)
+        return array("d", np.column_stack((delays[pairs], delays.T[pairs])).ravel())
+    return array("d", (direction.delay for link in overlay.links for direction in (link.forward, link.backward)))

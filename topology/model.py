@@ -1,6 +1,9 @@
 """An overlay: brokers and the links between them, each with the properties to emulate.
 
 Values check themselves when they are made, so that every `Overlay` is connected and its links have known ends.
+
+An overlay's links are a tuple, or those of a full mesh (`MeshLinks`), which are made on demand and not kept: 1,000
+brokers have 499,500 of them.
 """
 
 from __future__ import annotations
@@ -8,12 +11,19 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from typing import overload
 
 import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
 
 BrokerId = str
+Delays = NDArray[np.float64]
+"""Seconds, from the row's broker to the column's."""
 AttributeValue = str | int | float | tuple[int, ...] | tuple[float, ...]
 
 # Broker ids become names of containers, interfaces' aliases and files.
@@ -27,7 +37,9 @@ LONGEST_DELAY = 86_400.0
 MOST_BROKERS = 10_000
 """Enough for a simulation; far more than a host has room for."""
 MOST_LINKS = 500_000
-"""The links of a full mesh of 1,000 brokers."""
+"""Links of an overlay that lists them."""
+LARGEST_MESH = 2_500
+"""Brokers of a full mesh, whose delays are a matrix."""
 
 
 class OverlayError(ValueError):
@@ -99,6 +111,98 @@ class Link:
     """Properties of the direction from b to a."""
 
 
+class LinkSource(ABC):
+    """The properties of a link between any two brokers."""
+
+    @abstractmethod
+    def between(self, a: BrokerId, b: BrokerId) -> Link:
+        """The link from a to b, equal each time. The ends are two different brokers of the overlay."""
+
+    def delays(self, brokers: Sequence[BrokerId]) -> Delays:
+        """The delay of the link from each of these brokers to each other, in seconds; 0 on the diagonal.
+
+        A source that has the delays need not make all links for them, as this does.
+        """
+        delays = np.zeros((len(brokers), len(brokers)))
+        for (row, a), (column, b) in combinations(enumerate(brokers), 2):
+            link = self.between(a, b)
+            delays[row, column], delays[column, row] = link.forward.delay, link.backward.delay
+        return delays
+
+
+class MeshLinks(Sequence[Link]):
+    """The links of a full mesh, one between every two brokers, each made whenever it is asked for.
+
+    They are ordered by their ends: B1 - B2, B1 - B3, ..., B2 - B3, ...; the end that comes first among the brokers is
+    the link's `a`. Equal to any sequence of equal links in this order.
+    """
+
+    __slots__ = ("_order", "brokers", "source")
+
+    def __init__(self, brokers: Sequence[BrokerId], source: LinkSource) -> None:
+        """Raises `OverlayError` for more brokers than a mesh may have."""
+        if len(brokers) > LARGEST_MESH:
+            raise OverlayError(f"a full mesh of {len(brokers):,} brokers; {LARGEST_MESH:,} is the most")
+        self.brokers = tuple(brokers)
+        self.source = source
+        self._order = {broker: number for number, broker in enumerate(self.brokers)}
+
+    def between(self, a: BrokerId, b: BrokerId) -> Link:
+        """The link between two brokers, in either order. Raises `KeyError` for equal or unknown ones."""
+        first, second = self._order[a], self._order[b]
+        if first == second:
+            raise KeyError(b)
+        return self.source.between(a, b) if first < second else self.source.between(b, a)
+
+    def neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
+        """All other brokers. Raises `KeyError` if unknown."""
+        number = self._order[broker]
+        return self.brokers[:number] + self.brokers[number + 1 :]
+
+    def delays(self) -> Delays:
+        """The delay of the link from each broker (a row) to each other, in seconds; 0 on the diagonal."""
+        return self.source.delays(self.brokers)
+
+    def __len__(self) -> int:
+        return len(self.brokers) * (len(self.brokers) - 1) // 2
+
+    def __iter__(self) -> Iterator[Link]:
+        return (self.source.between(a, b) for a, b in combinations(self.brokers, 2))
+
+    @overload
+    def __getitem__(self, index: int) -> Link: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Link, ...]: ...
+    def __getitem__(self, index: int | slice) -> Link | tuple[Link, ...]:
+        numbers = range(len(self))[index]
+        return self._at(numbers) if isinstance(numbers, int) else tuple(self._at(number) for number in numbers)
+
+    def __contains__(self, link: object) -> bool:
+        try:
+            return isinstance(link, Link) and self.between(link.a, link.b) == link
+        except KeyError:
+            return False
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, MeshLinks) and (self.brokers, self.source) == (other.brokers, other.source):
+            return True
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # its hash would need all links
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.brokers)} brokers, {self.source!r})"
+
+    def _at(self, number: int) -> Link:
+        """The link of this number; a broker's links to later ones follow those of the brokers before it."""
+        brokers = len(self.brokers)
+        row = brokers - 2 - (math.isqrt(4 * brokers * (brokers - 1) - 8 * number - 7) - 1) // 2
+        column = number + row + 1 - len(self) + (brokers - row) * (brokers - row - 1) // 2
+        return self.source.between(self.brokers[row], self.brokers[column])
+
+
 @dataclass(frozen=True, slots=True)
 class Broker:
     """A broker and its attributes in the overlay, such as SCOT coordinates, tree level or position."""
@@ -116,30 +220,44 @@ class Overlay:
 
     name: str
     brokers: tuple[Broker, ...]
-    links: tuple[Link, ...]
+    links: tuple[Link, ...] | MeshLinks
+    _brokers: Mapping[BrokerId, Broker] = field(init=False, repr=False, compare=False)
     _adjacency: Mapping[BrokerId, Mapping[BrokerId, Link]] = field(init=False, repr=False, compare=False)
+    """Links by their ends; empty for a full mesh."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_adjacency", _adjacency(self.brokers, self.links))
+        brokers = _by_id(self.brokers)
+        object.__setattr__(self, "_brokers", brokers)
+        if isinstance(self.links, MeshLinks):
+            if tuple(brokers) != self.links.brokers:
+                raise OverlayError("the links of a full mesh join the overlay's brokers, in their order")
+            object.__setattr__(self, "_adjacency", {})
+            return
+        object.__setattr__(self, "_adjacency", _adjacency(brokers, self.links))
         _require_connected(self.to_networkx())
+
+    @property
+    def is_full_mesh(self) -> bool:
+        """True when every two brokers share a link."""
+        return 2 * len(self.links) == len(self.brokers) * (len(self.brokers) - 1)
 
     def neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
         """The brokers that share a link with this one, in the order of the links. Raises `KeyError` if unknown."""
-        return tuple(self._adjacency[broker])
+        return self.links.neighbours(broker) if isinstance(self.links, MeshLinks) else tuple(self._adjacency[broker])
 
     def link(self, a: BrokerId, b: BrokerId) -> Link:
         """The link between two brokers, in either order of its ends. Raises `KeyError` without one."""
-        return self._adjacency[a][b]
+        return self.links.between(a, b) if isinstance(self.links, MeshLinks) else self._adjacency[a][b]
 
     def broker(self, broker: BrokerId) -> Broker:
         """Raises `KeyError` when the overlay has no such broker."""
-        for candidate in self.brokers:
-            if candidate.id == broker:
-                return candidate
-        raise KeyError(broker)
+        return self._brokers[broker]
 
     def to_networkx(self) -> nx.Graph[BrokerId]:
-        """An undirected graph: brokers' attributes on its nodes, the `Link` as the edge attribute `link`."""
+        """An undirected graph: brokers' attributes on its nodes, the `Link` as the edge attribute `link`.
+
+        It holds every link, also those of a full mesh.
+        """
         graph: nx.Graph[BrokerId] = nx.Graph(name=self.name)
         for broker in self.brokers:
             graph.add_node(broker.id, **broker.attributes)
@@ -168,15 +286,20 @@ def check_broker(broker: Broker) -> None:
                 raise OverlayError(f"broker {broker.id}: the attribute {name} is {number}; numbers must be finite")
 
 
-def _adjacency(brokers: Sequence[Broker], links: Sequence[Link]) -> dict[BrokerId, dict[BrokerId, Link]]:
+def _by_id(brokers: Sequence[Broker]) -> dict[BrokerId, Broker]:
     if not brokers:
         raise OverlayError("an overlay needs at least one broker")
-    adjacency: dict[BrokerId, dict[BrokerId, Link]] = {}
+    by_id: dict[BrokerId, Broker] = {}
     for broker in brokers:
         check_broker(broker)
-        if broker.id in adjacency:
+        if broker.id in by_id:
             raise OverlayError(f"broker {broker.id} is listed twice")
-        adjacency[broker.id] = {}
+        by_id[broker.id] = broker
+    return by_id
+
+
+def _adjacency(brokers: Mapping[BrokerId, Broker], links: Sequence[Link]) -> dict[BrokerId, dict[BrokerId, Link]]:
+    adjacency: dict[BrokerId, dict[BrokerId, Link]] = {broker: {} for broker in brokers}
     for link in links:
         for end in (link.a, link.b):
             if end not in adjacency:

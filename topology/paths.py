@@ -32,6 +32,17 @@ def path_delays(nodes: int, edges: Iterable[tuple[int, int, float]], sources: Se
     return delays
 
 
+def all_pairs(delays: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The delays of the fastest paths between all nodes, from those of the edges, which are infinite without one.
+
+    Floyd and Warshall's method, for graphs in which most nodes are adjacent: 1000 nodes take seconds.
+    """
+    fastest = delays.copy()
+    for via in range(len(fastest)):
+        np.minimum(fastest, fastest[:, via, None] + fastest[via], out=fastest)
+    return fastest
+
+
 @dataclass(frozen=True, slots=True)
 class PathTree:
     """The fastest paths from one node to all others, which form a tree."""

@@ -90,7 +90,9 @@ class Underlay:
     def latencies(self, sources: Sequence[BrokerId]) -> NDArray[np.float64]:
         """One-way delays from each of these servers (a row) to every server (a column), in seconds."""
         routers = list(self.servers.values())
-        rows = np.array([[self._tree(source).delays[router] for router in routers] for source in sources])
+        rows = np.empty((len(sources), len(routers)))
+        for row, source in enumerate(sources):
+            rows[row] = np.asarray(self._tree(source).delays)[routers]
         rows += 2 * self.lan_delay
         columns = {server: column for column, server in enumerate(self.servers)}
         for row, source in enumerate(sources):

@@ -44,7 +44,11 @@ class RunDirectory:
 
         Latencies are in the scenario's time. Raises `RunDirectoryError`.
         """
-        files = {variant.name: variant.underlay for variant in self.manifest.variants if variant.underlay is not None}
+        files = {
+            variant.name: variant.underlay
+            for variant in self.manifest.variants
+            if variant.underlay is not msgspec.UNSET
+        }
         loaded = {name: _topology_file(self.path / name, load_underlay) for name in sorted(set(files.values()))}
         return {variant: loaded[name] for variant, name in files.items()}
 

@@ -28,7 +28,8 @@ Not stretched are the times that the scenario does not state:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from broker_service.routing import read_options
@@ -38,7 +39,7 @@ from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Timeline
 from scenario.sections.faults import FaultItem
 from scenario.sections.service_time import ServiceTimeDistribution
-from topology import Link, LinkProperties, Overlay, Range
+from topology import BrokerId, Delays, Link, LinkProperties, LinkSource, MeshLinks, Overlay, Range
 
 
 def dilate(plan: VariantPlan) -> VariantPlan:
@@ -114,7 +115,24 @@ def _fault(fault: FaultItem, factor: float) -> FaultItem:
 
 
 def _overlay(overlay: Overlay, factor: float) -> Overlay:
-    return replace(overlay, links=tuple(_link(link, factor) for link in overlay.links))
+    links = overlay.links
+    if isinstance(links, MeshLinks):
+        return replace(overlay, links=MeshLinks(links.brokers, _StretchedLinks(links.source, factor)))
+    return replace(overlay, links=tuple(_link(link, factor) for link in links))
+
+
+@dataclass(frozen=True, slots=True)
+class _StretchedLinks(LinkSource):
+    """Links of a full mesh, each stretched when it is made."""
+
+    source: LinkSource
+    factor: float
+
+    def between(self, a: BrokerId, b: BrokerId) -> Link:
+        return _link(self.source.between(a, b), self.factor)
+
+    def delays(self, brokers: Sequence[BrokerId]) -> Delays:
+        return self.source.delays(brokers) * self.factor
 
 
 def _link(link: Link, factor: float) -> Link:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 import topology
 from emulation.fidelity import Measurements
 from emulation.fidelity.logs import Span, scan
@@ -62,8 +64,8 @@ class OverlayFiles:
     """The files that hold a variant's overlay, by their names in the run directory."""
 
     topology: str
-    underlay: str | None
-    """None for a topology without a network of routers."""
+    underlay: str | msgspec.UnsetType
+    """Not set for a topology without a network of routers."""
 
 
 def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
@@ -84,7 +86,7 @@ def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
             underlay = variant.scenario.topology.underlay(variant.scenario.seed)
             if underlay is not None:
                 save_underlay(underlay, paths.directory / underlay_file)
-            files = OverlayFiles(topology_file, None if underlay is None else underlay_file)
+            files = OverlayFiles(topology_file, msgspec.UNSET if underlay is None else underlay_file)
             saved.append((files, variant.overlay))
         names.append(files)
     return names

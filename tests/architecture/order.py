@@ -48,8 +48,9 @@ ROOMS: Mapping[str, Floors] = {
     "topology": _floors(
         "model",
         "layers links paths scot shapes",
-        "files layout mesh metrics recognition structures underlay",
-        "drawing inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
+        "layout mesh metrics recognition structures underlay",
+        "full_mesh",
+        "drawing files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
         "planetlab",
     ),
     "scenario": _floors(

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topology import Broker, LinkTemplate, LinkTemplates, Mesh, OverlayError, Range, mesh_overlays
+from topology.full_mesh import full_mesh_on
 
 SIZES, SEEDS = st.integers(1, 20), st.integers(0, 2**32)
 TEMPLATES = LinkTemplates(LinkTemplate(jitter_share=0.1, loss=Range(0.0, 0.5)))
@@ -57,7 +58,7 @@ def test_nearest_neighbours_are_linked_and_connected(size: int, seed: int, count
 @given(size=SIZES, seed=SEEDS)
 def test_links_have_the_delays_of_the_mesh_in_each_direction(size: int, seed: int) -> None:
     mesh = random_mesh(size, seed)
-    overlay = mesh_overlays.overlay_on("o", mesh, mesh_overlays.full_mesh(mesh), TEMPLATES, seed)
+    overlay = full_mesh_on("o", mesh, TEMPLATES, seed)
     assert overlay.name == "o"
     assert overlay.brokers == mesh.brokers
     assert len(overlay.links) == size * (size - 1) // 2
@@ -80,7 +81,7 @@ def test_unknown_delays_are_refused_or_avoided_but_never_made_up() -> None:
     delays = np.array([[0, 1, 3], [1, 0, math.nan], [3, 2, 0]])
     mesh = Mesh("m", tuple(map(Broker, "ABC")), delays)
     with pytest.raises(OverlayError, match="1 missing, such as B to C"):
-        mesh_overlays.full_mesh(mesh)
+        full_mesh_on("o", mesh, TEMPLATES, 1)
     assert set(mesh_overlays.minimum_spanning_tree(mesh).edges) == {("A", "B"), ("A", "C")}
     assert set(mesh_overlays.nearest_neighbours(mesh, 2).edges) == {("A", "B"), ("A", "C")}
     with pytest.raises(OverlayError, match="link B - C: the mesh lacks its delay"):

@@ -14,6 +14,7 @@ from scenario.sections.topology.kind import TopologyKind, check_total
 from scenario.sections.topology.links import LinkDirection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
 from topology import BrokerId, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
+from topology.full_mesh import full_mesh_on
 from topology.planetlab import DRAWS, WideArea, measured, planetlab
 from topology.transit_stub import LAN_DELAY, TransitStub, attach, routers, server_mesh
 from topology.underlay import Underlay
@@ -48,13 +49,13 @@ class MeshTopology(TopologyKind):
         return self
 
     def build(self, name: str, seed: int) -> Overlay:
-        mesh = self.mesh(name, seed)
-        return mesh_overlays.overlay_on(name, mesh, self._graph(mesh, seed), self.link.templates(), seed)
+        mesh, templates = self.mesh(name, seed), self.link.templates()
+        if self.overlay == "full":
+            return full_mesh_on(name, mesh, templates, seed)
+        return mesh_overlays.overlay_on(name, mesh, self._graph(mesh, self.overlay, seed), templates, seed)
 
-    def _graph(self, mesh: Mesh, seed: int) -> nx.Graph[BrokerId]:
-        match self.overlay:
-            case "full":
-                return mesh_overlays.full_mesh(mesh)
+    def _graph(self, mesh: Mesh, shape: Literal["mst", "nearest", "cyclic"], seed: int) -> nx.Graph[BrokerId]:
+        match shape:
             case "mst":
                 return mesh_overlays.minimum_spanning_tree(mesh)
             case "nearest":

@@ -11,8 +11,9 @@ from pydantic import model_validator
 
 from scenario.sections.section import BrokerCount, Count, Degree
 from scenario.sections.topology.kind import TopologyKind, check_total
-from topology import BrokerId, LinkTemplates, Overlay, build, shapes
-from topology.model import MOST_LINKS
+from topology import Broker, BrokerId, LinkTemplates, Overlay, build, shapes
+from topology.full_mesh import drawn_full_mesh
+from topology.model import LARGEST_MESH, MOST_LINKS
 
 
 class Shaped(TopologyKind):
@@ -118,7 +119,7 @@ class StarTopology(Shaped):
         return shapes.star(self.brokers)
 
 
-class FullTopology(Shaped):
+class FullTopology(TopologyKind):
     """A link between every two brokers."""
 
     kind: Literal["full"]
@@ -127,11 +128,12 @@ class FullTopology(Shaped):
 
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> FullTopology:
-        check_total(self.brokers * (self.brokers - 1) // 2, MOST_LINKS, "links")
+        check_total(self.brokers, LARGEST_MESH, "brokers of a full mesh")
         return self
 
-    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
-        return shapes.full(self.brokers)
+    def build(self, name: str, seed: int) -> Overlay:
+        brokers = [Broker(f"B{number}") for number in range(1, self.brokers + 1)]
+        return drawn_full_mesh(name, brokers, self.link.templates(), seed)
 
 
 class TreeTopology(Shaped):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from pydantic import BaseModel
 
@@ -22,6 +23,8 @@ from emulation.simulation.calibration import Calibration, Latency
 from emulation.simulation.run import simulate
 from scenario import Scenario, load
 from scenario.faults import plan as plan_faults
+from topology import MeshLinks
+from topology.mesh import link_delays
 
 SCENARIO = """
 name: slower
@@ -94,14 +97,17 @@ def test_what_is_a_time_is_stretched_and_a_rate_divided(tmp_path: Path) -> None:
     assert dilate(after) is after
 
 
-def test_links_carry_the_same_frames_more_slowly(tmp_path: Path) -> None:
-    before = variant(scenario_of(SCENARIO, tmp_path, time_dilation="2"))
+@pytest.mark.parametrize("kind", ["ring", "full"])
+def test_links_carry_the_same_frames_more_slowly(kind: str, tmp_path: Path) -> None:
+    before = variant(scenario_of(SCENARIO.replace("ring", kind), tmp_path, time_dilation="2"))
     after = dilate(before)
+    assert isinstance(after.overlay.links, MeshLinks) == (kind == "full"), "the links of a mesh are not listed"
     for was, now in zip(before.overlay.links, after.overlay.links, strict=True):
         assert now.forward.delay == 2 * was.forward.delay
         assert now.backward.jitter == 2 * was.backward.jitter
         assert (now.forward.rate, was.forward.rate) == (500_000, 1_000_000)
         assert now.forward.queue_limit == was.forward.queue_limit
+    assert np.array_equal(link_delays(after.overlay), 2 * link_delays(before.overlay))
 
 
 def test_operations_are_the_same_ones_later(tmp_path: Path) -> None:
