@@ -130,6 +130,7 @@ class Broker:
             links=self.links,
             options=self._options,
             now=self._seconds_since_start,
+            prepared=config.prepared,
             stored=self._storage.values,
             stored_bytes=config.limits.stored_bytes,
             random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),

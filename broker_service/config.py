@@ -89,6 +89,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     options: dict[str, Any] = {}
     """The scenario's `routing` section, less the protocol."""
     attributes: dict[str, Any] = {}
+    prepared: bytes = b""
+    """The part of the protocol's preparation that is this broker's (`ProtocolOptions.prepare`)."""
     listen: tuple[str, ...] = ()
     """Addresses for clients and control: `unix:/path` or `host:port`."""
     links: tuple[LinkConfig, ...] = ()

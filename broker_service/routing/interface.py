@@ -145,6 +145,8 @@ class RouterContext(Generic[Options]):
     options: Options
     now: Callable[[], float]
     """Seconds since this broker started, on the clock by which timers run; virtual time in the simulator."""
+    prepared: bytes
+    """The part of `ProtocolOptions.prepare`'s result that is this broker's; empty when there is none."""
     stored: Mapping[str, bytes]
     """Stable storage, a live view: the values that this and former incarnations of the broker have stored, in the order
     in which their keys were stored first. It is lost with the host and not with the broker process."""

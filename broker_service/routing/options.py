@@ -5,11 +5,17 @@ The rest of the tree relies on these declarations and on nothing else of a proto
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
 
+from broker_service.messages import BrokerId
+from broker_service.routing.preparation import Preparation
 from record.promises import Promises
+
+MOST_PREPARED = 16 << 20
+"""Bytes that may be prepared for a broker."""
 
 
 class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +38,14 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     def promises(self) -> Promises:
         """The promises that the delivery oracle holds the protocol to with these options."""
         return Promises()
+
+    def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
+        """Computes once, before the brokers start, what each router finds as `RouterContext.prepared`.
+
+        Brokers that are not in the result find nothing; each may get `MOST_PREPARED` bytes. Raises `ValueError`, with
+        the reason for the user, when the protocol cannot serve this overlay or these clients.
+        """
+        return {}
 
     @property
     def reconciles_within(self) -> float:

@@ -22,6 +22,8 @@ class BrokerSettings:
     service_time: ServiceTime = field(default_factory=ServiceTime)
     """Work added to each message, as `BrokerConfig.service_time`."""
     variant: str = "base"
+    prepared: Mapping[BrokerId, bytes] = field(default_factory=dict)
+    """Result of the protocol's `prepare`, by broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class BrokerConfigs:
             protocol=settings.protocol,
             options=dict(settings.options),
             attributes=self._attributes[broker],
+            prepared=settings.prepared.get(broker, b""),
             listen=(f"unix:{files.socket}",) if files.socket else (),
             links=tuple(self._links[broker]),
             log=files.log,

@@ -34,6 +34,7 @@ from typing import Any
 
 from broker_service.routing import read_options
 from emulation.planning.plan import VariantPlan
+from emulation.planning.preparation import prepared_for
 from scenario import Scenario
 from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Timeline
@@ -51,11 +52,13 @@ def dilate(plan: VariantPlan) -> VariantPlan:
     factor = plan.scenario.time_dilation
     if factor == 1:
         return plan
+    scenario, overlay = _scenario(plan.scenario, factor), _overlay(plan.overlay, factor)
     return replace(
         plan,
-        scenario=_scenario(plan.scenario, factor),
-        overlay=_overlay(plan.overlay, factor),
+        scenario=scenario,
+        overlay=overlay,
         workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
+        prepared=prepared_for(scenario, overlay, plan.workload),
     )
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
+from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
 from record.errors import HostError
 from scenario import Scenario, Variant
@@ -60,6 +61,8 @@ class VariantPlan:
     scenario: Scenario
     overlay: Overlay
     workload: Workload
+    prepared: Mapping[BrokerId, bytes]
+    """Result of the routing protocol's `prepare`, by broker."""
 
     @property
     def lasts(self) -> float:
@@ -105,6 +108,7 @@ class VariantPlan:
             limits=scenario.brokers.limits.limits(),
             service_time=scenario.brokers.work(),
             variant=self.name,
+            prepared=self.prepared,
         )
 
     @property
@@ -159,12 +163,14 @@ def make_run_id(scenario: str, created: datetime, suffix: str) -> str:
 
 def _plan_variant(variant: Variant) -> VariantPlan:
     overlay = variant.scenario.overlay()
+    workload = generate(variant.scenario, overlay)
     return VariantPlan(
         name=variant.name,
         settings=variant.settings,
         scenario=variant.scenario,
         overlay=overlay,
-        workload=generate(variant.scenario, overlay),
+        workload=workload,
+        prepared=prepared_for(variant.scenario, overlay, workload),
     )
 
 

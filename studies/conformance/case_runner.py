@@ -5,15 +5,19 @@ One contract for virtual and for real time: what passes on one runtime must pass
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from broker_service.config import Limits
+from broker_service.language import Advertisement, Subscription
+from broker_service.language.notation import parse_advertisement, parse_subscription
 from broker_service.messages import BrokerId, ClientEvent
 from emulation.drivers.clients import Session
 from emulation.live_overlay import BrokerSettings, LiveOverlay
-from studies.conformance.model import Case
+from emulation.live_overlay.preparation import Declarations, prepared_by
+from studies.conformance.model import Case, Declaration
 from studies.conformance.protocols import ConformanceProtocol
 
 LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15)
@@ -52,7 +56,25 @@ class CaseRunner(Protocol):
 
 def settings(case: Case, protocol: ConformanceProtocol) -> BrokerSettings:
     """Settings of the brokers of a case."""
-    return BrokerSettings(protocol=protocol.protocol, options=protocol.options, seed=case.seed, limits=LIMITS)
+    return BrokerSettings(
+        protocol=protocol.protocol,
+        options=protocol.options,
+        seed=case.seed,
+        limits=LIMITS,
+        prepared=prepared_by(protocol.protocol, protocol.options, case.overlay(), case.seed, lambda: _declared(case)),
+    )
+
+
+def _declared(case: Case) -> Declarations:
+    """The declarations of all steps."""
+    advertisements: dict[BrokerId, list[Advertisement]] = defaultdict(list)
+    subscriptions: dict[BrokerId, list[Subscription]] = defaultdict(list)
+    for step in case.steps:
+        if isinstance(step, Declaration) and step.op == "advertise":
+            advertisements[step.broker].append(parse_advertisement(step.text))
+        elif isinstance(step, Declaration) and step.op == "subscribe":
+            subscriptions[step.broker].append(parse_subscription(step.text))
+    return Declarations(advertisements, subscriptions)
 
 
 def settle(run: CaseRun) -> None:

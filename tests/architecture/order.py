@@ -89,7 +89,8 @@ ROOMS: Mapping[str, Floors] = {
         "__main__",
     ),
     "broker_service.routing": _floors(
-        "matcher options",
+        "matcher preparation",
+        "options",
         "interface",
         "common",
         "octopia tid",

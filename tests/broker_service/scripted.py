@@ -2,7 +2,7 @@
 
 Attribute `do` of a publication is a list of actions, separated by spaces: `await:KEY:SECONDS`, `tick:KEY:SECONDS`,
 `cancel:KEY`, `store:KEY:VALUE`, `erase:KEY`, `deliver`. A timer that runs out has no effect. The only table shows what
-is stored.
+is stored, and what was prepared: how many advertisements, subscriptions and links the protocol was shown.
 
 `python -m tests.broker_service.scripted CONFIG.json` runs a broker process that knows this protocol.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import NamedTuple, cast
 from unittest import mock
 
 from broker_service.grpc_shell.server import main
@@ -30,6 +30,7 @@ from broker_service.routing.interface import (
     Store,
 )
 from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.preparation import Preparation
 from broker_service.routing.registry import PROTOCOLS, Protocol
 
 SCRIPTED = "scripted"
@@ -46,8 +47,34 @@ def script(do: str) -> Publication:
     return Publication({"class": "SCRIPT", "do": do})
 
 
+class Seen(NamedTuple):
+    """The preparation, in numbers."""
+
+    advertisements: int
+    subscriptions: int
+    delays: list[float]
+    links: int
+    seed: int
+
+
 class ScriptedOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """There is nothing to choose."""
+    refuses: str = ""
+    """Reason why it cannot prepare; with an empty one, it can."""
+    prepares_for: str = ""
+    """A broker to prepare for besides those of the overlay."""
+
+    def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
+        if self.refuses:
+            raise ValueError(self.refuses)
+        seen = Seen(
+            advertisements=sum(map(len, preparation.advertisements.values())),
+            subscriptions=sum(map(len, preparation.subscriptions.values())),
+            delays=[link.delay for link in preparation.links],
+            links=len(list(preparation.links)),
+            seed=preparation.seed,
+        )
+        brokers = [*preparation.brokers, *([self.prepares_for] if self.prepares_for else [])]
+        return {broker: f"{broker}: {seen}".encode() for broker in brokers}
 
 
 class ScriptedRouter(Router):
@@ -72,7 +99,10 @@ class ScriptedRouter(Router):
         raise AssertionError("sends nothing")
 
     def tables(self) -> Mapping[str, object]:
-        return {"stored": {key: value.decode() for key, value in self.context.stored.items()}}
+        return {
+            "stored": {key: value.decode() for key, value in self.context.stored.items()},
+            "prepared": self.context.prepared.decode(),
+        }
 
     def _action(self, wanted: str, message: Message) -> Action:
         match wanted.split(":"):

@@ -101,14 +101,14 @@ class HostCaseRunner:
         self._wired_for: object = None
         """Brokers and links that the network was made for."""
         self._started_for: object = None
-        """Protocol, seed and attributes that the brokers were started with."""
+        """Protocol, seed, attributes and preparation that the brokers were started with."""
         self._pristine: Tables = {}
         """Routing tables of those brokers when they had just started."""
 
     @contextmanager
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[HostCaseRun]:
         network = self._wire(case)
-        wanted = protocol.name, case.seed, case.overlay().brokers
+        wanted = protocol.name, case.seed, case.overlay().brokers, settings(case, protocol).prepared
         overlay = self._overlay
         if overlay is None or self._started_for != wanted:
             overlay = self._start(case, protocol, network)

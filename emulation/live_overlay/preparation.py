@@ -1,0 +1,66 @@
+"""The preparation of a protocol for an overlay and its clients (`ProtocolOptions.prepare`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from broker_service.language import Advertisement, Subscription
+from broker_service.routing import read_options
+from broker_service.routing.options import MOST_PREPARED, ProtocolOptions
+from broker_service.routing.preparation import PlannedLink, Preparation
+from record.errors import BadInputError
+from topology import BrokerId, Overlay
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Advertisements and subscriptions of clients, by their brokers."""
+
+    advertisements: Mapping[BrokerId, Sequence[Advertisement]]
+    subscriptions: Mapping[BrokerId, Sequence[Subscription]]
+
+
+def prepared_by(
+    protocol: str, options: Mapping[str, object], overlay: Overlay, seed: int, declared: Callable[[], Declarations]
+) -> Mapping[BrokerId, bytes]:
+    """The protocol's preparation, by broker. `declared` is called only for a protocol that prepares.
+
+    Raises `BadInputError` when the protocol refuses the overlay or the clients, or prepares too much.
+    """
+    read = read_options(protocol, options)
+    if type(read).prepare is ProtocolOptions.prepare:
+        return {}
+    declarations = declared()
+    preparation = Preparation(
+        brokers={broker.id: broker.attributes for broker in overlay.brokers},
+        links=_Links(overlay),
+        advertisements=declarations.advertisements,
+        subscriptions=declarations.subscriptions,
+        seed=seed,
+    )
+    try:
+        prepared = read.prepare(preparation)
+        _check(prepared, preparation)
+    except ValueError as error:
+        raise BadInputError(f"routing.protocol: {protocol} cannot prepare its brokers: {error}") from error
+    return prepared
+
+
+class _Links:
+    """The links of an overlay, made while they are iterated over."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self._overlay = overlay
+
+    def __iter__(self) -> Iterator[PlannedLink]:
+        for link in self._overlay.links:
+            yield PlannedLink(link.a, link.b, link.forward.delay, link.backward.delay)
+
+
+def _check(prepared: Mapping[BrokerId, bytes], preparation: Preparation) -> None:
+    for broker, content in prepared.items():
+        if broker not in preparation.brokers:
+            raise ValueError(f"there is no broker {broker!r} in the overlay")
+        if len(content) > MOST_PREPARED:
+            raise ValueError(f"{len(content)} bytes for broker {broker}, which takes at most {MOST_PREPARED}")
