@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from scenario.checks import problems
 from scenario.model import Scenario, VariantError
 from scenario.sections.messages import Problem, describe
+from scenario.sections.vary import without
 from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from scenario.yaml_files.scalars import shortened
@@ -80,14 +81,8 @@ def _override(data: dict[str, Any], key: str, text: str) -> None:
         set_field(data, key, parse_setting(f"--set {key}", text))
     except ValueError as error:
         raise ScenarioError(f"--set {shortened(key)}={shortened(text)}: {error}") from error
-    vary = data.get("vary")
-    if isinstance(vary, dict):
-        for varied in [varied for varied in vary if _covers(key, str(varied))]:
-            del vary[varied]
-
-
-def _covers(key: str, field: str) -> bool:
-    return field == key or field.startswith(f"{key}.")
+    if isinstance(vary := data.get("vary"), dict):
+        data["vary"] = without(vary, key, Scenario.model_fields)
 
 
 def _error(

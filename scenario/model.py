@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -22,12 +20,11 @@ from scenario.sections.section import Count, CpuQuota, Name, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.topology import TopologySection
 from scenario.sections.units import DURATION, Duration, Share, Size
+from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
-from scenario.yaml_files.fields import dotted, set_field
+from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from topology import Overlay, Range
 
-MOST_VARIANTS = 256
-"""A bound on combinations, because each variant is a run of its own."""
 _DEFAULTS = Limits()
 
 
@@ -184,7 +181,8 @@ class Scenario(Section):
     expect: Expect | None = None
     """The least result that the run is accepted with: `{delivery: 85%}`."""
     vary: dict[str, Any] = Field(default_factory=dict)
-    """Dotted paths of fields, each with a list or a mapping of named values: one variant for each combination."""
+    """Dotted paths of fields, each with a list or a mapping of named values, and names of your own, each with named
+    settings of several fields: one variant for each combination."""
     time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0
     """Slows the run down by this factor, for a host that is too slow; all results are in the scenario's own time."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
@@ -193,15 +191,7 @@ class Scenario(Section):
     @field_validator("vary")
     @classmethod
     def _varies_what_can_vary(cls, vary: dict[str, Any]) -> dict[str, Any]:
-        for path, values in vary.items():
-            if path.split(".")[0] in ("vary", "name", "description"):
-                raise ValueError(f"{path} cannot vary")
-            if not isinstance(values, list | dict) or not values:
-                raise ValueError(f"{path} needs values: a list `[first, second]`, or `{{name: first, other: second}}`")
-            if isinstance(values, dict) and (bad := [name for name in values if value_name(name) != name]):
-                raise ValueError(
-                    f"{path}: {bad[0]!r} cannot be part of a variant's name: use letters, digits, _, . and -"
-                )
+        axes(vary, cls.model_fields)
         return vary
 
     def overlay(self) -> Overlay:
@@ -221,17 +211,19 @@ class Scenario(Section):
         base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         if not self.vary:
             return (Variant("base", {}, self),)
-        if (count := prod(map(len, self.vary.values()))) > MOST_VARIANTS:
+        choices = axes(self.vary, type(self).model_fields)
+        if (count := prod(map(len, choices))) > MOST_VARIANTS:
             raise VariantError([Problem(("vary",), f"makes {count:,} variants; {MOST_VARIANTS} is the most")])
         made: dict[str, Variant] = {}
-        for chosen in product(*map(_named, self.vary.values())):
-            settings = {path: value for path, (_, value) in zip(self.vary, chosen, strict=True)}
-            name = "+".join(called for called, _ in chosen)
+        for chosen in product(*choices):
+            name = "+".join(choice.name for choice in chosen)
             if name in made:
                 raise VariantError(
                     [Problem(("vary",), f"two variants would be called {name!r}; let their values differ")]
                 )
-            made[name] = Variant(name, settings, _with_settings(base, settings, name))
+            settings = {path: value for choice in chosen for path, value in choice.settings.items()}
+            places = {path: place for choice in chosen for path, place in choice.places.items()}
+            made[name] = Variant(name, settings, _with_settings(base, settings, places, name))
         return tuple(made.values())
 
 
@@ -254,40 +246,29 @@ class VariantError(Exception):
         self.problems = problems
 
 
-def _with_settings(base: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> Scenario:
+def _with_settings(
+    base: Mapping[str, Any], settings: Mapping[str, Any], places: Mapping[str, FieldPath], name: str
+) -> Scenario:
     data = copy.deepcopy(dict(base))
     for path, value in settings.items():
         try:
             set_field(data, path, copy.deepcopy(value))
         except ValueError as error:
-            raise VariantError([Problem(("vary", path), str(error))]) from error
+            raise VariantError([Problem(places[path], str(error))]) from error
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
         problems = [
-            Problem(_blamed(found, settings), f"variant {name}: {dotted(found.path)}: {found.message}")
+            Problem(_blamed(found, places), f"variant {name}: {dotted(found.path)}: {found.message}")
             for found in describe(error, data)
         ]
         raise VariantError(problems) from error
 
 
-def _blamed(problem: Problem, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """The varied field that has a problem, as a path into the file."""
+def _blamed(problem: Problem, places: Mapping[str, FieldPath]) -> FieldPath:
+    """The place in the file of the setting that has a problem."""
     field = ".".join(str(part) for part in problem.path)
-    for path in settings:
+    for path, place in places.items():
         if field == path or field.startswith(f"{path}.") or path.startswith(f"{field}."):
-            return ("vary", path)
+            return place
     return ("vary",)
-
-
-def _named(values: list[Any] | dict[str, Any]) -> list[tuple[str, Any]]:
-    """The values of a varied field, each with its part of a variant's name."""
-    if isinstance(values, dict):
-        return list(values.items())
-    return [(value_name(value), value) for value in values]
-
-
-def value_name(value: Any) -> str:
-    """A value as part of a variant's name, which becomes part of file names and of legends."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "empty"

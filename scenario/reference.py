@@ -90,7 +90,8 @@ def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
         if "const" in field:
             continue  # the kind, which the heading names
         default = "required" if name in required else _default(defaults.get(name))
-        yield f"`{name}`", _takes(field), default, field.get("description", "")
+        meaning = " ".join(field.get("description", "").split())  # a table's row is one line
+        yield f"`{name}`", _takes(field), default, meaning
 
 
 def _section(place: str, model: type[Section]) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from record.errors import BadInputError
 from scenario import ScenarioError, load
-from scenario.model import value_name
 from scenario.sections.faults import FaultItem
+from scenario.sections.vary import value_name
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import Cell
 from studies.campaign.model import AS_WRITTEN, Campaign
