@@ -35,7 +35,11 @@ def describe(error: ValidationError, data: Any) -> tuple[Problem, ...]:
 def _path(detail: ErrorDetails, data: Any) -> FieldPath:
     """The error's field in the file: pydantic's path without the names of a union's members."""
     path: FieldPath = ()
+    member: object = None
     for part in detail["loc"]:
+        if isinstance(data, Mapping) and part == data.get("kind") and data is not member:
+            member = data  # the kind stands before the field, whose name may be the same
+            continue
         known = isinstance(data, Mapping) and part in data
         if known or (isinstance(data, list | tuple) and isinstance(part, int) and part < len(data)):
             path, data = (*path, part), data[part]

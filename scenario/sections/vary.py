@@ -58,7 +58,7 @@ def axes(vary: Mapping[str, Any], fields: Container[str]) -> list[list[Choice]]:
 
 
 def without(vary: Mapping[str, Any], key: str, fields: Container[str]) -> dict[str, Any]:
-    """What still varies when the field at the dotted path `key` has one value only."""
+    """The entries that still vary when the field at the dotted path `key` has one value only."""
     left: dict[str, Any] = {}
     for axis, values in vary.items():
         if _covers(key, axis):

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 Weights = NDArray[np.float64]
 
+_NARROWEST = 0.01
+"""Standard deviation of peaks that nearly coincide, in values: all of such a peak is one value."""
 _STEPS = 200
 """Bisections, more than the precision of a double needs."""
 
@@ -48,7 +50,7 @@ def deviation(positions: Weights) -> float:
 
 def mixture(values: int, positions: Weights) -> Weights:
     """The share of each value in draws from equal Gaussians at these positions, cut off at the ends of the values."""
-    sigma = max(deviation(positions), np.finfo(np.float64).tiny)
+    sigma = max(deviation(positions), _NARROWEST)
     weights = np.zeros(values)
     for position in positions:
         distances = np.abs(np.arange(values) + 0.5 - position)

@@ -12,8 +12,8 @@ from scenario.sections.units import Share
 from scenario.sections.workload.kind import GeneratedPublications, WorkloadKind
 from scenario.sections.workload.operations import OperationItem
 
-MOST_PATTERNS = MAX_ADVERTISED_PREDICATES - 1
-"""An advertisement names the class and every pattern."""
+MOST_PATTERNS = MAX_ADVERTISED_PREDICATES - 2
+"""An advertisement names the class, the padding and every pattern."""
 
 
 class PatternPublications(GeneratedPublications):
