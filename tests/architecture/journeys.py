@@ -18,6 +18,7 @@ LAYERS: Mapping[str, str] = {
     "broker_service.client_library": "client library",
     "broker_service.grpc_shell": "gRPC shell",
     "broker_service.links": "link",
+    "broker_service.actions": "broker core",
     "broker_service.broker": "broker core",
     "broker_service.sessions": "broker core",
     "broker_service.routing": "router",
@@ -57,7 +58,7 @@ class Process:
 
 _CLIENT, _SHELL, _LINKS = "broker_service.client_library", "broker_service.grpc_shell", "broker_service.links"
 _BROKER, _ROUTING = "broker_service.broker.Broker", "broker_service.routing"
-_TID = f"{_ROUTING}.tid"
+_ACTIONS, _TID = "broker_service.actions.ActionExecutor", f"{_ROUTING}.tid"
 
 PUBLICATION: Sequence[Process] = (
     Process(
@@ -79,7 +80,7 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_BROKER}._publish", "checks it against the advertisements"),
             Step(f"{_TID}.router.TidRouter.publish", "calls the rules for publications"),
             Step(f"{_TID}.publications.Publications.publish", "the one match; next hops and clients", "Deliver"),
-            Step(f"{_BROKER}._perform", "carries out the router's actions"),
+            Step(f"{_ACTIONS}.perform", "carries out the router's actions"),
             Step(f"{_LINKS}.overlay_link.OverlayLink.put", "queues it for the neighbour", "on_waiting"),
             Step(f"{_LINKS}.session.LinkSession.next_frames", "fills frames, within the window", "take"),
             Step(f"{_SHELL}.link_stream.LinkStream.next_frames", "encodes them", "encode_link_frame"),
@@ -95,7 +96,7 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_BROKER}.receive", "counts and logs it"),
             Step(f"{_ROUTING}.common.dispatch.DispatchingRouter.receive", "calls the kind's receiver", "_receivers"),
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
-            Step(f"{_BROKER}._deliver", "makes an event for each session", "ClientEvent"),
+            Step(f"{_ACTIONS}._deliver", "makes an event for each session", "ClientEvent"),
             Step("broker_service.sessions.Session.put", "queues the event", "on_waiting"),
             Step(f"{_SHELL}.session_stream.SessionStream.next_frames", "fills a frame", "encode_broker_frames"),
         ),

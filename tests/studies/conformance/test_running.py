@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from broker_service.actions import ActionExecutor
 from broker_service.broker import Broker
 from broker_service.messages import Message
 from broker_service.routing.interface import Actions, Send
@@ -148,12 +149,12 @@ def test_a_failure_shows_the_tables_that_the_publication_met() -> None:
 
 
 def test_a_broker_that_loses_a_publication_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Broker._perform
+    perform = ActionExecutor.perform
 
-    def lossy(self: Broker, actions: Actions) -> None:
-        whole(self, [action for action in actions if not (isinstance(action, Send) and action.message.id == "p2")])
+    def lossy(self: ActionExecutor, actions: Actions) -> None:
+        perform(self, [action for action in actions if not (isinstance(action, Send) and action.message.id == "p2")])
 
-    monkeypatch.setattr(Broker, "_perform", lossy)
+    monkeypatch.setattr(ActionExecutor, "perform", lossy)
     result = run(ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2"), expect={"S": ["p1", "p2"]})
     assert [difference.missing for difference in result.differences] == [("p2",)]
 
