@@ -95,7 +95,7 @@ class Report(msgspec.Struct):
 
     pid: int
     groups: dict[str, str]
-    """Group by test, for the tests that are in one."""
+    """Group by test. Tests outside of all groups are left out."""
 
 
 class GroupReporter:

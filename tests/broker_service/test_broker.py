@@ -1,4 +1,4 @@
-"""The broker core: what clients may do, what they are told, and what is counted."""
+"""The broker core: operations of clients, the events they get, and the counters."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from emulation.host.registry import ROOT, live_runs
 def host_state() -> frozenset[str]:
     """Containers, interfaces, queueing disciplines, namespaces, cgroups, mounts, directories, and marked processes.
 
-    What belongs to a run that lives now is left out: it is nobody's residue.
+    What belongs to a run in progress is left out, because it is not residue.
     """
     live = live_runs()
     lines = {

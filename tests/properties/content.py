@@ -14,7 +14,7 @@ CLASSES = ("A", "A", "A", "B")
 PRICES = range(6)
 LOWEST = (0, 0, 0, 1, 3)
 WIDTHS = (5, 5, 5, 2, 0)
-"""Most of what is said overlaps with most else: workloads in which nobody is notified show little."""
+"""Most subscriptions and publications overlap, because workloads without notifications show little."""
 
 _CLASS = re.compile(r"\[class,(?:eq,)?'(\w)'\]")
 _LOWEST = re.compile(r"\[price,>=,(\d+)\]")

@@ -210,7 +210,7 @@ class ClearsNoBits(Mutant):
 
 
 class LeavesItToAnyCluster(Mutant):
-    """Takes an iLink to a cluster that is no target when all target iLinks are congested."""
+    """Takes an iLink to a cluster that is not a target when all target iLinks are congested."""
 
     def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)
@@ -227,7 +227,7 @@ class LeavesItToAnyCluster(Mutant):
 
 
 class SendsItBack(Mutant):
-    """Sends remaining clusters back to where the publication came from, when no better link is at hand."""
+    """Sends remaining clusters back to where the publication came from, when no better link remains."""
 
     def route(self, onward: Onward) -> ForwardingDecision:
         route = self._dynamic.route(onward)

@@ -99,8 +99,8 @@ class _Crowd(Clients):
 
 @st.composite
 def scot_cases(draw: st.DrawFn, *, steps: int = 24, settled: bool = False, withdrawn: bool = False) -> Case:
-    """A workload of up to so many steps. `settled`: the overlay settles after each. `withdrawn`: everybody takes
-    everything back at the end."""
+    """A workload of at most `steps` steps. `settled`: the overlay settles after each. `withdrawn`: all clients withdraw
+    everything at the end."""
     scot = draw(scots())
     clients = Clients(draw, scot.brokers, st.none() if settled else st.sampled_from(WAITS))
     return _worked(draw, scot, clients, steps, withdrawn)
@@ -129,7 +129,7 @@ def crowded_cases(draw: st.DrawFn) -> Case:
 
 @st.composite
 def scot_cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int = 3, steps: int = 8) -> Case:
-    """A workload with two storms of up to so many faults of these kinds."""
+    """A workload with two storms of at most `most` faults of these kinds."""
     scot = draw(scots())
     clients = Clients(draw, scot.brokers, st.sampled_from(WAITS))
     clients.open()

@@ -1,17 +1,17 @@
 """Clients that must and must not be notified of a publication, derived from the steps of a case alone.
 
-A change (something said or taken back) is in flight until the overlay settles next. What is stable decides:
+A change (a declaration or its withdrawal) is in flight until the overlay settles next. The stable state decides:
 
 - A client *must* be notified of a publication that suits an advertisement its publisher made and a subscription the
-  client made, both before the overlay settled last and neither taken back before it settled again.
+  client made, both before the overlay settled last and neither withdrawn before it settled again.
 - It *must not* if the publisher had no such advertisement, or if of all the client's subscriptions that suit each was
-  taken back before the publication, or made only after the overlay had settled again.
-- All else *may* happen. Nobody may be notified twice.
+  withdrawn before the publication, or made only after the overlay had settled again.
+- All else *may* happen. No client may be notified twice.
 
-While anything is broken, nothing said is known to have arrived everywhere. From the first fault of a *storm* to its
-end, when all is whole again and has recovered, nobody *must* be notified if a broker dies in it, or if an advertisement
-ends while a link is down (docs/guarantees.md, "Withdrawals behind a dead link"). Links that are down only delay. What
-must not happen never may.
+While anything is broken, no declaration is known to have arrived everywhere. From the first fault of a *storm* to its
+end, when all is whole again and has recovered, no client *must* be notified if a broker fails in it, or if an
+advertisement ends while a link is down (docs/guarantees.md, "Withdrawals behind a dead link"). Links that are down only
+delay. A storm permits no notification that must not happen.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class Clients:
         self._declare(client)
 
     def take_back_all(self, kinds: tuple[str, ...] = ("advertise", "subscribe")) -> None:
-        """In any order; everybody's broker lives."""
+        """Withdraws everything, in any order. The brokers of all clients run."""
         left = [(client, op, id) for (client, op), said in self.said.items() if op in kinds for id in said]
         for client, op, id in self._draw(st.permutations(sorted(left))):
             self.take_back(client, op, id)
@@ -133,9 +133,9 @@ class Clients:
 
 @st.composite
 def cases(draw: st.DrawFn, *, steps: int = 24, withdrawn: bool = False, settled: bool = False) -> Case:
-    """A workload of up to so many steps.
+    """A workload of at most `steps` steps.
 
-    `withdrawn`: everybody takes back everything at the end, or all subscriptions. `settled`: the overlay settles after
+    `withdrawn`: all clients withdraw everything at the end, or all subscriptions. `settled`: the overlay settles after
     each step.
     """
     brokers, links = draw(overlays())
@@ -217,7 +217,7 @@ ALL_FAULTS = ("kill", "kill", "kill neighbours", "cut", "cut", "isolate", "mend"
 
 @st.composite
 def cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int = 2, steps: int = 12) -> Case:
-    """A workload with two storms of up to so many faults of these kinds; in the end everybody takes back everything."""
+    """A workload with two storms of at most `most` faults of these kinds. All clients withdraw all at the end."""
     brokers, links = draw(overlays())
     clients = Clients(draw, brokers, st.sampled_from(WAITS))
     clients.open()

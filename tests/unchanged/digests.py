@@ -69,7 +69,7 @@ def _digest(part: Path) -> str:
 
 
 def differences(before: Recorded, now: Recorded) -> dict[str, str]:
-    """The parts that are not the same in both, each with what is to be said of it."""
+    """The parts that differ between both, each with a remark."""
     if before.changes != now.changes:
         return {"--set": f"differs ({before.changes} before, {now.changes} now), so record this scenario again"}
     found = {}

@@ -17,7 +17,7 @@ PRINTED = "printed.txt"
 _JUDGED = (0, 1, 3)
 """The exit codes of a run that came to its verdicts: correct, a delivery violated, an emulation that did not hold."""
 _PROGRESS = "["
-"""Lines that begin so tell how the run goes on. They are left out because they depend on the speed of this host."""
+"""Beginning of lines that show progress. They are left out because they depend on the speed of this host."""
 _COLUMNS = "120"
 """The width of the lines that are printed."""
 

@@ -1,4 +1,4 @@
-"""Matching delay and path-selection time: the same under every routing, and undisturbed by how they are told."""
+"""Matching delay and path-selection time: measured alike under every routing, and undisturbed by logging."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ KILL, STOP = Down("B1", FaultKind.KILL), Down("B1", FaultKind.STOP)
 
 
 def injector(*entries: tuple[float | CountReached, Program]) -> FaultInjector:
-    """Faults that start so many seconds after the begin, or at a count."""
+    """Faults that start at these seconds after the begin, or at a count."""
     made = [
         ScheduledFault(start if isinstance(start, CountReached) else round(start * SECOND), program, "fault")
         for start, program in entries

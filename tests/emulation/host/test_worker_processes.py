@@ -1,4 +1,4 @@
-"""Work in processes: all of it is done, failures are told, and nothing is left running."""
+"""Work in processes: all of it is done, failures are reported, and no process is left running."""
 
 from __future__ import annotations
 

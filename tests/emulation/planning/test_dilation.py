@@ -128,7 +128,7 @@ def test_faults_come_later_in_the_same_order(tmp_path: Path) -> None:
 
 
 def test_no_option_that_is_a_time_is_forgotten() -> None:
-    """Options in seconds say so in their names; whoever adds one is reminded here."""
+    """The list of options that are times, so that a new one is not forgotten."""
     for protocol in PROTOCOLS.values():
         named = {
             field.name

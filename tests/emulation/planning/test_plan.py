@@ -1,4 +1,4 @@
-"""From a scenario to what each process is told."""
+"""From a scenario to the inputs of each process."""
 
 from __future__ import annotations
 

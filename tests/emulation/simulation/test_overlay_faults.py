@@ -40,7 +40,7 @@ class Faulty(Trial):
 
 @pytest.mark.parametrize("seconds", [1.0, 10.0])
 def test_a_paused_broker_delivers_what_came_once_it_goes_on(seconds: float) -> None:
-    """Shorter than three heartbeats nobody notices; longer, its neighbours give it up. Nothing is lost or doubled."""
+    """Neighbours do not notice less than three heartbeats, and give it up after more. Nothing is lost or doubled."""
     trial = Faulty()
     trial.overlay.pause("B2")
     for number in range(100):

@@ -94,7 +94,7 @@ def test_the_list_of_cells(capfd: pytest.CaptureFixture[str], monkeypatch: pytes
 def test_what_is_done_survives_the_end_of_the_command(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: signal.Signals
 ) -> None:
-    """SIGTERM, as Ctrl-C, is told how to go on; SIGKILL tells nothing; either way no finished cell is run again."""
+    """SIGTERM, as Ctrl-C, prints the command that resumes; SIGKILL prints nothing. No finished cell is run again."""
     file, out = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "1..3")), tmp_path / "out"
     command = [sys.executable, "-m", "command_line", "campaign", str(file), "--out", str(out), "--jobs", "1"]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A campaign's file: what it may say, and what its author is told of a mistake."""
+"""A campaign's file: its fields, and the messages about mistakes in it."""
 
 from __future__ import annotations
 

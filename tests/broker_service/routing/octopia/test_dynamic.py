@@ -59,7 +59,7 @@ def test_case_1_leaves_overloaded_i_links_to_the_least_loaded_target_i_link() ->
 
 
 def test_case_2_leaves_them_to_the_least_loaded_target_a_link() -> None:
-    """The idle iLink to cluster 1 is no target, and is not used."""
+    """The idle iLink leads to cluster 1, which is not a target cluster, so it is not used."""
     made = route(Onward(("a3", "c3"), 0b0101, None), b0=50, b2=40, a3=2, c3=1)
     assert made == ForwardingDecision([Copy("a3"), Copy("c3", 0b0101)])
 

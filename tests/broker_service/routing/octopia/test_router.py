@@ -155,7 +155,7 @@ def test_a_bit_is_not_set_by_a_subscription_that_left_before_the_advertisement_c
 
 
 def test_figure_8() -> None:
-    """P0, P1 and P2 reach {S1, S2}, {S, S0, S1, S2} and {S2}; nobody else sees anything; nobody sees anything twice."""
+    """P0, P1 and P2 reach {S1, S2}, {S, S0, S1, S2} and {S2}, and no other client; no client is notified twice."""
     overlay = scot(FIGURE_3_TREE, 3)
     homes = {"P0": "a0", "P1": "e1", "P2": "a2", "S": "f0", "S0": "b0", "S1": "f1", "S2": "d2"}
     for client, broker in homes.items():

@@ -1,4 +1,4 @@
-"""Offers of trees to restarted brokers: no tree leads in a circle, whoever offers what.
+"""Offers of trees to restarted brokers: no tree leads in a circle, whichever neighbour offers it.
 
 A broker offers no tree to the brokers that its path leads through. That only saves messages: a broker refuses a path
 that leads through itself, so an offer below its own descendants changes nothing. The refusal is what matters.

@@ -1,4 +1,4 @@
-"""A sweep on Spark that is hurt on the way, for a process of its own."""
+"""A sweep on Spark in a process of its own, which the test disturbs."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _stopped_under_way(
 
 
 def test_stopping_asks_a_local_cell_to_end(tmp_path: Path) -> None:
-    """By the file `stop`; the cell that had not begun is not begun, and what was interrupted is no attempt."""
+    """The file `stop` ends them. No further cell begins, and the interrupted one does not count as an attempt."""
 
     def ended(_: HostExecutor, variables: Mapping[str, Any]) -> bool:
         return (Path(variables["cell_directory"]) / "stop").exists()
