@@ -8,6 +8,10 @@ PYTHON_BIN := .venv/bin
 SCENARIO ?= scenarios/quickstart.yaml
 ARGS ?=
 
+# Bytecode of the tree is kept even where the user's shell forbids it, because every command that the tests start would
+# otherwise compile the modules it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup base docker image emulator-image emulate test lint bench smoke doctor proto clean distclean
 
 help: ## Show this help

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import closing
 
 import hypothesis
@@ -19,6 +20,8 @@ from emulation.host.docker_host import docker_client
 from emulation.upkeep.clean import clean
 from record.errors import HostError
 from tests import placement
+from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
+from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
 
 # Examples have no deadline, because their duration depends on the machine more than on the code. CI repeats the same
 # examples, so that a failure is caused by the change; elsewhere every run has new ones.
@@ -47,6 +50,17 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def _place_of_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Chooses the directory of `tmp_path` before any test runs, because programs under test choose `TMPDIR` anew."""
     tmp_path_factory.getbasetemp()
+
+
+@pytest.fixture(scope="session")
+def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """Three hosts, whose clocks are not the same, for all tests over several hosts: setting them up takes seconds."""
+    if (reason := laboratory_obstacle()) is not None:
+        if os.environ.get("CI"):
+            pytest.fail(f"cannot be skipped in CI: {reason}", pytrace=False)
+        pytest.skip(reason)
+    with Laboratory(tmp_path_factory.mktemp("laboratory"), CLOCKS) as made:
+        yield made
 
 
 @functools.cache

@@ -70,8 +70,8 @@ def in_worker(config: pytest.Config) -> bool:
 
 
 def workers() -> int:
-    """Number of workers for `-n auto`: one more than CPUs, because two of the groups mostly wait."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Number of workers for `-n auto`: two more than CPUs, because two of the groups mostly wait."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def group(test: pytest.Item) -> str | None:

@@ -9,9 +9,11 @@ import queue
 import secrets
 import shutil
 import sys
+import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import msgspec
 
 from emulation.ansible import PlayCancelledError, Played, PlayError, play
 from emulation.host.processes import this_process
+from emulation.multi_host.connection import connections
 from emulation.multi_host.product import pack
 from record.errors import HostError
 from studies.campaign.attempt import Attempt, CellRequest
@@ -111,6 +114,8 @@ class HostExecutor:
         self._abandoned = threading.Event()
         self._product = ""
         self._archive = Path()
+        self._connection: Mapping[str, object] = {}
+        """Variables of plays on other hosts."""
 
     def stop(self) -> None:
         """Begins no further cell, and asks the running ones to end in order."""
@@ -127,22 +132,22 @@ class HostExecutor:
         A host that fails gets no more cells, and the others run the one it had. Raises `HostError` when cells are left
         that no host can run.
         """
-        self._pack_product()
-        shared = _Shared(_CellQueue(cells))
-        threads = [
-            threading.Thread(target=self._work, args=(host, shared), name=f"cells on {host}", daemon=True)
-            for host in self._inventory.hosts
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            yield from self._ended_attempts(shared, len(threads))
-        finally:
-            self._stopping.set()
+        with self._other_hosts():
+            shared = _Shared(_CellQueue(cells))
+            threads = [
+                threading.Thread(target=self._work, args=(host, shared), name=f"cells on {host}", daemon=True)
+                for host in self._inventory.hosts
+            ]
             for thread in threads:
-                thread.join(None if not self._abandoned.is_set() else _POLL_INTERVAL)
-        if shared.errors and not shared.waiting.empty and not self._abandoned.is_set():
-            raise HostError("; ".join(f"{host}: {error}" for host, error in shared.errors.items()))
+                thread.start()
+            try:
+                yield from self._ended_attempts(shared, len(threads))
+            finally:
+                self._stopping.set()
+                for thread in threads:
+                    thread.join(None if not self._abandoned.is_set() else _POLL_INTERVAL)
+            if shared.errors and not shared.waiting.empty and not self._abandoned.is_set():
+                raise HostError("; ".join(f"{host}: {error}" for host, error in shared.errors.items()))
 
     def _ended_attempts(self, shared: _Shared, hosts: int) -> Generator[AttemptedCell, None, None]:
         asked = False
@@ -222,15 +227,19 @@ class HostExecutor:
     def _is_local(self, host: str) -> bool:
         return self._inventory.variables.get(host, {}).get("ansible_connection") == "local"
 
-    def _pack_product(self) -> None:
-        """Packs this version of brokerlab for other hosts; those that lack it get it."""
+    @contextmanager
+    def _other_hosts(self) -> Iterator[None]:
+        """Packs this version of brokerlab for other hosts; those that lack it get it. All plays share connections."""
         if all(map(self._is_local, self._inventory.hosts)):
+            yield
             return
         product = pack()
         self._directory.plays.mkdir(parents=True, exist_ok=True)
         self._archive = self._directory.plays.absolute() / f"{product.name}.tar.gz"
         self._archive.write_bytes(product.content)
         self._product = product.name
+        with tempfile.TemporaryDirectory() as directory, connections(Path(directory) / "ssh") as self._connection:
+            yield
 
     def _variables(self, cell: Cell, directory: str, work: Path, local: bool) -> dict[str, Any]:
         request = CellRequest(
@@ -250,6 +259,7 @@ class HostExecutor:
             "own_python": sys.executable,
             "product": self._product,
             "archive": str(self._archive),
+            **self._connection,
         }
 
     def _stop_running_cells(self, shared: _Shared) -> None:
@@ -260,9 +270,12 @@ class HostExecutor:
             else:
                 with contextlib.suppress(PlayError, PlayCancelledError):
                     self._play(
-                        "stop-cell.yml", self._inventory, self._directory.plays, {"cell_directory": running.directory},
+                        "stop-cell.yml",
+                        self._inventory,
+                        self._directory.plays,
+                        {"cell_directory": running.directory, **self._connection},
                         limit=running.host,
-                    )  # fmt: skip
+                    )
 
 
 def _in_words(error: PlayError) -> HostError:

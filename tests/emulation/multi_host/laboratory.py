@@ -8,8 +8,10 @@ however it ends, so do the hosts and all that runs on them.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +24,8 @@ from typing import Any, Self
 from emulation.multi_host.product import ROOT
 
 SSHD = "/usr/sbin/sshd"
+CLOCKS = (0, 1000, -500)
+"""Seconds that the hosts' monotonic clocks are ahead of this machine's."""
 PATIENCE = 350.0
 """Seconds that a command over several hosts may take on a machine that does much else."""
 _NETWORK = "192.168.78"
@@ -35,6 +39,26 @@ read -r _
 wait
 """
 """The first process of a host: reaps what others leave, and waits until the host is on the network."""
+
+
+@functools.cache
+def obstacle() -> str | None:
+    """Why there can be no laboratory here."""
+    if os.geteuid() != 0:
+        return "needs root"
+    for program, package in ((SSHD, "openssh-server"), ("ssh", "openssh-client"), ("mnexec", "mininet")):
+        if shutil.which(program) is None:
+            return f"needs {program}, of the package {package}"
+    for needs, command in (
+        ("a kernel with time namespaces", ["unshare", "--time", "--fork", "--monotonic", "1", "true"]),
+        (
+            "a kernel with VXLAN",
+            ["unshare", "--net", "ip", "link", "add", "trial", "type", "vxlan", "id", "1", "dstport", "0"],
+        ),
+    ):
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            return f"needs {needs}"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

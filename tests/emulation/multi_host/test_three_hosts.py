@@ -13,8 +13,7 @@ from emulation.host.archives import unpack_archive
 from emulation.multi_host.product import Product, pack
 from record import manifest
 from record.exit_codes import ExitCode
-from tests.emulation.multi_host.conftest import CLOCKS
-from tests.emulation.multi_host.laboratory import LabHost, Laboratory
+from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory
 from tests.waiting import await_true
 
 pytestmark = pytest.mark.timeout(400)
