@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -12,7 +13,12 @@ from tests.architecture.imports import Import, imports, modules
 from tests.architecture.order import LARGEST_SHARE, ROOMS, arrows_up, floor_of, floors_in, packages
 
 SOURCES = modules(packages())
-IMPORTS = imports(SOURCES)
+
+
+@functools.cache
+def own_imports() -> list[Import]:
+    """Read once, and not before a test needs them: every worker imports this module, and one runs its tests."""
+    return imports(SOURCES)
 
 
 def _rooms(package: str) -> set[str]:
@@ -31,7 +37,7 @@ def test_the_table_lists_each_room_of_a_package_once(package: str) -> None:
 
 
 def test_no_import_points_up() -> None:
-    assert [str(arrow) for arrow in arrows_up(IMPORTS)] == []
+    assert [str(arrow) for arrow in arrows_up(own_imports())] == []
 
 
 def _pairs_of_rooms() -> Iterator[tuple[str, str, bool]]:
@@ -93,7 +99,7 @@ def _re_export(arrow: Import) -> bool:
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 9])
 def test_there_is_no_circle_of_folders_or_modules(depth: int) -> None:
-    assert _circles(IMPORTS, depth) == []
+    assert _circles(own_imports(), depth) == []
 
 
 def test_a_circle_of_folders_is_found_where_modules_have_none() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from tests.architecture.drawings.files import drawings, path_of
+from tests.architecture.drawings.files import NAMES, drawings, path_of
+from tests.architecture.drawings.svg import Drawing
 from tests.architecture.journeys import (
     CALLED_BY_ANALYZE,
     CALLED_BY_COMMAND,
@@ -55,13 +58,18 @@ def test_a_call_that_is_not_made_is_found_out() -> None:
     assert "receive" not in names_in(find_function("broker_service.broker.Broker._publish"))
 
 
-@pytest.mark.parametrize("name", drawings())
-def test_a_drawing_is_that_of_the_code(name: str) -> None:
+@pytest.fixture(scope="module")
+def drawn() -> Mapping[str, Drawing]:
+    return drawings()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_drawing_is_that_of_the_code(drawn: Mapping[str, Drawing], name: str) -> None:
     shown = path_of(name).read_text(encoding="utf-8")
-    assert shown == drawings()[name].text, "stale: run `python -m tests.architecture.drawings`"
+    assert shown == drawn[name].text, "stale: run `python -m tests.architecture.drawings`"
 
 
-def test_drawings_do_not_change_from_one_time_to_the_next() -> None:
-    assert {name: drawing.text for name, drawing in drawings().items()} == {
+def test_drawings_do_not_change_from_one_time_to_the_next(drawn: Mapping[str, Drawing]) -> None:
+    assert {name: drawing.text for name, drawing in drawn.items()} == {
         name: drawing.text for name, drawing in drawings().items()
     }

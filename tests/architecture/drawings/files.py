@@ -9,10 +9,12 @@ from tests.architecture.drawings import house, publication, scenario
 from tests.architecture.drawings.svg import Drawing
 from tests.architecture.imports import ROOT
 
+NAMES = ("house", "publication", "scenario")
+
 
 def drawings() -> Mapping[str, Drawing]:
     """Every drawing by its name, made from the code as it is now."""
-    return {"house": house.draw(), "publication": publication.draw(), "scenario": scenario.draw()}
+    return dict(zip(NAMES, (house.draw(), publication.draw(), scenario.draw()), strict=True))
 
 
 def path_of(name: str) -> Path:
