@@ -80,7 +80,7 @@ TestDefaultTuning = IndexMachine.TestCase
 TestArraysAtOnce = ArraysAtOnceMachine.TestCase
 TestArraysSoon = ArraysSoonMachine.TestCase
 for case in (TestDefaultTuning, TestArraysAtOnce, TestArraysSoon):
-    case.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+    case.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 
 
 @given(st.lists(subscriptions, max_size=40), st.lists(publications, min_size=1, max_size=5))
