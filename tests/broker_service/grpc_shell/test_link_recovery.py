@@ -15,6 +15,7 @@ from broker_service.client_library.client import Client, Session
 from broker_service.config import Limits
 from broker_service.grpc_shell.server import BrokerServer
 from broker_service.links.frames import Hello, MessageFrame
+from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.messages import Kind, Message
 from broker_service.service_time import ServiceTime
 from broker_service.transport import rpc
@@ -149,9 +150,9 @@ async def test_the_link_to_a_silent_neighbour_is_down_until_it_sends_again(tmp_p
 
 
 async def test_heartbeats_keep_a_quiet_link_up(tmp_path: Path) -> None:
-    async with pair(tmp_path, Limits(heartbeat=0.02)) as both:
+    async with pair(tmp_path, Limits(heartbeat=0.2)) as both:
         frames = calls_of(both.second.broker.links["B1"], "acknowledge")  # every frame acknowledges
-        for _ in range(10):
+        for _ in range(MISSED_HEARTBEATS + 2):
             await until(frames, lambda *_: True)
         assert both.downs[0].empty()
         assert both.downs[1].empty()

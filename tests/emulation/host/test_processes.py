@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import uuid
 
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify, processes_of_run, start_time
+from tests.waiting import await_true
 
 
 def test_a_zombie_is_not_alive() -> None:
@@ -15,19 +17,25 @@ def test_a_zombie_is_not_alive() -> None:
     process.wait()
 
 
+def pids_of(run: str) -> list[int]:
+    return [process.pid for process in processes_of_run(run)]
+
+
 def test_processes_of_a_run_are_found_by_their_environment_and_ended() -> None:
-    marked = subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "run-a"})
-    other = subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: "run-ab"})
+    run = f"run-{uuid.uuid4().hex}"
+    marked = subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: run})
+    other = subprocess.Popen(["sleep", "60"], env={RUN_VARIABLE: f"{run}b"})
     try:
-        assert marked.stdout is None
-        # `sleep` has its own environment only after its exec, which Popen awaits.
-        assert [process.pid for process in processes_of_run("run-a")] == [marked.pid]
+        # Popen returns when the kernel has closed the files of the old program, a moment before it shows the
+        # environment of the new one.
+        await_true(lambda: pids_of(f"{run}b") == [other.pid], "the environment can be read")
+        await_true(lambda: pids_of(run) == [marked.pid], "only the marked process is found")
     finally:
         marked.kill()
         other.kill()
         marked.wait()
         other.wait()
-    assert list(processes_of_run("run-a")) == []
+    assert pids_of(run) == []
 
 
 def test_a_reused_pid_is_never_signalled() -> None:
