@@ -28,7 +28,7 @@ workload:
   publications: {source: stocks, publishers: 4, rate: 5/s}
   subscriptions: {subscribers: 8, selectivity: 30%}
 faults: [{at: run+1s, degrade: B2-B3, delay: 8ms, for: 1s}]
-timeline: {join: 4s, run: 4s, drain: 6s, withdraw: 10s}
+timeline: {join: 3s, run: 3s, drain: 4s, withdraw: 10s}
 """
 DEFECTIVE_ROUTER = """
 
