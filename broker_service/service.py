@@ -49,7 +49,9 @@ class ServiceQueue:
         """`most_bytes` is how much may wait before the queue is full."""
         self.waiting = 0
         """Messages that came in and are not handled yet."""
-        self._work = work
+        self.work = work
+        """The division and the times of messages that come in from now on. After a change, those that wait keep theirs,
+        and their place."""
         self._most_bytes = most_bytes
         self._pieces: deque[tuple[int, float, Handler, Sequence[Any]]] = deque()
         """Pieces that wait: the time at which each is due, the bytes of each of its messages, its handler, and its
@@ -77,11 +79,7 @@ class ServiceQueue:
     @property
     def immediate(self) -> bool:
         """True when messages that come in now are handled at once, without this queue."""
-        return self._work is None and not self._pieces
-
-    def change(self, work: Work | None) -> None:
-        """Sets the service times of messages that come in from now on. Those that wait keep theirs, and their place."""
-        self._work = work
+        return self.work is None and not self._pieces
 
     def submit(self, now: int, handler: Handler, messages: Sequence[Any], size: int = 0) -> Sequence[int]:
         """Queues messages that came in together, `size` bytes. Returns the time of the `finish` call of each piece."""
@@ -89,17 +87,17 @@ class ServiceQueue:
         share = _WAITING_OVERHEAD + size / count if size else _WAITING_OVERHEAD
         self.waiting += count
         self._bytes += share * count
-        dones = []
-        for piece, cost in (self._work or _at_once)(messages):
-            begin = self._busy_until
-            wait = begin - now
+        done, dones = self._busy_until, []
+        for piece, cost in (self.work or _at_once)(messages):
+            wait = done - now
             if wait < 0:
-                begin = now
+                done = now
             elif wait > self._longest:
                 self._longest = wait
-            self._busy_until = done = begin + cost
+            done += cost
             self._pieces.append((done, share, handler, piece))
             dones.append(done)
+        self._busy_until = done
         return dones
 
     def finish(self, now: int) -> bool:

@@ -63,8 +63,7 @@ class LinkStream(Duplex):
 
     def _handle(self, number: int, messages: Sequence[Message]) -> None:
         session = self._session
-        session.handle(number, messages, time.monotonic_ns())
-        if number == session.stream:
+        if session.handle(number, messages, time.monotonic_ns()):
             if session.frame_due:
                 self.wake()
             self._set_timer()

@@ -53,7 +53,7 @@ class Service:
 
     def change(self, work: Work | None) -> None:
         """Messages that come in from now on take other times; those that wait keep theirs, and their place."""
-        self._queue.change(work)
+        self._queue.work = work
         if work is not None:
             for handler, messages in self._turns.take_all():
                 self.submit(handler, messages)

@@ -117,7 +117,7 @@ class OverlayLink:
         """True when a message may travel now."""
         if not (self._waiting or self._repeat) or not self.up or len(self._in_flight) >= self._window:
             return False
-        return self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
+        return not self._in_flight_bytes or self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
 
     def flow(self, interval: float) -> Flow:
         """Messages that entered the queue and left it in the last complete interval of this many seconds.
@@ -191,7 +191,10 @@ class OverlayLink:
         return messages
 
     def take(self) -> list[Message]:
-        """The next messages for one frame: at most a batch, and no more than the window has room for."""
+        """The next messages for one frame: at most a batch, and no more than the window has room for.
+
+        Fewer than a batch means that nothing else may travel now.
+        """
         messages: list[Message] = []
         if not self.up or not (self._waiting or self._repeat):
             return messages
@@ -207,7 +210,9 @@ class OverlayLink:
 
     def acknowledge(self, total: int) -> None:
         """Notes that the neighbour has handled `total` messages. Raises `ValueError` when it cannot have."""
-        if not self._acknowledged <= total <= self._acknowledged + len(self._in_flight):
+        if total == self._acknowledged:
+            return
+        if not self._acknowledged < total <= self._acknowledged + len(self._in_flight):
             raise ValueError(f"{self.neighbour} acknowledged {total} messages, {self.sent} were sent")
         for _ in range(total - self._acknowledged):
             message = self._in_flight.popleft()
@@ -269,7 +274,7 @@ class OverlayLink:
         in_flight, room = self._in_flight_bytes, self._window_bytes
         others = others_bytes = 0
         taken = 0
-        for _ in range(min(count, len(waiting))):
+        while taken < count and waiting:
             entry = entered, size, message = waiting.popleft()
             if in_flight + size > room and in_flight:
                 waiting.appendleft(entry)
@@ -291,9 +296,6 @@ class OverlayLink:
         if self._flows:
             for flow in self._flows.values():
                 flow.leave(now, taken)
-        self._sample(now)
-
-    def _sample(self, now: int) -> None:
         samples = self._samples
         if not samples or now - samples[-1][0] >= self._sample_interval:
             samples.append((now, self.sent))

@@ -28,6 +28,7 @@ class Pace:
     def take(self, now: int) -> int:
         """Pays for a write at `now`; returns the time from which the next one is allowed."""
         seconds = now / NANOSECONDS
-        self._credit = min(BURST, self._credit + (seconds - self._earned) / FRAME_INTERVAL) - 1.0
+        credit = self._credit + (seconds - self._earned) / FRAME_INTERVAL
+        self._credit = credit = (credit if credit < BURST else BURST) - 1.0
         self._earned = seconds
-        return now if self._credit >= 0.0 else now + round(-self._credit * FRAME_INTERVAL * NANOSECONDS)
+        return now if credit >= 0.0 else now + round(-credit * FRAME_INTERVAL * NANOSECONDS)

@@ -98,6 +98,7 @@ class LinkSession:
         self._broker = broker
         self._protocol = protocol
         self._heartbeat = None if heartbeat is None else round(heartbeat * NANOSECONDS)
+        self._batch = limits.batch
         self._acknowledge_every = max(1, limits.window // 4)
         self._acknowledged = 0
         """Messages that the last frame acknowledged."""
@@ -181,18 +182,25 @@ class LinkSession:
         self.unhandled += len(frame.messages)
         return frame.messages
 
-    def handle(self, stream: int, messages: Sequence[Message], now: int) -> None:
-        """Has the broker handle messages that came in on a stream; does nothing if that has ended since."""
+    def handle(self, stream: int, messages: Sequence[Message], now: int) -> bool:
+        """Has the broker handle messages that came in on a stream; does nothing if that has ended since.
+
+        Returns whether an acknowledgement is due now or at a time that was not known before, so that the driver has to
+        look at `frame_due` and `wake_at`.
+        """
         if stream != self.stream:
-            return
+            return False
         link = self.link
         self.unhandled -= len(messages)
         self._broker.receive(link.neighbour, messages)
         if link.received - self._acknowledged >= self._acknowledge_every:
             self.frame_due = True
-        elif self._acknowledge_at is None:
+            return True
+        if self._acknowledge_at is None:
             self._acknowledge_at = now + _ACKNOWLEDGE_AFTER
             self._set_wake_at()
+            return True
+        return False
 
     def next_frames(self, now: int) -> Sequence[LinkFrame]:
         """All frames that may be written now; the present stream takes them."""
@@ -207,8 +215,8 @@ class LinkSession:
         self.frame_due = False
         self._acknowledged = received = link.received
         frames = [MessageFrame(messages, received, self._probe(now) if self._probe_due else None)]
-        while link.sendable:
-            frames.append(MessageFrame(link.take(), received))
+        while len(messages) == self._batch and (messages := link.take()):
+            frames.append(MessageFrame(messages, received))
         self.write_at = self._pace.take(now)
         return frames
 

@@ -155,7 +155,7 @@ class LinkEnd:
 
     def _wake(self) -> None:
         """Has what can be sent travel with all that the present call puts into the queue."""
-        if not self._flushing and self._link.sendable:
+        if not self._flushing:
             self._flushing = True
             self._events.soon(self._flush_stream)
 
@@ -195,14 +195,12 @@ class LinkEnd:
         messages = self._session.received(stream, frame, self._events.now)
         if messages:
             self._process.server.submit(self._handle_stream, messages)
-        self._wake()
+        if self._link.sendable:  # an acknowledgement made room
+            self._wake()
 
     def _handle(self, stream: int, messages: Sequence[Message]) -> None:
-        if stream == self.stream:
-            session = self._session
-            session.handle(stream, messages, self._events.now)
-            if session.frame_due or session.wake_at != self._wake_at:
-                self._attend(stream)
+        if self._session.handle(stream, messages, self._events.now):
+            self._attend(stream)
 
     def _attend(self, stream: int) -> None:
         """Sends a frame that is due, and has `_wake_session` called when the session asks for it."""

@@ -33,6 +33,9 @@ DECODED_KEPT = 4_096
 _STOP_LOOK = 0.005
 """Virtual seconds between two looks whether a stopping broker has passed on what waited."""
 
+_NO_TIME: Callable[[], int] = int
+"""A stopwatch that always shows 0 nanoseconds; the type `int` costs a fifth of a function written in Python."""
+
 
 class SimulatedOverlay:
     """A `LiveOverlay` of broker cores, joined by modelled links."""
@@ -49,14 +52,13 @@ class SimulatedOverlay:
     ) -> None:
         """`trace_of` gives the log of each broker; `calibration` is the cost of a broker's own work, by default none.
 
-        `stopwatch` returns nanoseconds, by which routers' work is timed; by default the virtual clock, so that it takes
-        no time.
+        `stopwatch` returns nanoseconds, by which routers' work is timed; by default it takes no time.
         """
         self.overlay = overlay
         self._settings = settings
         self._configs = BrokerConfigs(overlay, settings)
         self._calibration = calibration or Calibration.free()
-        self._stopwatch = stopwatch
+        self._stopwatch = stopwatch or _NO_TIME
         self.events = events or EventQueue()
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
         self._random = random.Random(f"{settings.seed}:simulation")

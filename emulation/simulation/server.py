@@ -36,16 +36,16 @@ class SimulatedServer:
 
     def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
         """Has messages handled, which came in together."""
-        queue = self._queue
-        if queue.immediate:
+        queue, events = self._queue, self._events
+        if queue.work is None and queue.immediate:
             handler(messages)
             return
-        for done in queue.submit(self._events.now, handler, messages):
-            self._events.at(done, self._finish)
+        for done in queue.submit(events.now, handler, messages):
+            events.at(done, self._finish)
 
     def change(self, work: Work | None) -> None:
         """Messages that come in from now on take other times; those that wait keep theirs, and their place."""
-        self._queue.change(work)
+        self._queue.work = work
 
     def pause(self) -> None:
         """Nothing more is handled until `resume`, and nothing may be submitted."""

@@ -61,10 +61,10 @@ def test_a_change_of_times_holds_for_what_comes_and_nothing_overtakes() -> None:
     queue = ServiceQueue(None)
     handled: list[Sequence[Any]] = []
     assert queue.immediate
-    queue.change(single_messages(lambda _: 2))
+    queue.work = single_messages(lambda _: 2)
     assert not queue.immediate
     assert list(queue.submit(0, handled.append, ["slow", "slow too"])) == [2, 4]
-    queue.change(None)
+    queue.work = None
     assert not queue.immediate, "something waits still"
     assert list(queue.submit(0, handled.append, ["after those"])) == [4]
     while (done := queue.next_done) is not None:
