@@ -133,7 +133,7 @@ UNEXPECTED_ENDS = Threshold(
     "each reason stands with the broker's name; one that was killed may need more memory (`brokers.memory`)",
 )  # fmt: skip
 SETTLING = Threshold(
-    "join traffic under way when the run phase began", "brokers", 0.0, float("inf"),
+    "join traffic in flight when the run phase began", "brokers", 0.0, float("inf"),
     "subscriptions and advertisements were still spreading, and the first publications met an overlay in motion",
     "lengthen `timeline.join`",
 )  # fmt: skip

@@ -221,7 +221,7 @@ def test_what_is_not_for_lack_of_cpu_is_helped_otherwise() -> None:
     lost, settling = judge(both).advice.split(". ")
     assert (lost.partition(":")[0], settling) == (
         "log records lost",
-        "join traffic under way when the run phase began: lengthen `timeline.join`",
+        "join traffic in flight when the run phase began: lengthen `timeline.join`",
     )
 
 
