@@ -54,11 +54,12 @@ def symbol(index: int) -> str:
 def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
     """Settings of a logarithmic axis for these values.
 
-    Over more than a decade it is labelled at 1, 2 and 5 only, because labels at all digits would overlap.
+    Over more than a decade it is labelled at 1, 2 and 5 only, because labels at all digits would overlap. Within one,
+    Plotly chooses equal steps, because a short axis may show only one of those digits.
     """
     shown = [value for value in values if value > 0]
     within_a_decade = bool(shown) and max(shown) < 10 * min(shown)
-    return {"title": title, "type": "log", "tickformat": "~g", "dtick": "D1" if within_a_decade else "D2"}
+    return {"title": title, "type": "log", "tickformat": "~g", "dtick": None if within_a_decade else "D2"}
 
 
 def overlay_figure(

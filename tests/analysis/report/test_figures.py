@@ -106,6 +106,13 @@ def test_delay_over_time_is_on_a_log_axis_and_marks_the_end_of_the_run() -> None
     assert figure.layout.shapes[0].x0 == 30.0
 
 
+@pytest.mark.parametrize(("values", "labels"), [((11.0, 23.0), None), ((1.0, 50.0), "D2"), ((), "D2")])
+def test_a_log_axis_is_labelled_at_single_digits_where_it_is_long_enough(
+    values: tuple[float, ...], labels: str | None
+) -> None:
+    assert figures.log_axis("delay", values)["dtick"] == labels
+
+
 def test_brokers_are_sorted_by_load_and_hover_texts_name_kinds() -> None:
     rows = [handled("B1", "publish", 1, 0), handled("B2", "publish", 0, 5), handled("B2", "advertise", 0, 2)]
     (bars,) = figures.broker_messages_figure(rows, ["fixed"]).data
