@@ -24,7 +24,7 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.interface import Ending, Launch
+from emulation.runtimes.interface import BROKER_PROGRAM, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from topology.model import BrokerId
@@ -187,7 +187,7 @@ class ContainerRuntime:
                 _mount(STORED_MOUNT, self._run_paths.stored(broker)),
             ],
         )
-        command = ["python", "-m", "broker_service.grpc_shell.server", f"{CONFIG_MOUNT}/broker.json"]
+        command = ["python", "-m", BROKER_PROGRAM, f"{CONFIG_MOUNT}/broker.json"]
         self._run(self._name(broker), broker, command, config)
         pid = self._pid(self._name(broker))
         if (identity := identify(pid) if pid else None) is None:

@@ -21,6 +21,9 @@ from emulation.live_overlay.configuration import BrokerFiles
 from record.exit_codes import ExitCode
 from topology.model import BrokerId
 
+BROKER_PROGRAM = "broker_service.grpc_shell.server"
+"""The module that each broker runs, with the path of its configuration."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:

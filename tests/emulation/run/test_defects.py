@@ -65,6 +65,9 @@ def test_a_defect_ends_a_simulated_run(tmp_path: Path) -> None:
 @pytest.mark.container
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet")
-def test_a_defect_ends_a_run_of_real_brokers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runtime", ["process", "container"])
+def test_a_defect_ends_a_run_of_real_brokers(tmp_path: Path, runtime: str) -> None:
     """The run phase would last ten minutes."""
-    assert_defect(run("process", tmp_path), tmp_path)
+    if runtime == "container" and shutil.which("docker") is None:
+        pytest.skip("needs Docker")
+    assert_defect(run(runtime, tmp_path), tmp_path)
