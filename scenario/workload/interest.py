@@ -29,7 +29,7 @@ Weights = NDArray[np.float64]
 _NARROWEST = 0.01
 """Standard deviation of peaks that nearly coincide, in values: all of such a peak is one value."""
 _STEPS = 200
-"""Bisections, more than the precision of a double needs."""
+"""Doublings, and bisections, that are tried at most; the precision of a double ends them sooner."""
 
 
 def zipf(values: int, exponent: float) -> Weights:
@@ -91,5 +91,7 @@ def _fitted(mean: Callable[[float], float], wanted: float) -> float:
         low, high = high, 2 * high
     for _ in range(_STEPS):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         low, high = (middle, high) if mean(middle) < wanted else (low, middle)
     return high

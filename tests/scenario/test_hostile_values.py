@@ -62,6 +62,27 @@ time_dilation: 2
 seed: 1
 """)
 
+REST = {name: BASE[name] for name in ("name", "topology", "routing", "timeline", "seed")}
+OTHER_KINDS = yaml.safe_load("""\
+- kind: integers
+  values: 50
+  distribution: zipf
+  exponent: 1.2
+  peaks: 3
+  decay: 1
+  publications: {rate: 1/s, arrivals: poisson, size: 100B, brokers: 50%, advertised: 50%}
+  subscriptions: {matching_ratio: 10%}
+- kind: topics
+  publications: {topics: 5, rate: 1/s, size: 100B, placement: spread}
+  subscriptions:
+    - {subscribers: 3, topics: 1..4, topics_each: 2, placement: [B1], joins: 1s..2s, churn: {every: 1s, away: 500ms}}
+- kind: patterns
+  patterns: 20
+  publications: {rate: 1/s, size: 200B, receivers: 10%}
+  subscriptions: {per_subscriber: 2}
+""")
+SCENARIOS = [BASE, *({**REST, "workload": workload} for workload in OTHER_KINDS)]
+
 
 def paths(data: Any, path: FieldPath = ()) -> Iterator[FieldPath]:
     """Every field and item below."""
@@ -95,10 +116,14 @@ SCALARS = PLAIN | TEXT.map(json.dumps) | st.sampled_from(["~", "yes", "no", "{}"
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"))
 
 
-@given(st.sampled_from(list(paths(BASE))), VALUES)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_value_in_any_field(path: FieldPath, written: str) -> None:
-    data = copy.deepcopy(BASE)
+FIELDS = [(number, path) for number, data in enumerate(SCENARIOS) for path in paths(data)]
+
+
+@given(st.sampled_from(FIELDS), VALUES)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_value_in_any_field(field: tuple[int, FieldPath], written: str) -> None:
+    number, path = field
+    data = copy.deepcopy(SCENARIOS[number])
     container: Any = data
     for part in path[:-1]:
         container = container[part]
