@@ -50,10 +50,10 @@ def refusal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(SystemExit) as ended:
         command_line.main()
     printed = capsys.readouterr()
-    said = printed.out + printed.err
-    assert ended.value.code == 2, said
+    output = printed.out + printed.err
+    assert ended.value.code == 2, output
     assert sorted(path for path in Path().rglob("*")) == before, "something is left behind"
-    return said
+    return output
 
 
 NUMBERS = {
@@ -68,34 +68,34 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(("number", "told"), NUMBERS.items(), ids=lambda value: value[:8])
+@pytest.mark.parametrize(("number", "message"), NUMBERS.items(), ids=lambda value: value[:8])
 def test_numbers_in_a_scenario(
-    number: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    number: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("s.yaml").write_text(SCENARIO.replace("brokers: 4", f"brokers: {number}"))
-    said = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED)
-    assert said.startswith("brokerlab: s.yaml:2: ")
-    assert told in said
+    output = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED)
+    assert output.startswith("brokerlab: s.yaml:2: ")
+    assert message in output
     Path("s.yaml").write_text(SCENARIO)
     for field in ("seed", "topology.brokers", "vary.seed"):
-        said = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED, "--set", f"{field}={number}")
-        assert said.startswith(f"brokerlab: --set {field}=")
-        assert told in said
-    assert told in refusal(capsys, monkeypatch, "topology", "show", "ring", f"brokers={number}")
+        output = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED, "--set", f"{field}={number}")
+        assert output.startswith(f"brokerlab: --set {field}=")
+        assert message in output
+    assert message in refusal(capsys, monkeypatch, "topology", "show", "ring", f"brokers={number}")
 
 
-@pytest.mark.parametrize(("number", "told"), NUMBERS.items(), ids=lambda value: value[:8])
+@pytest.mark.parametrize(("number", "message"), NUMBERS.items(), ids=lambda value: value[:8])
 def test_numbers_in_other_files(
-    number: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    number: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("c.yaml").write_text(CAMPAIGN.replace("[1]", f"[{number}]"))
-    said = refusal(capsys, monkeypatch, "campaign", "c.yaml", "--out", "out")
-    assert said.startswith("brokerlab: c.yaml:4: ")
-    assert told in said
+    output = refusal(capsys, monkeypatch, "campaign", "c.yaml", "--out", "out")
+    assert output.startswith("brokerlab: c.yaml:4: ")
+    assert message in output
     Path("case.yaml").write_text(f"seed: {number}\n{CASE}")
-    said = refusal(capsys, monkeypatch, "conformance", "case.yaml")
-    assert said.startswith("brokerlab: case.yaml:1: ")
-    assert told in said
+    output = refusal(capsys, monkeypatch, "conformance", "case.yaml")
+    assert output.startswith("brokerlab: case.yaml:1: ")
+    assert message in output
 
 
 SETTINGS = {
@@ -116,13 +116,15 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize(("setting", "told"), SETTINGS.items(), ids=lambda value: value[:40])
-def test_settings(setting: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("setting", "message"), SETTINGS.items(), ids=lambda value: value[:40])
+def test_settings(
+    setting: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("s.yaml").write_text(SCENARIO)
-    said = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED, "--set", setting)
-    assert said.startswith("brokerlab: --set ")
-    assert told in said
-    assert all(len(line) < 1100 for line in said.splitlines())
+    output = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED, "--set", setting)
+    assert output.startswith("brokerlab: --set ")
+    assert message in output
+    assert all(len(line) < 1100 for line in output.splitlines())
 
 
 TOPOLOGIES: Mapping[str, tuple[list[str], str]] = {
@@ -137,11 +139,11 @@ TOPOLOGIES: Mapping[str, tuple[list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "told"), TOPOLOGIES.values(), ids=TOPOLOGIES)
+@pytest.mark.parametrize(("arguments", "message"), TOPOLOGIES.values(), ids=TOPOLOGIES)
 def test_topologies(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert told in refusal(capsys, monkeypatch, "topology", "show", *arguments)
+    assert message in refusal(capsys, monkeypatch, "topology", "show", *arguments)
 
 
 OVERLAYS: Mapping[str, tuple[str, str]] = {
@@ -162,11 +164,11 @@ OVERLAYS: Mapping[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_overlays(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    content, told = OVERLAYS[name]
+    content, message = OVERLAYS[name]
     Path(name).write_text(content)
-    said = refusal(capsys, monkeypatch, "topology", "show", name)
-    assert said.startswith(f"brokerlab: {name}: ")
-    assert told in said
+    output = refusal(capsys, monkeypatch, "topology", "show", name)
+    assert output.startswith(f"brokerlab: {name}: ")
+    assert message in output
 
 
 LARGE: Mapping[str, tuple[Callable[[], str], str]] = {
@@ -185,14 +187,14 @@ LARGE: Mapping[str, tuple[Callable[[], str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "told"), LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize(("content", "message"), LARGE.values(), ids=LARGE)
 def test_large_files(
-    content: Callable[[], str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    content: Callable[[], str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("x.yaml").write_text(content())
-    said = refusal(capsys, monkeypatch, "emulate", "x.yaml", *SIMULATED)
-    assert told in said
-    assert all(len(line) < 1100 for line in said.splitlines())
+    output = refusal(capsys, monkeypatch, "emulate", "x.yaml", *SIMULATED)
+    assert message in output
+    assert all(len(line) < 1100 for line in output.splitlines())
 
 
 CASES: Mapping[str, tuple[str, str]] = {
@@ -209,11 +211,11 @@ CASES: Mapping[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    content, told = CASES[name]
+    content, message = CASES[name]
     Path(name).write_text(content)
-    said = refusal(capsys, monkeypatch, "conformance", name)
-    assert said.startswith(f"brokerlab: {name}:")
-    assert told in said
+    output = refusal(capsys, monkeypatch, "conformance", name)
+    assert output.startswith(f"brokerlab: {name}:")
+    assert message in output
 
 
 CAMPAIGNS: Mapping[str, tuple[str, str]] = {
@@ -227,12 +229,12 @@ CAMPAIGNS: Mapping[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "told"), CAMPAIGNS.values(), ids=CAMPAIGNS)
+@pytest.mark.parametrize(("content", "message"), CAMPAIGNS.values(), ids=CAMPAIGNS)
 def test_campaigns(
-    content: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    content: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("c.yaml").write_text(content)
-    assert told in refusal(capsys, monkeypatch, "campaign", "c.yaml", "--out", "out")
+    assert message in refusal(capsys, monkeypatch, "campaign", "c.yaml", "--out", "out")
 
 
 def archive(**links: str) -> bytes:
@@ -265,36 +267,36 @@ QUOTES: Mapping[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("name", QUOTES)
 def test_quotes(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    content, told = QUOTES[name]
+    content, message = QUOTES[name]
     Path(name).write_bytes(content)
     form = "padres" if name.endswith(".txt") else "csv"
     Path("s.yaml").write_text(
         SCENARIO.replace("publishers: 2", f"publishers: 2, source: {{file: {name}, format: {form}}}")
     )
-    said = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED)
-    assert said.splitlines()[-1].startswith("brokerlab: ")
-    assert told in said
+    output = refusal(capsys, monkeypatch, "emulate", "s.yaml", *SIMULATED)
+    assert output.splitlines()[-1].startswith("brokerlab: ")
+    assert message in output
 
 
 @pytest.mark.parametrize("command", ["emulate", "campaign", "conformance"])
 def test_verdicts_that_cannot_be_written_are_found_before_the_run(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = refusal(capsys, monkeypatch, command, str(LINE), "--junit", "/dev/full")
-    assert said == "brokerlab: --junit /dev/full: cannot be written: No space left on device; name another file\n"
+    output = refusal(capsys, monkeypatch, command, str(LINE), "--junit", "/dev/full")
+    assert output == "brokerlab: --junit /dev/full: cannot be written: No space left on device; name another file\n"
 
 
 def test_an_inventory_that_is_none_leaves_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("hosts.ini").write_text("[")
-    said = refusal(capsys, monkeypatch, "emulate", str(LINE), "--hosts", "hosts.ini", "--out", "runs")
-    assert said.startswith("brokerlab: hosts.ini: ")
+    output = refusal(capsys, monkeypatch, "emulate", str(LINE), "--hosts", "hosts.ini", "--out", "runs")
+    assert output.startswith("brokerlab: hosts.ini: ")
     Path("c.yaml").write_text(CAMPAIGN.replace("simulated", "process"))
-    said = refusal(capsys, monkeypatch, "campaign", "c.yaml", "--inventory", "hosts.ini", "--out", "out")
-    assert said.startswith("brokerlab: hosts.ini: ")
+    output = refusal(capsys, monkeypatch, "campaign", "c.yaml", "--inventory", "hosts.ini", "--out", "out")
+    assert output.startswith("brokerlab: hosts.ini: ")
 
 
 def test_a_calibration_is_bounded(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    said = refusal(capsys, monkeypatch, "emulate", str(LINE), *SIMULATED, "--calibration", "/dev/zero")
-    assert "/dev/zero: larger than" in said
+    output = refusal(capsys, monkeypatch, "emulate", str(LINE), *SIMULATED, "--calibration", "/dev/zero")
+    assert "/dev/zero: larger than" in output

@@ -90,7 +90,7 @@ def asked_to_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "code", "told"),
+    ("ends", "code", "message"),
     [
         (no_legs, 70, r"(?s)Traceback.*no legs\nbrokerlab: a fault of the program, not of its input"),
         (read_only, 4, r"brokerlab: /somewhere/x: the file system is read-only; choose another place\n$"),
@@ -101,7 +101,7 @@ def asked_to_end() -> None:
 def test_every_end_has_its_exit_code(
     ends: Callable[[], None],
     code: int,
-    told: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -110,7 +110,7 @@ def test_every_end_has_its_exit_code(
     monkeypatch.setattr("command_line.commands.clean.clean_host", ends)
     ended, printed = brokerlab(capsys, monkeypatch, "clean")
     assert ended == code
-    assert re.match(told, printed), printed
+    assert re.match(message, printed), printed
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -137,7 +137,7 @@ def test_a_spark_master_that_is_none(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["calibrate", "--runtime", "simulated"], "--runtime simulated: choose auto, container, process"),
         (["calibrate", "--out", "/"], "--out /: no file can be made there"),
@@ -148,11 +148,11 @@ def test_a_spark_master_that_is_none(
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_takes_time(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, printed = brokerlab(capsys, monkeypatch, *arguments)
     assert code == 2
-    assert printed.startswith(f"brokerlab: {told}")
+    assert printed.startswith(f"brokerlab: {message}")
 
 
 def test_help_loads_none_of_the_heavy_libraries() -> None:

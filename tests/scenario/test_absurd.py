@@ -13,7 +13,7 @@ QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yam
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "message"),
     [
         ("workload.subscriptions.subscribers", "1000000000", "must be less than or equal to 1000000"),
         ("workload.subscriptions.per_subscriber", "1000000", "makes 30,000,000 subscriptions; there may be 1,000,000"),
@@ -32,8 +32,8 @@ QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yam
         ("topology", "{kind: redundant-tree, nodes: 3, replicas: 1000}", "makes up to 4,500,000 links"),
     ],
 )
-def test_sizes(key: str, value: str, told: str) -> None:
-    with pytest.raises(ScenarioError, match=told) as refused:
+def test_sizes(key: str, value: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message) as refused:
         load(QUICKSTART, {key: value})
     assert f"{key}={value}" in str(refused.value)
 

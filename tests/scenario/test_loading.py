@@ -159,8 +159,8 @@ def test_every_mistake_is_told(file: Path) -> None:
 def test_a_protocols_times_may_have_units(file: Path) -> None:
     file.write_text(GOOD.replace("publications: fixed", "status_interval: 20ms, reconcile_after: 3"))
     assert load(file).routing.options == {"status_interval": 0.02, "reconcile_after": 3}
-    said = error(file, GOOD.replace("publications: fixed", "status_interval: 20 parsecs"))
-    assert said.startswith("s.yaml:6: routing: status_interval: unknown unit 'parsecs'")
+    output = error(file, GOOD.replace("publications: fixed", "status_interval: 20 parsecs"))
+    assert output.startswith("s.yaml:6: routing: status_interval: unknown unit 'parsecs'")
 
 
 @pytest.mark.parametrize(
@@ -309,8 +309,8 @@ def test_messages_about_written_operations(file: Path, old: str, new: str, messa
 
 
 def test_malformed_content_is_placed(file: Path) -> None:
-    said = error(file, OPERATIONS.replace("publish: \"[class,'STOCK']\"", "publish: \"[class,'STOCK'\""))
-    assert said.startswith("s.yaml:8: workload.operations[2].publish: line 1, column 15:")
+    output = error(file, OPERATIONS.replace("publish: \"[class,'STOCK']\"", "publish: \"[class,'STOCK'\""))
+    assert output.startswith("s.yaml:8: workload.operations[2].publish: line 1, column 15:")
 
 
 def test_links_that_differ_keep_the_rest(file: Path) -> None:

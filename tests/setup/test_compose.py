@@ -165,10 +165,10 @@ def _answers(port: int) -> bool:
 def test_the_emulator_sees_what_a_run_needs() -> None:
     project = f"brokerlab-test-{os.getpid()}-emulator"
     try:
-        said = compose("-p", project, "run", "--rm", "-T", "emulator", "doctor")
+        doctor = compose("-p", project, "run", "--rm", "-T", "emulator", "doctor")
     finally:
         compose("-p", project, "--profile", "emulator", "down")
-    assert said.returncode == 0, said.stderr
-    assert "auto takes runtime container: the highest rung, and it works here" in said.stdout
-    assert "auto takes links" in said.stdout
-    assert "auto takes links modelled" not in said.stdout
+    assert doctor.returncode == 0, doctor.stderr
+    assert "auto takes runtime container: the highest rung, and it works here" in doctor.stdout
+    assert "auto takes links" in doctor.stdout
+    assert "auto takes links modelled" not in doctor.stdout

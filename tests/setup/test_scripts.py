@@ -90,20 +90,20 @@ class TestSystemPackages:
     def test_another_distribution_is_told_what_it_needs(self, programs: Path) -> None:
         for program in ("apt-get", "ethtool", "debootstrap"):
             (programs / program).unlink(missing_ok=True)
-        told = bash("setup/system.sh", {"PATH": str(programs)})
-        assert told.returncode == 0
-        assert "not a Debian system" in told.stderr
-        assert "ethtool: " in told.stderr
-        assert "debootstrap: " in told.stderr
-        assert "simulated runs need none of these" in told.stderr
+        message = bash("setup/system.sh", {"PATH": str(programs)})
+        assert message.returncode == 0
+        assert "not a Debian system" in message.stderr
+        assert "ethtool: " in message.stderr
+        assert "debootstrap: " in message.stderr
+        assert "simulated runs need none of these" in message.stderr
 
     def test_images_take_neither_mininet_nor_java(self, programs: Path) -> None:
         for program in ("apt-get", "mnexec", "java", "debootstrap"):
             (programs / program).unlink(missing_ok=True)
-        told = bash("setup/system.sh images", {"PATH": str(programs)}).stderr
-        assert "debootstrap: " in told
-        assert "mininet: " not in told
-        assert "java" not in told.partition("going on")[0]
+        message = bash("setup/system.sh images", {"PATH": str(programs)}).stderr
+        assert "debootstrap: " in message
+        assert "mininet: " not in message
+        assert "java" not in message.partition("going on")[0]
 
     def test_an_old_java_counts_as_none(self, programs: Path) -> None:
         for program in ("apt-get", "java"):
@@ -198,14 +198,14 @@ class TestDockerDaemon:
 
 class TestMake:
     def test_help_names_every_target(self) -> None:
-        said = bash("make").stdout
-        targets = set(re.findall(r"^  ([a-z-]+) +\S", said, re.MULTILINE))
+        output = bash("make").stdout
+        targets = set(re.findall(r"^  ([a-z-]+) +\S", output, re.MULTILINE))
         assert targets >= {"setup", "emulate", "test", "lint", "bench", "smoke", "doctor", "clean", "proto", "image"}
         assert "emulator-image" in targets
 
     def test_emulate_hands_its_variables_on(self) -> None:
-        said = bash("make --dry-run emulate SCENARIO=mine.yaml ARGS='--seed 7'").stdout
-        assert ".venv/bin/brokerlab emulate mine.yaml --seed 7" in said
+        output = bash("make --dry-run emulate SCENARIO=mine.yaml ARGS='--seed 7'").stdout
+        assert ".venv/bin/brokerlab emulate mine.yaml --seed 7" in output
 
     def test_clean_keeps_runs_and_the_environment(self, copy: Path) -> None:
         bash(f"cp Makefile {copy}")

@@ -21,8 +21,8 @@ def read(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
     found = {}
     for suite in Xml.parse(path).getroot():
         for case in suite:
-            told = [(child.tag, child.get("message", ""), child.text or "") for child in case]
-            found[suite.get("name", ""), case.get("name", "")] = told[0] if told else ("", "", "")
+            outcomes = [(child.tag, child.get("message", ""), child.text or "") for child in case]
+            found[suite.get("name", ""), case.get("name", "")] = outcomes[0] if outcomes else ("", "", "")
     return found
 
 

@@ -54,7 +54,7 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("refusal", "words"),
     [
         ("ModuleNotFoundError: No module named 'msgspec'\n", "has no Python package msgspec"),
         ("/usr/bin/python3: No module named pyspark\n", "has no Python package pyspark"),
@@ -71,12 +71,12 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
         ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "was memory short?"),
     ],
 )
-def test_what_an_executor_lacks_is_told_in_one_line(said: str, words: str) -> None:
-    with pytest.raises(HostError) as told, executor_errors_explained(MASTER):
-        raise SparkError(f"Job aborted due to stage failure: Task 0 failed\n{said}")
-    assert words in str(told.value)
-    assert MASTER in str(told.value)
-    assert "\n" not in str(told.value)
+def test_what_an_executor_lacks_is_told_in_one_line(refusal: str, words: str) -> None:
+    with pytest.raises(HostError) as caught, executor_errors_explained(MASTER):
+        raise SparkError(f"Job aborted due to stage failure: Task 0 failed\n{refusal}")
+    assert words in str(caught.value)
+    assert MASTER in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_another_python_is_named() -> None:

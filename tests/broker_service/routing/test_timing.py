@@ -84,5 +84,5 @@ def test_each_tells_of_comparing_and_of_choosing_paths_and_of_nothing_else(routi
 def test_what_was_compared_is_logged_right_after_the_publication_it_was_of() -> None:
     overlay = one_publication(*ROUTINGS["SPR"])
     for trace in overlay.traces.values():
-        told = [record.event for record in trace.records if record.id == "P:1"]
-        assert told[:2] == [Event.RECEIVED, Event.MATCHED]
+        logged = [record.event for record in trace.records if record.id == "P:1"]
+        assert logged[:2] == [Event.RECEIVED, Event.MATCHED]

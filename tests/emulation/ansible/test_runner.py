@@ -66,14 +66,14 @@ def test_a_failure_is_told_as_host_task_and_message(tmp_path: Path, playbook: st
 def test_a_play_that_is_cancelled(tmp_path: Path, playbook: str) -> None:
     reached: list[str] = []
 
-    def said(result: TaskResult) -> None:
+    def note_result(result: TaskResult) -> None:
         reached.append(result.task)
 
     began = time.monotonic()
     with pytest.raises(PlayCancelledError):
         play(
             playbook, local_inventory(), tmp_path / "private", {"text": "sleep"},
-            on_result=said, cancelled=lambda: bool(reached),
+            on_result=note_result, cancelled=lambda: bool(reached),
         )  # fmt: skip
     assert time.monotonic() - began < 50
     assert not (tmp_path / "private").exists()
@@ -111,11 +111,11 @@ def test_an_inventory_and_a_host_that_cannot_be_reached(tmp_path: Path, playbook
         play(playbook, inventory, tmp_path / "private", {"text": "hello"}, limit="there")
 
 
-@pytest.mark.parametrize(("content", "told"), [(None, "there is no such inventory"), ("", "names no host")])
-def test_inventories_that_are_none(tmp_path: Path, content: str | None, told: str) -> None:
+@pytest.mark.parametrize(("content", "message"), [(None, "there is no such inventory"), ("", "names no host")])
+def test_inventories_that_are_none(tmp_path: Path, content: str | None, message: str) -> None:
     file = tmp_path / "hosts.yml"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(BadInputError, match=told) as caught:
+    with pytest.raises(BadInputError, match=message) as caught:
         read_inventory(file, tmp_path / "private")
     assert str(file) in str(caught.value)

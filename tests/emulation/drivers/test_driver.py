@@ -57,7 +57,7 @@ class DriverProcess:
         self.process = process
         self.lines: list[dict[str, Any]] = []
 
-    async def said(self) -> dict[str, Any]:
+    async def reported(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = json.loads(await asyncio.wait_for(self.process.stdout.readline(), WITHIN))
         self.lines.append(line)
@@ -69,7 +69,7 @@ class DriverProcess:
 
     async def until(self, **wanted: Any) -> dict[str, Any]:
         while True:
-            line = await self.said()
+            line = await self.reported()
             if all(line.get(name) == value for name, value in wanted.items()):
                 return line
 
@@ -94,7 +94,7 @@ async def driver(overlay: Loopback, operations: Iterable[Operation]) -> AsyncIte
     )  # fmt: skip
     try:
         running = DriverProcess(process)
-        assert await running.said() == {"event": "ready"}
+        assert await running.reported() == {"event": "ready"}
         yield running
     finally:
         if process.returncode is None:
@@ -213,9 +213,9 @@ async def test_a_broker_that_breaks_off_is_noted_and_found_again(tmp_path: Path)
 def run_main(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """The one line that a driver says which cannot work."""
     assert main([str(path)]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1, said
-    return said[0]
+    reported = capsys.readouterr().err.splitlines()
+    assert len(reported) == 1, reported
+    return reported[0]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Deeds:
 
         return deed
 
-    def told(self) -> list[tuple[str, str | None, str | None]]:
+    def logged(self) -> list[tuple[str, str | None, str | None]]:
         return [(record.event.value, record.text, record.peer) for record in self.records]
 
 
@@ -75,7 +75,7 @@ def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any,
     deeds = done(action)
     assert deeds.done == [deed]
     event = "healed" if action.heals else "fault"
-    assert deeds.told() == [(event, action.kind.value, str(action.target))]
+    assert deeds.logged() == [(event, action.kind.value, str(action.target))]
     assert deeds.records[0].duration == 1_000_000_000
     assert deeds.records[0].time == (1_000_000_000 if action.heals else 0), (
         "a fault when it begins, a heal when it is done"
@@ -85,7 +85,7 @@ def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any,
 def test_both_directions_of_a_link_are_one_record() -> None:
     cut = [Action(FaultKind.LINK_DOWN, direction) for direction in (AB, BA, BC)]
     deeds = done(*cut, Action(HealKind.LINK_UP, AB), Action(HealKind.RECOVER, BA, SLOWER))
-    assert deeds.told() == [
+    assert deeds.logged() == [
         ("fault", "link_down", "B1-B2"), ("fault", "link_down", "B2->B3"),
         ("healed", "link_up", "B1->B2"), ("healed", "recover", "B2->B1"),
     ]  # fmt: skip

@@ -41,8 +41,8 @@ def test_a_fault_run() -> None:
     assert run.next_time is None
     trial.overlay.run_until(begin + 9 * SECOND)
     run.heal()
-    told = [((record.time - begin) / SECOND, record.event.value, record.text, record.peer) for record in log.records]
-    assert told == [
+    logged = [((record.time - begin) / SECOND, record.event.value, record.text, record.peer) for record in log.records]
+    assert logged == [
         (2, "fault", "kill", "B2"), (5, "healed", "restart", "B2"),
         (6, "fault", "link_down", "B1-B2"), (9, "healed", "link_up", "B1-B2"),
     ]  # fmt: skip

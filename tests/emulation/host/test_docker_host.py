@@ -136,14 +136,14 @@ assert os.getuid() == os.getgid() == 10001, (os.getuid(), os.getgid())
 cached = {name: getattr(module, "__cached__", None) for name, module in sys.modules.items()}
 print([name for name, path in cached.items() if path and not os.path.exists(path)])
 """
-    said = client.containers.run(ensure_image(client).name, ["python", "-c", program], **HARDENED)
-    assert said == b"[]\n"
+    output = client.containers.run(ensure_image(client).name, ["python", "-c", program], **HARDENED)
+    assert output == b"[]\n"
 
 
 @pytest.mark.container
 def test_the_image_serves_as_a_sandbox_in_little_memory(client: docker.DockerClient) -> None:
-    said = client.containers.run(ensure_image(client).name, ["sleep", "0"], mem_limit="16m", pids_limit=4, **HARDENED)
-    assert said == b""
+    output = client.containers.run(ensure_image(client).name, ["sleep", "0"], mem_limit="16m", pids_limit=4, **HARDENED)
+    assert output == b""
 
 
 @pytest.mark.container

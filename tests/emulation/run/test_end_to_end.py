@@ -122,22 +122,22 @@ def valid_run(out: Path) -> tuple[Path, str]:
 
     An emulation that cannot keep its promises fails every time. What a run delivers is right each time.
     """
-    said = ""
+    output = ""
     for attempt in range(3):
         ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--out", out / str(attempt))
-        said = ended.stdout
-        assert ended.returncode in {0, 3}, said
-        assert "delivery: correct" in said
-        if "fidelity: VALID" in said:
-            assert ended.returncode == 0, said
-            return only_run(out / str(attempt)), said
-    raise AssertionError(f"not one of three runs is VALID; the last said: {said}")
+        output = ended.stdout
+        assert ended.returncode in {0, 3}, output
+        assert "delivery: correct" in output
+        if "fidelity: VALID" in output:
+            assert ended.returncode == 0, output
+            return only_run(out / str(attempt)), output
+    raise AssertionError(f"not one of three runs is VALID; the last printed: {output}")
 
 
 @pytest.mark.alone
 def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path) -> None:
-    run, said = valid_run(tmp_path)
-    assert "Traceback" not in said
+    run, output = valid_run(tmp_path)
+    assert "Traceback" not in output
     summary, fidelity, manifest = (read(run, f"{name}.json") for name in ("summary", "fidelity", "manifest"))
     assert summary["delivery"] == ["correct"]
     assert summary["variants"][0]["delivery"]["expected"] > 50
@@ -166,9 +166,9 @@ def test_a_broker_that_dies_is_named_and_the_rest_goes_on(running: subprocess.Po
     wait_for(tmp_path, "phase begins.*phase=run", running)
     run = only_run(tmp_path)
     subprocess.run(["docker", "kill", f"brokerlab-{run.name}-B3"], capture_output=True, check=True)
-    said = running.communicate(timeout=120)[0]
-    assert "base: broker B3 got signal 9" in said
-    assert "Traceback" not in said
+    output = running.communicate(timeout=120)[0]
+    assert "base: broker B3 got signal 9" in output
+    assert "Traceback" not in output
     assert running.returncode in {1, 3}
     fidelity = read(run, "fidelity.json")
     assert fidelity["verdict"] == "INVALID"
@@ -188,14 +188,14 @@ def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
     try:
         wait_for(tmp_path / "runs", "phase begins.*variant=dynamic phase=start", process)
         os.killpg(process.pid, signal.SIGINT)
-        said = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=120)[0]
     finally:
         process.kill()
         process.wait()
     run = only_run(tmp_path / "runs")
-    assert "Traceback" not in said
-    assert process.returncode in {3, 130}, said
-    assert "delivery: correct" in said
+    assert "Traceback" not in output
+    assert process.returncode in {3, 130}, output
+    assert "delivery: correct" in output
     manifest = read(run, "manifest.json")
     assert [variant["interrupted"] for variant in manifest["variants"]] == [False, True]
     assert [variant["name"] for variant in read(run, "fidelity.json")["variants"]] == ["fixed"]
@@ -208,12 +208,12 @@ def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
     wait_for(tmp_path, "phase begins.*phase=run", running_for_spark)
     time.sleep(2)  # some publications, to have something to analyse
     os.killpg(running_for_spark.pid, signal.SIGINT)  # as a terminal does
-    said = running_for_spark.communicate(timeout=120)[0]
+    output = running_for_spark.communicate(timeout=120)[0]
     run = only_run(tmp_path)
-    assert running_for_spark.returncode == 130, said
-    assert "Traceback" not in said
-    assert "interrupted" in said
-    assert "delivery: correct" in said
+    assert running_for_spark.returncode == 130, output
+    assert "Traceback" not in output
+    assert "interrupted" in output
+    assert "delivery: correct" in output
     manifest = read(run, "manifest.json")
     assert manifest["interrupted"] is True
     assert manifest["variants"][0]["interrupted"] is True
@@ -225,9 +225,9 @@ def test_a_second_ctrl_c_tears_down_at_once(running: subprocess.Popen[str], tmp_
     wait_for(tmp_path, "starting brokers", running)
     running.send_signal(signal.SIGINT)
     running.send_signal(signal.SIGTERM)
-    said = running.communicate(timeout=60)[0]
-    assert running.returncode == 130, said
-    assert "Traceback" not in said
+    output = running.communicate(timeout=60)[0]
+    assert running.returncode == 130, output
+    assert "Traceback" not in output
     assert_nothing_is_left(only_run(tmp_path).name)
 
 

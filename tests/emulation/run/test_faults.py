@@ -61,8 +61,8 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
     phases = {
         phase["name"]: phase for phase in json.loads((run / "manifest.json").read_bytes())["variants"][0]["phases"]
     }
-    told = records(run, "emulator")
-    assert sorted((record["event"], record["text"], record["peer"]) for record in told) == [
+    logged = records(run, "emulator")
+    assert sorted((record["event"], record["text"], record["peer"]) for record in logged) == [
         ("fault", "degrade", "B1-B4"), ("fault", "kill", "B2"), ("fault", "link_down", "B1->B4"),
         ("fault", "pause", "B3"), ("fault", "stop", "B4"), ("fault", "throttle", "B4"),
         ("healed", "link_up", "B1->B4"), ("healed", "recover", "B1-B4"), ("healed", "restart", "B2"),
@@ -72,12 +72,12 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
         record["text"]: (record["time"], record["time"] + record["duration"])
         if record["event"] == "fault"
         else (record["time"] - record["duration"], record["time"])
-        for record in told
+        for record in logged
     }
     begun_at, done_at = ({text: span[side] for text, span in spans.items()} for side in (0, 1))
     assert phases["run"]["start"] + SECOND // 2 < begun_at["kill"], "a second later, as asked, less the drivers' lead"
     assert done_at["kill"] < begun_at["pause"] < begun_at["link_down"] < begun_at["stop"]
-    assert max(record["time"] for record in told) <= phases["drain"]["start"], "all is healed before the drain phase"
+    assert max(record["time"] for record in logged) <= phases["drain"]["start"], "all is healed before the drain phase"
     for broker, ends in (("B1", 1), ("B2", 1), ("B3", 1), ("B4", 2)):
         own = records(run, broker)
         starts = [record["count"] for record in own if record["event"] == "started"]

@@ -11,15 +11,15 @@ from record.errors import HostError
 
 
 @pytest.mark.parametrize(
-    ("said", "remedy"),
+    ("refusal", "remedy"),
     [
         ('Conflict. The container name "/x" is already in use by container "abc".', "brokerlab clean"),
         ("write /var/lib/docker: no space left on device", "Make room"),
     ],
 )
-def test_known_refusals_come_with_a_remedy(said: str, remedy: str) -> None:
-    error = docker.errors.APIError("500 Server Error", explanation=said)  # type: ignore[no-untyped-call]
-    assert said.rstrip(".") in explain(error)
+def test_known_refusals_come_with_a_remedy(refusal: str, remedy: str) -> None:
+    error = docker.errors.APIError("500 Server Error", explanation=refusal)  # type: ignore[no-untyped-call]
+    assert refusal.rstrip(".") in explain(error)
     assert remedy in explain(error)
 
 

@@ -42,24 +42,24 @@ def stop_docker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def choose(runtime: str = "auto", links: str = "auto") -> tuple[ladder.Rungs, list[str]]:
     """Rungs in real time."""
-    said: list[str] = []
-    rungs = ladder.choose(runtime, links, said.append)
+    lines: list[str] = []
+    rungs = ladder.choose(runtime, links, lines.append)
     assert isinstance(rungs, ladder.Rungs)
-    return rungs, said
+    return rungs, lines
 
 
 def simulated(runtime: str = "auto") -> tuple[ladder.Simulated, list[str]]:
-    said: list[str] = []
-    rungs = ladder.choose(runtime, "auto", said.append)
+    lines: list[str] = []
+    rungs = ladder.choose(runtime, "auto", lines.append)
     assert isinstance(rungs, ladder.Simulated)
-    return rungs, said
+    return rungs, lines
 
 
 def test_auto_takes_the_highest_rungs(host: pytest.MonkeyPatch) -> None:
-    rungs, said = choose()
+    rungs, lines = choose()
     assert (rungs.runtime.name, rungs.links.name) == ("container", "netem")
     assert rungs.docker is not None
-    assert said == []
+    assert lines == []
 
 
 def test_auto_steps_down_and_says_why(host: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(examination: HostExamination, monkeypatch: pytest.MonkeyPatch, width: int = 80) -> tuple[int, str]:
+def reported(examination: HostExamination, monkeypatch: pytest.MonkeyPatch, width: int = 80) -> tuple[int, str]:
     monkeypatch.setattr(doctor, "examine", lambda: examination)
     console = Console(file=io.StringIO(), width=width, highlight=False)
     code = doctor.report(console)
@@ -94,7 +94,7 @@ def test_a_kernel_feature_is_tried_and_its_refusal_quoted(monkeypatch: pytest.Mo
 def test_who_may_not_try_the_kernel_is_not_told_to_load_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     privileges = HostFinding("privileges", FindingStatus.MISSING, "user 65534", "simulated runs only", "run it as root")
     findings = (privileges, *(doctor._kernel_feature(feature, privileges) for feature in doctor.KERNEL_FEATURES))
-    _, text = said(HostExamination(findings, CHOICE, CHOICE), monkeypatch)
+    _, text = reported(HostExamination(findings, CHOICE, CHOICE), monkeypatch)
     assert text.count("cannot be tried without privileges") == len(doctor.KERNEL_FEATURES)
     assert "modprobe" not in text
     assert "to get it: run it as root" in text
@@ -107,7 +107,7 @@ def test_a_runtime_below_the_highest_says_why(monkeypatch: pytest.MonkeyPatch) -
     choice = doctor._runtime((docker,), RungChoice("netem", "works"))
     assert choice.name == "process"
     assert "Docker does not answer" in choice.reason
-    code, text = said(HostExamination((docker,), choice, RungChoice("netem", "works")), monkeypatch)
+    code, text = reported(HostExamination((docker,), choice, RungChoice("netem", "works")), monkeypatch)
     assert code == 0
     assert "auto takes runtime process: the container runtime does not work here" in text
 
@@ -116,7 +116,7 @@ def test_the_report_names_cost_and_remedy_within_the_width(monkeypatch: pytest.M
     finding = HostFinding(
         "Java", FindingStatus.MISSING, "9, older than 17", "no analysis", "apt-get install something " * 5
     )
-    code, text = said(HostExamination((finding,), CHOICE, CHOICE), monkeypatch, width=60)
+    code, text = reported(HostExamination((finding,), CHOICE, CHOICE), monkeypatch, width=60)
     assert code == 0
     assert "Java: no analysis" in text
     assert "to get it: apt-get install something" in text

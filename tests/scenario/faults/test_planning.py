@@ -108,16 +108,16 @@ def test_heals_need_something_to_heal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "runtime", "said"),
+    ("condition", "runtime", "message"),
     [
         (Throttled, "process", "the runtime process cannot do faults[0].test (throttle): a plain process"),
         (Throttled, "simulated", "the runtime simulated cannot do faults[0].test (throttle): virtual time"),
     ],
 )
-def test_a_runtime_that_cannot_is_named(condition: type, runtime: str, said: str) -> None:
+def test_a_runtime_that_cannot_is_named(condition: type, runtime: str, message: str) -> None:
     with pytest.raises(HostError) as raised:
         require_possible(planned(Holds("M", condition=condition)), runtime)
-    assert str(raised.value).startswith(said)
+    assert str(raised.value).startswith(message)
 
 
 def test_a_runtime_that_can_is_let_through() -> None:

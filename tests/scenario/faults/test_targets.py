@@ -47,7 +47,7 @@ def test_a_name_comes_before_a_role() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("B99", "no broker 'B99'; write a broker, random.n., or one of cut-vertex, hub"),
         ("hub(0)", r"hub\(0\): how many is a number from 1"),
@@ -57,13 +57,13 @@ def test_a_name_comes_before_a_role() -> None:
         ("bridge", "no broker 'bridge'"),
     ],
 )
-def test_what_is_no_broker(text: str, said: str) -> None:
-    with pytest.raises(TargetError, match=said):
+def test_what_is_no_broker(text: str, message: str) -> None:
+    with pytest.raises(TargetError, match=message):
         targets().brokers([text])
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("A2-Z2", "A2 and Z2 are not linked"),
         ("A1", "no link 'A1'; write a link such as B1-B2"),
@@ -72,8 +72,8 @@ def test_what_is_no_broker(text: str, said: str) -> None:
         ("links-of(B9)", "no broker 'B9'"),
     ],
 )
-def test_what_is_no_link(text: str, said: str) -> None:
-    with pytest.raises(TargetError, match=said):
+def test_what_is_no_link(text: str, message: str) -> None:
+    with pytest.raises(TargetError, match=message):
         targets().directions([text])
 
 
@@ -134,7 +134,7 @@ def test_a_one_way_partition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "said"),
+    ("groups", "message"),
     [
         ([["A1", "A2"], ["A2", "rest"]], "no broker 'rest'"),
         ([["A1"], ["A1", "A2"]], "A1 is in two groups"),
@@ -142,6 +142,6 @@ def test_a_one_way_partition() -> None:
         ([["A2"], ["Z2"]], "no link leads from one group to another"),
     ],
 )
-def test_what_is_no_partition(groups: list[list[str]], said: str) -> None:
-    with pytest.raises(TargetError, match=said):
+def test_what_is_no_partition(groups: list[list[str]], message: str) -> None:
+    with pytest.raises(TargetError, match=message):
         targets().partition(groups)

@@ -73,13 +73,13 @@ def test_a_changed_campaign_is_refused_with_what_changed(tmp_path: Path) -> None
     file, directory = write_campaign(tmp_path), CampaignDirectory(tmp_path / "out")
     with directory.held():
         opened(directory, file)
-    for old, new, told in (
+    for old, new, message in (
         ("1..2", "1..3", "seeds changed"),
         ("run+2s", "run+3s", "a fault schedule changed"),
         ("[fixed, dynamic]", "[fixed]", "factors changed"),
     ):
         write_campaign(tmp_path, CAMPAIGN.replace(old, new))
-        with directory.held(), pytest.raises(BadInputError, match=rf"{told}.*0 of 8 cells done.*--out.*--fresh"):
+        with directory.held(), pytest.raises(BadInputError, match=rf"{message}.*0 of 8 cells done.*--out.*--fresh"):
             opened(directory, file)
     with directory.held():
         directory.start_afresh()

@@ -58,9 +58,9 @@ def test_where_every_delivery_is_promised_there_is_no_ratio() -> None:
 
 def test_what_is_told_at_the_end() -> None:
     summary = summarise("made-up", "", "f" * 16, 4, lines())
-    told = "\n".join(closing_lines(summary))
-    assert "3 of 4 cells done; delivery correct in 2; fidelity: 2 VALID, 1 INVALID" in told
-    assert "1 further attempt," in told
+    closing = "\n".join(closing_lines(summary))
+    assert "3 of 4 cells done; delivery correct in 2; fidelity: 2 VALID, 1 INVALID" in closing
+    assert "1 further attempt," in closing
     (wrong,) = failing(summary.cells)
     command = repeat_command(Path("a b/scenario.yaml"), wrong.result)
     assert command == "brokerlab emulate 'a b/scenario.yaml' --runtime process"

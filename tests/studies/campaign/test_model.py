@@ -20,7 +20,7 @@ def test_a_campaign_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("seeds: 1..2", "seeds: 2..1", ":6: seeds: 2..1 is not a range of seeds: write 1..20"),
         ("seeds: 1..2", "seeds: [1, 1]", ":6: seeds: a seed appears twice"),
@@ -31,26 +31,26 @@ def test_a_campaign_is_read(tmp_path: Path) -> None:
         ("  none: []", "  no/thing: []", "'no/thing' is not a name"),
     ],
 )
-def test_mistakes_in_the_file(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_mistakes_in_the_file(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in CAMPAIGN
     file = write_campaign(tmp_path, CAMPAIGN.replace(old, new))
     with pytest.raises(BadInputError) as caught:
         load_campaign(file)
     assert str(file) in str(caught.value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("kill: random, for", "kill: random(9), for", "cell fixed+kill-1: faults="),
         ("routing.publications: [f", "routing.nonsense: [f", "cell fixed+none-1: routing.nonsense="),
         ("little.yaml", "lost.yaml", "lost.yaml: cannot be read"),
     ],
 )
-def test_what_the_scenario_does_not_take_is_told_of_the_cell(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_what_the_scenario_does_not_take_is_told_of_the_cell(tmp_path: Path, old: str, new: str, message: str) -> None:
     file = write_campaign(tmp_path, CAMPAIGN.replace(old, new))
     with pytest.raises(BadInputError) as caught:
         cells(load_campaign(file), file)
     assert str(caught.value).startswith(f"{file}: ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)

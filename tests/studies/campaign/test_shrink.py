@@ -92,10 +92,10 @@ def _happenings(schedule: FaultSchedule) -> set[tuple[int | CountReached, str]]:
     return {(entry.start, str(condition)) for entry, condition in schedule.conditions}
 
 
-def _fails_if(told: Callable[[tuple[str, ...]], bool]) -> Callable[[Cell], CellResult]:
+def _fails_if(condition: Callable[[tuple[str, ...]], bool]) -> Callable[[Cell], CellResult]:
     def run(cell: Cell) -> CellResult:
         verbs = tuple(fault.verb for fault in load_text(cell.scenario, "cell").faults)
-        return result(cell, "lost" if told(verbs) else "correct")
+        return result(cell, "lost" if condition(verbs) else "correct")
 
     return run
 

@@ -168,13 +168,13 @@ def test_a_secondary_broker_that_comes_back_is_told_what_its_cluster_is_counted_
     overlay.advertise("P", "a", above(0))
     overlay.subscribe("S", "s", above(0))
     overlay.settle()
-    said = len(sent(overlay, "control"))
+    announced = len(sent(overlay, "control"))
     overlay.kill("b1")
     overlay.restart("b1")
     assert advertised(overlay)["b0.1.1"]["b0"] == "11"
     quieten(overlay)
     assert advertised(overlay)["b0.1.1"] == {"b0": "11", "b1": "11"}
-    assert len(sent(overlay, "control")) == said
+    assert len(sent(overlay, "control")) == announced
     overlay.publish("P", "P:1", quote(5))
     overlay.settle()
     assert overlay.notified == {"S": ["P:1"]}

@@ -133,8 +133,8 @@ def test_a_new_path_of_a_tree_is_passed_on_to_all_behind() -> None:
     overlay.advertise("P", "a", above(0))
     overlay.settle()
     (row,) = overlay.brokers["B3"]._router._advertisements  # type: ignore[attr-defined]
-    told = Message(Kind.ADVERTISE, row.id, row.body, encode_header(AdvertiseHeader(("B1", "B9", "B2"))), 3)
-    overlay.brokers["B3"].receive("B2", [told])
-    overlay.brokers["B3"].receive("B2", [told])
+    announcement = Message(Kind.ADVERTISE, row.id, row.body, encode_header(AdvertiseHeader(("B1", "B9", "B2"))), 3)
+    overlay.brokers["B3"].receive("B2", [announcement])
+    overlay.brokers["B3"].receive("B2", [announcement])
     sent = overlay.brokers["B3"].links["B4"].take()
     assert [decode_advertise(message.header).path for message in sent] == [("B1", "B9", "B2", "B3")]

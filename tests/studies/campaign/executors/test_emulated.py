@@ -81,9 +81,9 @@ def test_killed_in_the_second_cell_and_gone_on_with(tmp_path: Path) -> None:
     await_nothing_left_of(killed)
     done = (out / "cells" / "kill-1" / "result.json").stat().st_mtime_ns
     second = command(file, out)
-    said, _ = second.communicate(timeout=_WITHIN)
-    assert second.returncode in {0, 3}, said
-    assert "2 cells, 1 of them done before" in said
+    output, _ = second.communicate(timeout=_WITHIN)
+    assert second.returncode in {0, 3}, output
+    assert "2 cells, 1 of them done before" in output
     assert (out / "cells" / "kill-1" / "result.json").stat().st_mtime_ns == done
     directory = CampaignDirectory(out)
     for cell in cells(load_campaign(file), file):

@@ -57,8 +57,8 @@ class Ansible:
         if playbook != "cell.yml":
             return Played(())
         request = CellRequest.decode(base64.b64decode(variables["request"]))
-        said = msgspec.json.encode(self.answer(limit, request, variables)).decode()
-        return Played((TaskResult(limit, "run the cell", {"stdout": said}),))
+        output = msgspec.json.encode(self.answer(limit, request, variables)).decode()
+        return Played((TaskResult(limit, "run the cell", {"stdout": output}),))
 
     def hosts_of(self) -> Counter[str]:
         return Counter(host for playbook, host in self.played if playbook == "cell.yml")

@@ -38,8 +38,8 @@ def test_a_simulated_cell_from_request_to_attempt(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     chosen = cells(load_campaign(file), file)[3]
     request = CellRequest(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
-    said, errors = on_host(request, tmp_path / "work").communicate(timeout=120)
-    attempt = msgspec.json.decode(said, type=Attempt)
+    output, errors = on_host(request, tmp_path / "work").communicate(timeout=120)
+    attempt = msgspec.json.decode(output, type=Attempt)
     assert attempt.result.fingerprint == chosen.fingerprint
     assert attempt.result.correct, errors
     assert attempt.run is not None

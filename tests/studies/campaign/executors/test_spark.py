@@ -79,27 +79,27 @@ class NoSpark:
         return self.found
 
 
-def job(directory: Path, keep: Keep, said: list[str]) -> _CellJob:
-    return _CellJob(NoSpark(), {}, CampaignDirectory(directory), keep, said.append)  # type: ignore[arg-type]
+def job(directory: Path, keep: Keep, output: list[str]) -> _CellJob:
+    return _CellJob(NoSpark(), {}, CampaignDirectory(directory), keep, output.append)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("keep", list(Keep))
 def test_run_directories_that_are_to_stay_are_brought(planned: tuple[Cell, ...], tmp_path: Path, keep: Keep) -> None:
-    said: list[str] = []
-    attempt = job(tmp_path / "campaign", keep, said)(planned[0])
+    output: list[str] = []
+    attempt = job(tmp_path / "campaign", keep, output)(planned[0])
     runs = list((tmp_path / "campaign").glob("cells/*/runs/*"))
     assert [run.name for run in runs] == ([attempt.run] if keep is Keep.ALL else [])
     assert all((run / "summary.json").exists() for run in runs)
-    assert not said
+    assert not output
 
 
 def test_a_run_directory_that_is_too_large_to_be_brought_is_told_of(
     planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("studies.campaign.executors.spark.LARGEST_RUN", 1000)
-    said: list[str] = []
-    assert job(tmp_path / "campaign", Keep.ALL, said)(planned[0]).run is None
-    assert said[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
+    output: list[str] = []
+    assert job(tmp_path / "campaign", Keep.ALL, output)(planned[0]).run is None
+    assert output[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
     assert not list((tmp_path / "campaign").glob("cells/*/runs"))
 
 
