@@ -34,19 +34,19 @@ def test_from_a_file_to_its_matrix_and_not_again(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file, out = write_campaign(tmp_path), tmp_path / "out"
-    code, printed, said = brokerlab(capfd, monkeypatch, file, "--out", out, "--jobs", "2")
-    assert code == 0, said
+    code, printed, output = brokerlab(capfd, monkeypatch, file, "--out", out, "--jobs", "2")
+    assert code == 0, output
     assert "8 of 8 cells done; delivery correct in 8; fidelity: 8 VALID" in printed
-    assert "[8/8] " in said
+    assert "[8/8] " in output
     summary = json.loads((out / "summary.json").read_bytes())
     assert [entry["cells"] for entry in summary["matrix"]] == [2, 2, 2, 2]
     assert {entry["faults"] for entry in summary["matrix"] if entry["schedule"] == "kill"} == {2}
     assert (out / "report" / "index.html").exists()
     assert not list(out.glob("cells/*/runs")), "run directories of cells that went well stay away"
     times = {path: path.stat().st_mtime_ns for path in out.glob("cells/*/*")}
-    code, _, said = brokerlab(capfd, monkeypatch, file, "--out", out)
+    code, _, output = brokerlab(capfd, monkeypatch, file, "--out", out)
     assert code == 0
-    assert "8 cells, 8 of them done before" in said
+    assert "8 cells, 8 of them done before" in output
     assert {path: path.stat().st_mtime_ns for path in out.glob("cells/*/*")} == times
 
 
@@ -65,7 +65,7 @@ def test_chosen_cells_first_and_the_rest_later(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--cell", "fixed+kil-1"], "has no cell 'fixed+kil-1'; did you mean 'fixed+kill-1'?"),
         (["--runtime", "cloud"], "--runtime cloud: choose auto, container, process, simulated"),
@@ -75,13 +75,17 @@ def test_chosen_cells_first_and_the_rest_later(
     ],
 )
 def test_mistakes(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], told: str
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
 ) -> None:
     file = write_campaign(tmp_path)
-    code, printed, said = brokerlab(capfd, monkeypatch, file, *arguments, "--out", tmp_path / "out")
+    code, printed, output = brokerlab(capfd, monkeypatch, file, *arguments, "--out", tmp_path / "out")
     assert (code, printed) == (2, "")
-    assert told in said
-    assert "Traceback" not in said
+    assert message in output
+    assert "Traceback" not in output
 
 
 def test_the_list_of_cells(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ def test_what_is_done_survives_the_end_of_the_command(
         while not list(out.glob("cells/*/result.json")) and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(end)
-        said, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
@@ -112,10 +116,10 @@ def test_what_is_done_survives_the_end_of_the_command(
     assert 0 < len(done) < 4
     if end is signal.SIGTERM:
         assert process.returncode == 130
-        assert "the same command continues with the rest" in said
-    code, _, said = brokerlab(capfd, monkeypatch, file, "--out", out, "--jobs", str(os.cpu_count()))
+        assert "the same command continues with the rest" in output
+    code, _, output = brokerlab(capfd, monkeypatch, file, "--out", out, "--jobs", str(os.cpu_count()))
     assert code == 0
-    assert f"4 cells, {len(done)} of them done before" in said
+    assert f"4 cells, {len(done)} of them done before" in output
     assert len(list(out.glob("cells/*/result.json"))) == 4
     assert {path: path.stat().st_mtime_ns for path in done} == done
     assert not list(out.glob("cells/*/work-*"))

@@ -26,11 +26,11 @@ def test_hosts_share_the_cells_and_keep_nothing(laboratory: Laboratory, tmp_path
     for product in without.directory.glob("product-*"):
         shutil.rmtree(product)
     file, out = write_campaign(tmp_path, ONE_SEED), tmp_path / "out"
-    code, said = laboratory.control(
+    code, output = laboratory.control(
         "campaign", file, "--inventory", laboratory.inventory, "--out", out, "--keep-runs", "all"
     )
-    assert code == 0, said
-    assert "runtime   simulated on h1, h2, h3" in said
+    assert code == 0, output
+    assert "runtime   simulated on h1, h2, h3" in output
     directory = CampaignDirectory(out)
     used = set()
     for cell in cells(load_campaign(file), file):
@@ -59,13 +59,13 @@ def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(laboratory: Labor
             assert time.monotonic() < deadline
             time.sleep(0.1)
         command.terminate()
-        said, _ = command.communicate(timeout=PATIENCE)
+        output, _ = command.communicate(timeout=PATIENCE)
     finally:
         command.kill()
         command.wait()
-    assert command.returncode == 130, said
-    assert "ending the running cells in order" in said
-    assert "the same command continues with the rest" in said
+    assert command.returncode == 130, output
+    assert "ending the running cells in order" in output
+    assert "the same command continues with the rest" in output
     for host in laboratory.hosts:
         assert not list((host.directory / "cells").glob("*"))
         assert "studies.campaign.executors.on_host" not in host.run("ps", "-eo", "args").stdout
