@@ -67,6 +67,7 @@ class _OverlayRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     brokers: list[_BrokerRecord]
     links: list[Link] | None = None
     mesh: _MeshRecord | None = None
+    may_be_partitioned: bool = False
 
 
 class _LinksAsWritten(msgspec.Struct):
@@ -102,7 +103,7 @@ def to_json(overlay: Overlay) -> bytes:
     if isinstance(links, MeshLinks) and isinstance(links.source, DrawnLinks) and len(links) > LISTED_LINKS:
         record = _OverlayRecord(SCHEMA, overlay.name, brokers, mesh=_mesh_record(links.source))
         return msgspec.json.encode(record) + b"\n"
-    record = _OverlayRecord(SCHEMA, overlay.name, brokers, list(links))
+    record = _OverlayRecord(SCHEMA, overlay.name, brokers, list(links), may_be_partitioned=overlay.may_be_partitioned)
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
@@ -130,7 +131,7 @@ def from_json(content: bytes) -> Overlay:
         _check_fields(name, link, _LINK_FIELDS)
         for direction in _DIRECTIONS:
             _check_fields(name, link.get(direction, ()), _PROPERTIES)
-    return Overlay(record.name, brokers, tuple(record.links))
+    return Overlay(record.name, brokers, tuple(record.links), record.may_be_partitioned)
 
 
 def to_graphml(overlay: Overlay) -> bytes:

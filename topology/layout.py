@@ -62,7 +62,7 @@ def _by_forces(graph: nx.Graph[BrokerId]) -> dict[BrokerId, Position]:
     Fruchterman and Reingold's forces leave lines and trees without crossings, but NetworkX needs SciPy for them from
     `_LARGE` brokers on. There ForceAtlas2 does as well, because single links cannot be distinguished in such a drawing.
     """
-    order = list(nx.dfs_preorder_nodes(graph, next(iter(graph))))
+    order = list(nx.dfs_preorder_nodes(graph))
     circle = _on_a_circle(order)
     positions: Mapping[BrokerId, NDArray[np.floating[Any]]]
     if len(graph) < _LARGE:

@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 import networkx as nx
 import numpy as np
@@ -39,9 +40,11 @@ class Metrics:
     degrees: Mapping[int, int]
     """Number of brokers of each degree."""
     diameter: int
-    """Links on the longest of all shortest paths."""
+    """Links on the longest of all shortest paths, within parts."""
     mean_path: float
-    """Links on a shortest path, over all pairs of brokers."""
+    """Links on a shortest path, over all pairs of brokers that have one."""
+    parts: int
+    """Parts without a path between them; 1 for a connected overlay."""
     articulation_points: tuple[BrokerId, ...]
     """Brokers whose loss alone cuts the overlay apart, in the overlay's order."""
     bridges: tuple[tuple[BrokerId, BrokerId], ...]
@@ -56,7 +59,8 @@ def metrics(overlay: Overlay) -> Metrics:
         return _mesh_metrics(overlay)
     graph = overlay.to_networkx()
     degrees = [degree for _, degree in graph.degree]
-    hops = hop_counts(graph)
+    parts = [hop_counts(graph.subgraph(part)) for part in nx.connected_components(graph)]
+    pairs = [len(part) * (len(part) - 1) for part in nx.connected_components(graph)]
     articulation = set(nx.articulation_points(graph))
     bridges = {frozenset(ends) for ends in nx.bridges(graph)}
     delays = _delays(overlay)
@@ -65,8 +69,9 @@ def metrics(overlay: Overlay) -> Metrics:
         links=len(overlay.links),
         degree=Spread.of(degrees),
         degrees=dict(sorted(Counter(degrees).items())),
-        diameter=hops.diameter,
-        mean_path=hops.mean,
+        diameter=max(hops.diameter for hops in parts),
+        mean_path=_weighted_mean([hops.mean for hops in parts], pairs),
+        parts=len(parts),
         articulation_points=tuple(broker.id for broker in overlay.brokers if broker.id in articulation),
         bridges=tuple((link.a, link.b) for link in overlay.links if frozenset((link.a, link.b)) in bridges),
         delay=Spread.of(delays) if delays else None,
@@ -83,10 +88,17 @@ def _mesh_metrics(overlay: Overlay) -> Metrics:
         degrees={brokers - 1: brokers},
         diameter=min(brokers - 1, 1),
         mean_path=float(brokers > 1),
+        parts=1,
         articulation_points=(),
         bridges=tuple((link.a, link.b) for link in overlay.links) if brokers == 2 else (),
         delay=Spread.of(delays) if delays else None,
     )
+
+
+def _weighted_mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    if len(values) == 1:
+        return values[0]
+    return float(sum(map(mul, values, weights))) / (sum(weights) or 1)
 
 
 def _delays(overlay: Overlay) -> array[float]:

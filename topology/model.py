@@ -213,7 +213,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A broker overlay network: connected, without self-loops or doubled links.
+    """A broker overlay network: without self-loops or doubled links, and connected unless it may be partitioned.
 
     Raises `OverlayError` when made of anything else.
     """
@@ -221,6 +221,8 @@ class Overlay:
     name: str
     brokers: tuple[Broker, ...]
     links: tuple[Link, ...] | MeshLinks
+    may_be_partitioned: bool = field(default=False, compare=False)
+    """True for a moment of a changing overlay whose scenario allows moments in which it is in several parts."""
     _brokers: Mapping[BrokerId, Broker] = field(init=False, repr=False, compare=False)
     _adjacency: Mapping[BrokerId, Mapping[BrokerId, Link]] = field(init=False, repr=False, compare=False)
     """Links by their ends; empty for a full mesh."""
@@ -234,7 +236,8 @@ class Overlay:
             object.__setattr__(self, "_adjacency", {})
             return
         object.__setattr__(self, "_adjacency", _adjacency(brokers, self.links))
-        _require_connected(self.to_networkx())
+        if not self.may_be_partitioned:
+            _require_connected(self.to_networkx())
 
     @property
     def is_full_mesh(self) -> bool:

@@ -136,6 +136,7 @@ def _rows(numbers: Metrics) -> Mapping[str, str]:
         "degrees": ", ".join(f"{brokers} x {degree}" for degree, brokers in numbers.degrees.items()),
         "diameter": f"{numbers.diameter} links",
         "mean path": f"{numbers.mean_path:.3f} links",
+        **({"parts": f"{numbers.parts}, with no path from one to another"} if numbers.parts > 1 else {}),
         "articulation points": listed(numbers.articulation_points),
         "bridges": listed(f"{a} - {b}" for a, b in numbers.bridges),
         "link delay": "no links"

@@ -50,8 +50,8 @@ ROOMS: Mapping[str, Floors] = {
         "layers links paths scot shapes",
         "layout mesh metrics recognition structures underlay",
         "full_mesh",
-        "drawing files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
-        "planetlab",
+        "drawing evolution files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
+        "evolution_files planetlab",
     ),
     "scenario": _floors(
         "faults yaml_files",
