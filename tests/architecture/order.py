@@ -51,7 +51,7 @@ ROOMS: Mapping[str, Floors] = {
         "layout mesh metrics recognition structures underlay",
         "full_mesh",
         "drawing evolution files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
-        "evolution_files planetlab",
+        "evolution_files mobility planetlab rewiring",
     ),
     "scenario": _floors(
         "faults yaml_files",
