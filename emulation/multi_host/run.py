@@ -143,22 +143,17 @@ class HostsRun:
             return self._interrupted()
         defect = ""
         try:
-            self._run_variants()
+            defect = self._run_variants()
             when_over()
         except PlayCancelledError:
             self._progress.ending()
             self._progress.print_line("interrupted: hosts end what they run in order")
-        except PlayError as error:
-            self._log.error("run failed", error=str(error))
-            if (failure := _broker_defect(error)) is None:
-                self._interrupt.teardown = True
-                with contextlib.suppress(HostError):  # the first failure says most
-                    self._end()
-                    gather(self._paths, self._members, record)
-                raise
-            defect = failure.message
-            self._progress.ending()
-            self._progress.print_line(f"{failure.host}: {defect}")
+        except PlayError:
+            self._interrupt.teardown = True
+            with contextlib.suppress(HostError):  # the first failure says most
+                self._end()
+                gather(self._paths, self._members, record)
+            raise
         self._interrupt.teardown = True
         self._end()
         try:
@@ -170,15 +165,27 @@ class HostsRun:
         self._progress.print_line(f"clocks   {clock_check(manifest.read(self._paths.directory).hosts).detail}")
         return outcome
 
-    def _run_variants(self) -> None:
-        """Runs all variants. The failure of any host ends the play at once, because the others would wait for it."""
+    def _run_variants(self) -> str:
+        """Runs all variants; returns the sentence on a broker's defect that ended the run, empty where none did.
+
+        The failure of any host ends the play at once, because the others would wait for it.
+        """
         failures: list[TaskFailure] = []
         try:
             self._play("run.yml", self._run_variables(), lambda: self._cancelled() or bool(failures), failures.append)
+            return ""
         except PlayCancelledError:
             if self._interrupt.asked:
                 raise
-            raise PlayError("run.yml", tuple(failures)) from None
+            failed = PlayError("run.yml", tuple(failures))
+        except PlayError as error:
+            failed = error
+        self._log.error("run failed", error=str(failed))
+        if (defect := _broker_defect(failed)) is None:
+            raise failed
+        self._progress.ending()
+        self._progress.print_line(f"{defect.host}: {defect.message}")
+        return defect.message
 
     def _begin(self) -> Manifest:
         """Prepares the hosts and the run directory; returns the manifest at the beginning."""

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from emulation.host.run_paths import RunPaths
-from emulation.multi_host.gather import HOSTS, PACKED, clock_check, gather, join_verdicts
-from emulation.multi_host.model import Member, share_id
-from record import fidelity, manifest
+from emulation.multi_host.gather import clock_check, gather, join_verdicts
+from record import manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
 from record.manifest import ClockOffset, Host, HostRecord
+from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
 MACHINE = Host(cpus=2, memory=1, processor="p", system="s")
 
@@ -69,27 +68,11 @@ def test_a_clock_of_which_nothing_is_known_spoils_a_run() -> None:
     assert check.detail == "no offset was measured for the clock of h3"
 
 
-MEMBERS = (Member(name="h1", address="10.9.0.1"), Member(name="h2", address="10.9.0.2"))
-
-
 @pytest.fixture
 def paths(tmp_path: Path) -> RunPaths:
     paths = RunPaths("run", tmp_path / "run", tmp_path / "sockets")
     paths.logs.mkdir(parents=True)
     return paths
-
-
-def hand_in(paths: RunPaths, number: int, record: manifest.Manifest, tmp_path: Path) -> None:
-    """Leaves the archive of a host where it is fetched to."""
-    member = MEMBERS[number]
-    own = tmp_path / member.name / "run" / share_id(paths.run_id, number)
-    (own / "logs").mkdir(parents=True)
-    manifest.write(record, own)
-    fidelity.write(Fidelity(verdict=FidelityVerdict.VALID, variants=[]), own)
-    fetched = paths.directory / HOSTS / member.name
-    fetched.mkdir(parents=True)
-    with tarfile.open(fetched / PACKED, "w:gz") as archive:
-        archive.add(tmp_path / member.name, ".")
 
 
 @pytest.mark.parametrize(("defect", "interrupted"), [("", True), ("broker defect: B1", False)])

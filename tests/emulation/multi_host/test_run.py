@@ -1,0 +1,116 @@
+"""The controller's side of a run on two hosts; plays are stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import msgspec
+import pytest
+
+from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, TaskFailure, TaskResult
+from emulation.host.run_paths import RunPaths
+from emulation.multi_host import run
+from emulation.multi_host.check import Facts
+from emulation.multi_host.inventory import Hosts
+from emulation.multi_host.run import HostsRequest, HostsRun
+from emulation.planning.plan import make_plan
+from emulation.run.interrupt import Interrupt
+from record.exit_codes import ExitCode
+from record.manifest import HostRecord, Manifest
+from scenario import load_text
+from tests.emulation.multi_host.shares import MEMBERS, hand_in
+
+SCENARIO = """
+name: two
+topology: {kind: line, brokers: 2}
+routing: {protocol: tid}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
+timeline: {join: 1s, run: 1s}
+"""
+FACTS = Facts(links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[])
+DEFECT = "broker defect: B2 (protocol tid) failed"
+
+
+@dataclass
+class Plays:
+    """Plays on two hosts, of which the second fails with this exit code while the first waits for it."""
+
+    exit_code: int
+    scratch: Path
+    paths: RunPaths
+    played: list[str] = field(default_factory=list)
+
+    def __call__(
+        self,
+        playbook: str,
+        _inventory: Inventory,
+        _private: Path,
+        _variables: Mapping[str, Any],
+        *,
+        cancelled: Callable[[], bool],
+        on_failure: Callable[[TaskFailure], None] | None,
+        **_: object,
+    ) -> Played:
+        self.played.append(playbook)
+        match playbook:
+            case "check.yml":
+                stdout = msgspec.json.encode(FACTS).decode()
+                return Played(tuple(TaskResult(member.name, "examine", {"stdout": stdout}) for member in MEMBERS))
+            case "run.yml":
+                assert on_failure is not None and not cancelled()
+                on_failure(TaskFailure("h2", "0 await drained", DEFECT, {"rc": self.exit_code}))
+                assert cancelled()
+                raise PlayCancelledError(playbook)
+            case "end.yml":
+                for number, member in enumerate(MEMBERS):
+                    host = HostRecord(name=member.name)
+                    share = Manifest(run_id="share", interrupted=number == 0, hosts=[host])
+                    hand_in(self.paths, number, share, self.scratch)
+        return Played(())
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> RunPaths:
+    paths = RunPaths("run", tmp_path / "run", tmp_path / "sockets")
+    paths.logs.mkdir(parents=True)
+    return paths
+
+
+def hosts_run(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> tuple[HostsRun, list[str]]:
+    """The run, and the lines that it prints."""
+    monkeypatch.setattr(run, "play", plays)
+    plan = make_plan(load_text(SCENARIO, "two.yaml"))
+    hosts = Hosts(Inventory({}, ("h1", "h2")), MEMBERS, vxlan_port=1, echo_port=2)
+    request = HostsRequest(plan, hosts, "process", "userspace", plays.paths.directory)
+    progress = MagicMock()
+    lines: list[str] = []
+    progress.print_line.side_effect = lines.append
+    return HostsRun(request, MEMBERS, plays.paths, Interrupt(), progress), lines
+
+
+def test_a_brokers_defect_on_one_host_is_the_outcome_of_all(
+    paths: RunPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plays = Plays(ExitCode.BROKER_DEFECT, tmp_path, paths)
+    hosts, lines = hosts_run(plays, monkeypatch)
+    outcome = hosts.execute(lambda: None)
+    assert outcome.defect == DEFECT
+    assert not outcome.interrupted
+    assert f"h2: {DEFECT}" in lines
+    assert plays.played == ["clean.yml", "check.yml", "run.yml", "end.yml"]
+
+
+def test_another_failure_of_a_host_ends_the_run_on_all_with_its_message(
+    paths: RunPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plays = Plays(ExitCode.HOST, tmp_path, paths)
+    hosts, _ = hosts_run(plays, monkeypatch)
+    with pytest.raises(PlayError, match=r"run.yml: h2: 0 await drained: broker defect"):
+        hosts.execute(lambda: None)
+    assert plays.played[-1] == "end.yml"
