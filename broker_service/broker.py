@@ -199,12 +199,22 @@ class Broker:
         with self._defects.handling(f"the link to {neighbour} going down"):
             self._perform(self._router.link_down(neighbour))
 
+    @property
+    def neighbours_change(self) -> bool:
+        """True when the routing protocol bears other neighbours."""
+        return self._options.neighbours_change
+
+    def require_changing_neighbours(self) -> None:
+        """Raises `ValueError` unless the routing protocol bears other neighbours."""
+        if not self.neighbours_change:
+            raise ValueError(f"neighbours of a broker that routes by {self.protocol} do not change while it runs")
+
     def add_link(self, config: LinkConfig) -> OverlayLink:
         """A broker has become a neighbour. Its link is down until the shell opens a stream.
 
         Raises `ValueError` for a broker that is a neighbour already, and where the routing protocol does not bear it.
         """
-        self._require_changing_neighbours()
+        self.require_changing_neighbours()
         if config.neighbour in self.links or config.neighbour == self.id:
             raise ValueError(f"{self.id} and {config.neighbour} are linked already")
         link = self.links[config.neighbour] = self._make_link(config)
@@ -218,7 +228,7 @@ class Broker:
 
         Raises `ValueError` for a broker that is no neighbour, and where the routing protocol does not bear it.
         """
-        self._require_changing_neighbours()
+        self.require_changing_neighbours()
         if neighbour not in self.links:
             raise ValueError(f"{self.id} and {neighbour} are not linked")
         link = self.links.pop(neighbour)
@@ -347,10 +357,6 @@ class Broker:
             attributes=config.attributes,
             appearance=config.appearance,
         )
-
-    def _require_changing_neighbours(self) -> None:
-        if not self._options.neighbours_change:
-            raise ValueError(f"neighbours of a broker that routes by {self.protocol} do not change while it runs")
 
     def _timer_ran_out(self, key: TimerKey) -> None:
         """A timer that the router set has run out."""

@@ -1,4 +1,4 @@
-"""The control service: reports a broker's state on request, and changes its service time."""
+"""The control service: reports a broker's state on request, and changes its service time and its links."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ import grpc
 import msgspec
 
 from broker_service.broker import Broker
+from broker_service.config import LinkConfig
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
+from broker_service.grpc_shell.link_ports import LinkPorts
+from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.service_time import Distribution, ServiceTime
 
 
 class Control(broker_pb2_grpc.BrokerControlServicer):
-    """Answers from the broker's own counters; the server provides `malformed`, `log_lost` and `pace`."""
+    """Answers from the broker's own counters; the server provides what is not the broker's."""
 
     def __init__(
         self,
         broker: Broker,
+        links: LinkPorts,
         malformed: Callable[[], int],
         log_lost: Callable[[], int],
         pace: Callable[[ServiceTime], None],
     ) -> None:
         self._broker = broker
+        self._links = links
         self._malformed = malformed
         self._log_lost = log_lost
         self._pace = pace
@@ -61,6 +66,36 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
         except ValueError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         return pb.PaceReply()
+
+    async def Links(self, request: pb.LinksRequest, context: Any) -> pb.LinksReply:  # noqa: N802 (gRPC's name)
+        """Removes and adds links."""
+        try:
+            for neighbour in request.remove:
+                self._links.remove(neighbour)
+            for end in request.add:
+                await self._links.add(_link_config(end))
+        except (ValueError, msgspec.MsgspecError, CannotListenError) as error:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+        return pb.LinksReply()
+
+    async def Reset(self, request: pb.ResetRequest, context: Any) -> pb.ResetReply:  # noqa: N802 (gRPC's name)
+        """Closes the stream to a neighbour."""
+        try:
+            self._links.reset(request.neighbour)
+        except ValueError as error:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+        return pb.ResetReply()
+
+
+def _link_config(end: pb.LinkEnd) -> LinkConfig:
+    return LinkConfig(
+        neighbour=end.neighbour,
+        local=end.local,
+        remote=end.remote,
+        dial=end.dial,
+        attributes=msgspec.json.decode(end.attributes, type=dict[str, Any]),
+        appearance=end.appearance or 1,
+    )
 
 
 def _link_state(link: OverlayLink) -> pb.LinkState:

@@ -78,6 +78,11 @@ class LinkPort:
         if self._stream is not None:
             self._stream.close(reason)
 
+    def end(self) -> None:
+        """Ends the stream at once and for good, because the link is removed."""
+        self._session.closed(self._session.stream)
+        self.close("the link is removed")
+
     @property
     def flushed(self) -> bool:
         """True when no message waits or is in flight, or the link is down."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import functools
 import gc
 import logging
 import os
@@ -34,12 +33,12 @@ from broker_service.errors import BrokerDefectError
 from broker_service.gauges import SECOND, QueueGauges, Ticker
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.control import Control
-from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
+from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError, listen
 from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
-from broker_service.links.session import MISSED_HEARTBEATS, LinkViolationError, RefusedError
+from broker_service.links.session import LinkViolationError, RefusedError
 from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
 from broker_service.storage import FileStorage
@@ -47,7 +46,7 @@ from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
 from broker_service.transport import rpc
 from broker_service.transport.duplex import StreamClosedError
-from broker_service.transport.wire import MalformedFrameError, decode_hello
+from broker_service.transport.wire import MalformedFrameError
 from record.exit_codes import ExitCode
 from record.log import Event
 
@@ -55,8 +54,7 @@ _LOOK_INTERVAL = 0.005
 """Seconds between two checks, while stopping, of whether everything was passed on."""
 
 _BRIEF_CALLS = 64
-"""Calls at a time to control and health, and streams on a link's address before their hello. gRPC refuses further ones
-with RESOURCE_EXHAUSTED."""
+"""Calls at a time to control and health. gRPC refuses further ones with RESOURCE_EXHAUSTED."""
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +84,7 @@ class BrokerServer:
         self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take))
-        self._ports = {link.neighbour: LinkPort(self.broker, config, link, self._service) for link in config.links}
+        self._links = LinkPorts(self.broker, config, self._service, self._serve)
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -99,17 +97,14 @@ class BrokerServer:
         try:
             for address in self.config.listen:
                 self._add_server(self._client_server(), address)
-            for local in dict.fromkeys(link.local for link in self.config.links if not link.dial):
-                self._add_server(self._link_server(local), local)
             for server in self._servers:
                 await server.start()
+            await self._links.listen()
         except BaseException:
             await self._close()
             raise
         self._run(self._ticker.run())
-        for link in self.config.links:
-            if link.dial:
-                self._run(self._ports[link.neighbour].keep_open())
+        self._links.dial()
 
     async def stop(self) -> None:
         """Ignores new requests of clients, passes on what waits, closes every stream and the log.
@@ -120,14 +115,13 @@ class BrokerServer:
         for session in self._sessions:
             session.stop_handling()
         within = self.config.limits.stop_within
-        ends = [asyncio.ensure_future(server.stop(within)) for server in self._servers]
+        ends = [asyncio.ensure_future(server.stop(within)) for server in self._all_servers]
         deadline = self._loop.time() + within
         while not self._flushed() and self._loop.time() < deadline:  # noqa: ASYNC110 (many conditions, once for each process)
             await asyncio.sleep(_LOOK_INTERVAL)
         for session in self._sessions:
             session.close("the broker stops")
-        for port in self._ports.values():
-            port.close("the broker stops")
+        await self._links.close("the broker stops")
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, *ends, return_exceptions=True)
@@ -146,12 +140,12 @@ class BrokerServer:
     def _flushed(self) -> bool:
         return (
             not self._service.waiting
-            and all(port.flushed for port in self._ports.values())
+            and all(port.flushed for port in self._links)
             and all(session.drained for session in self._sessions)
         )
 
     async def _close(self) -> None:
-        for server in self._servers:
+        for server in self._all_servers:
             await server.stop(None)
         self.broker.timers.cancel_all()
         self._service.close()
@@ -163,6 +157,10 @@ class BrokerServer:
 
     # Servers
 
+    @property
+    def _all_servers(self) -> list[grpc.aio.Server]:
+        return [*self._servers, *self._links.servers.values()]
+
     def _add_server(self, server: grpc.aio.Server, address: str) -> None:
         listen(server, address)
         self._servers.append(server)
@@ -170,14 +168,9 @@ class BrokerServer:
     def _client_server(self) -> grpc.aio.Server:
         server = rpc.server(self.config.limits.message_bytes, self.config.limits.sessions + _BRIEF_CALLS)
         rpc.serve(server, rpc.SESSION, self._serve_session)
-        control = Control(self.broker, self._count_malformed, lambda: self._trace.lost, self._set_pace)
+        control = Control(self.broker, self._links, self._count_malformed, lambda: self._trace.lost, self._set_pace)
         broker_pb2_grpc.add_BrokerControlServicer_to_server(control, server)  # type: ignore[no-untyped-call]
         health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)  # type: ignore[attr-defined]
-        return server
-
-    def _link_server(self, local: str) -> grpc.aio.Server:
-        server = rpc.server(largest_link_frame(self.config.limits), len(self.config.links) + _BRIEF_CALLS)
-        rpc.serve(server, rpc.LINK, functools.partial(self._serve_link, local))
         return server
 
     async def _serve_session(self, _requests: Any, context: Any) -> None:
@@ -192,20 +185,6 @@ class BrokerServer:
             self._sessions.discard(stream)
             if not self._stopping:
                 stream.end()
-
-    async def _serve_link(self, local: str, _requests: Any, context: Any) -> None:
-        await self._serve(self._accept_link(local, context), context, f"link from {context.peer()}")
-
-    async def _accept_link(self, local: str, context: Any) -> None:
-        async with asyncio.timeout(MISSED_HEARTBEATS * self.config.limits.heartbeat):
-            first = await context.read()
-        if first is rpc.EOF:
-            raise StreamClosedError("closed without a hello")
-        hello = decode_hello(first)
-        port = self._ports.get(hello.broker)
-        if port is None or port.local != local:
-            raise RefusedError(f"{hello.broker!r} is no neighbour of {self.config.id!r} over {local}")
-        await port.accept(context, hello)
 
     async def _serve(self, stream: Coroutine[Any, Any, None], context: Any, name: str) -> None:
         """Runs a stream that the other end opened, and aborts it with a status that names whose fault it was."""
@@ -242,7 +221,7 @@ class BrokerServer:
         self._tasks.append(asyncio.create_task(work))
 
     def _count_malformed(self) -> int:
-        return self.malformed + sum(port.malformed for port in self._ports.values())
+        return self.malformed + sum(port.malformed for port in self._links)
 
     def _set_pace(self, service_time: ServiceTime) -> None:
         self._service.change(paced_work(self.config, service_time))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.routing import read_options
 from broker_service.service_time import ServiceTime
 from topology import BrokerId, Link, Overlay
 
@@ -70,11 +71,13 @@ class BrokerConfigs:
         self._settings = settings
         self._files = files
         self._attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
-        self._links: dict[BrokerId, list[LinkConfig]] = {broker.id: [] for broker in overlay.brokers}
+        self._addresses = addresses
+        self._links: dict[BrokerId, dict[BrokerId, LinkConfig]] = {broker.id: {} for broker in overlay.brokers}
+        """By broker and neighbour."""
+        self._removals: dict[frozenset[BrokerId], int] = {}
+        """By pair of brokers, the number of times that their link was removed."""
         for link in overlay.links:
-            ends = addresses(link)
-            self._links[link.a].append(self._end(link.b, ends.a, ends.b, dial=True))
-            self._links[link.b].append(self._end(link.a, ends.b, ends.a, dial=False))
+            self._add(link)
 
     def of(self, broker: BrokerId, incarnation: int = 1) -> BrokerConfig:
         """The configuration with which this incarnation of a broker starts. Raises `KeyError` for an unknown broker."""
@@ -87,7 +90,7 @@ class BrokerConfigs:
             attributes=self._attributes[broker],
             prepared=settings.prepared.get(broker, b""),
             listen=(f"unix:{files.socket}",) if files.socket else (),
-            links=tuple(self._links[broker]),
+            links=tuple(self._links[broker].values()),
             log=files.log,
             stored=files.stored,
             variant=settings.variant,
@@ -96,7 +99,46 @@ class BrokerConfigs:
             limits=settings.limits,
         )
 
-    def _end(self, neighbour: BrokerId, local: str, remote: str, *, dial: bool) -> LinkConfig:
-        return LinkConfig(
-            neighbour=neighbour, local=local, remote=remote, dial=dial, attributes=self._attributes[neighbour]
-        )
+    def link(self, broker: BrokerId, neighbour: BrokerId) -> LinkConfig:
+        """A broker's end of a present link. Raises `KeyError` for brokers that are not linked."""
+        return self._links[broker][neighbour]
+
+    def add_link(self, link: Link) -> None:
+        """Brokers that start from now on have this link.
+
+        Raises `ValueError` for brokers that are linked already, and for a routing protocol that does not bear it.
+        """
+        self._require_changing_neighbours()
+        if link.b in self._links[link.a]:
+            raise ValueError(f"{link.a} and {link.b} are linked already")
+        self._add(link)
+
+    def remove_link(self, a: BrokerId, b: BrokerId) -> None:
+        """Brokers that start from now on do not have this link.
+
+        Raises `ValueError` for brokers that are not linked, and for a routing protocol that does not bear it.
+        """
+        self._require_changing_neighbours()
+        if b not in self._links[a]:
+            raise ValueError(f"{a} and {b} are not linked")
+        del self._links[a][b], self._links[b][a]
+        pair = frozenset((a, b))
+        self._removals[pair] = self._removals.get(pair, 0) + 1
+
+    def _require_changing_neighbours(self) -> None:
+        settings = self._settings
+        if not read_options(settings.protocol, settings.options).neighbours_change:
+            raise ValueError(f"neighbours of a broker that routes by {settings.protocol} do not change while it runs")
+
+    def _add(self, link: Link) -> None:
+        ends = self._addresses(link)
+        appearance = 1 + (self._removals.get(frozenset((link.a, link.b)), 0) if self._removals else 0)
+        for broker, neighbour, local, remote in ((link.a, link.b, ends.a, ends.b), (link.b, link.a, ends.b, ends.a)):
+            self._links[broker][neighbour] = LinkConfig(
+                neighbour=neighbour,
+                local=local,
+                remote=remote,
+                dial=broker == link.a,
+                attributes=self._attributes[neighbour],
+                appearance=appearance,
+            )

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from broker_service.service_time import ServiceTime
 from emulation.live_overlay.status import BrokerStatus
-from topology import BrokerId, LinkDirection, LinkProperties, Overlay
+from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
 
 Tables = Mapping[BrokerId, Mapping[str, object]]
 """Routing tables by broker, as `Broker.tables` shows them."""
@@ -75,6 +75,16 @@ class LiveOverlay(Protocol):
 
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         """Gives a broker another service time; None: its own."""
+
+    def add_link(self, link: Link) -> None:
+        """Links two brokers, which know each other as neighbours from then on. A former link of theirs is forgotten.
+
+        Raises `ValueError` for brokers that are linked already, and for a routing protocol whose options do not declare
+        `neighbours_change`.
+        """
+
+    def remove_link(self, a: BrokerId, b: BrokerId) -> None:
+        """Makes the link of two brokers vanish, with whatever it holds. Raises `ValueError` as `add_link` does."""
 
     def cut(self, direction: LinkDirection) -> None:
         """Drops whatever is sent in this direction from now on."""

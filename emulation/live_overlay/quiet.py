@@ -29,7 +29,8 @@ _Ends = Mapping[tuple[BrokerId, BrokerId], LinkEndStatus]
 class ExpectedOverlay:
     """Brokers that should run and links that should be up."""
 
-    links: Sequence[Link]
+    links: list[Link]
+    """Present links, of which at least one end is asked."""
     brokers: Sequence[BrokerId]
     """Brokers that are asked for their status. Links may lead to others, which run elsewhere."""
     down: set[BrokerId] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Client of the brokers' control service: status, routing tables and service time of broker processes."""
+"""Client of the brokers' control service: status, routing tables, service time and links of broker processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, Self
 
 import grpc
 import msgspec
+from google.protobuf.message import Message
 
+from broker_service.config import LinkConfig
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.service_time import ServiceTime
@@ -57,11 +59,34 @@ class BrokerControls:
         request = pb.PaceRequest(
             mean=service_time.mean, distribution=service_time.distribution.value, deviation=service_time.deviation
         )
+        self._command(broker, "Pace", request, "accept another service time")
+
+    def add_link(self, broker: BrokerId, link: LinkConfig) -> None:
+        """Gives a broker a neighbour. Raises `HostError` when it does not answer or refuses."""
+        end = pb.LinkEnd(
+            neighbour=link.neighbour,
+            local=link.local,
+            remote=link.remote,
+            dial=link.dial,
+            attributes=msgspec.json.encode(link.attributes).decode(),
+            appearance=link.appearance,
+        )
+        self._command(broker, "Links", pb.LinksRequest(add=[end]), f"add a link to {link.neighbour}")
+
+    def remove_link(self, broker: BrokerId, neighbour: BrokerId) -> None:
+        """Takes a neighbour from a broker. Raises `HostError` when it does not answer or refuses."""
+        self._command(broker, "Links", pb.LinksRequest(remove=[neighbour]), f"remove its link to {neighbour}")
+
+    def reset(self, broker: BrokerId, neighbour: BrokerId) -> None:
+        """Has a broker close the stream to a neighbour. Raises `HostError` when it does not answer or refuses."""
+        self._command(broker, "Reset", pb.ResetRequest(neighbour=neighbour), f"reset its link to {neighbour}")
+
+    def _command(self, broker: BrokerId, name: str, request: Message, asked: str) -> None:
         try:
-            self._stub(broker).Pace(request, timeout=_ANSWER_WITHIN, wait_for_ready=True)
+            getattr(self._stub(broker), name)(request, timeout=_ANSWER_WITHIN, wait_for_ready=True)
         except grpc.RpcError as error:
             self._discard(broker)
-            raise HostError(f"broker {broker} does not accept another service time: {error}") from error
+            raise HostError(f"broker {broker} does not {asked}: {error}") from error
 
     def _ask(self, brokers: Iterable[BrokerId], request: pb.StatusRequest) -> dict[BrokerId, pb.StatusReply]:
         calls = {broker: self._stub(broker).Status.future(request, timeout=_ANSWER_WITHIN) for broker in brokers}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -27,6 +28,7 @@ from emulation.live_overlay.quiet import link_obstacles
 from emulation.network.model import name_links
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
+from record.errors import HostError
 from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
 
 BROKER_PORT = 7000
@@ -103,9 +105,8 @@ class HostOverlay:
         """Address of each broker for clients and control."""
         self._controls = BrokerControls(self.addresses)
         self._incarnations = dict.fromkeys(self.expected.brokers, 1)
-        self._service_times: dict[BrokerId, ServiceTime] = {}
-        """Service times that paused brokers get when they go on."""
-        self._paused: set[BrokerId] = set()
+        self._paused: dict[BrokerId, list[Callable[[], None]]] = {}
+        """Paused brokers, and the requests that each gets when it continues."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -185,23 +186,37 @@ class HostOverlay:
     def pause(self, broker: BrokerId) -> None:
         if self._runs(broker):
             self._runtime.pause(broker)
-            self._paused.add(broker)
+            self._paused[broker] = []
 
     def resume(self, broker: BrokerId) -> None:
-        self._paused.discard(broker)
+        requests = self._paused.pop(broker, [])
         self._runtime.resume(broker)
-        if (service_time := self._service_times.pop(broker, None)) is not None:
-            self._set_service_time(broker, service_time)
+        for request in requests:
+            request()
 
     def throttle(self, broker: BrokerId, cores: float | None) -> None:
         self._runtime.throttle(broker, cores)
 
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         wanted = self._configs.of(broker).service_time if service_time is None else service_time
-        if broker in self._paused:
-            self._service_times[broker] = wanted
-        else:
-            self._set_service_time(broker, wanted)
+        self._request(broker, partial(self._controls.set_service_time, broker, wanted))
+
+    # Links that appear and vanish
+
+    def add_link(self, link: Link) -> None:
+        """A broker that is paused learns of its neighbour once it continues, one that is down when it is restarted."""
+        self._configs.add_link(link)
+        self.expected.links.append(link)
+        for broker, neighbour in ((link.a, link.b), (link.b, link.a)):
+            end = self._configs.link(broker, neighbour)
+            self._request(broker, partial(self._controls.add_link, broker, end))
+
+    def remove_link(self, a: BrokerId, b: BrokerId) -> None:
+        """As `add_link`."""
+        self._configs.remove_link(a, b)
+        self.expected.links[:] = [link for link in self.expected.links if {link.a, link.b} != {a, b}]
+        for broker, neighbour in ((a, b), (b, a)):
+            self._request(broker, partial(self._controls.remove_link, broker, neighbour))
 
     # Faults of links
 
@@ -264,9 +279,12 @@ class HostOverlay:
         process = self._runtime.processes().get(broker)
         return process is not None and process.alive
 
-    def _set_service_time(self, broker: BrokerId, service_time: ServiceTime) -> None:
-        if self._runs(broker):
-            self._controls.set_service_time(broker, service_time)
+    def _request(self, broker: BrokerId, request: Callable[[], None]) -> None:
+        """Makes a request of a broker, which one that is paused gets once it continues, and one that is down never."""
+        if broker in self._paused:
+            self._paused[broker].append(partial(self._request, broker, request))
+        elif self._runs(broker):
+            request()
 
     def _not_connected(self, silent: list[BrokerId], statuses: Mapping[BrokerId, BrokerStatus]) -> str:
         if silent:
@@ -306,6 +324,8 @@ def host_configs(
     }
 
     def addresses_of(link: Link) -> LinkAddresses:
+        if link not in addresses:
+            raise HostError(f"the emulated network has no path for a link {link.a} - {link.b}")
         return addresses[link]
 
     return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of)

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, MutableMapping
 
 from broker_service.broker import Broker
-from broker_service.config import BrokerConfig
+from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.gauges import QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
@@ -108,6 +108,24 @@ class SimulatedBroker:
         self.server.resume()
         for call in held:
             self.events.soon(call)
+
+    def when_running(self, call: Callable[[], None]) -> None:
+        """Makes a call at once, or as soon as the broker continues."""
+        if self.held is None:
+            call()
+        else:
+            self.held.append(call)
+
+    def add_link(self, link: LinkConfig) -> LinkEnd:
+        """The broker has a neighbour more. Returns its end of the link."""
+        self.core.add_link(link)
+        end = self.ends[link.neighbour] = self._link_end(link.neighbour)
+        return end
+
+    def remove_link(self, neighbour: BrokerId) -> None:
+        """The broker has a neighbour less."""
+        self.ends.pop(neighbour).close()
+        self.core.remove_link(neighbour)
 
     def work_at(self, service_time: ServiceTime) -> None:
         """Sets the service time of messages that come in from now on."""

@@ -22,7 +22,7 @@ from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
 from record.errors import HostError
-from topology import BrokerId, LinkDirection, LinkProperties, Overlay
+from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
 
 SETTLE_WITHIN = 600.0
 """Virtual seconds after which messages that still move are taken to move endlessly."""
@@ -68,13 +68,12 @@ class SimulatedOverlay:
         self._incarnations = dict.fromkeys(self._traces, 0)
         self._stored: dict[BrokerId, dict[str, bytes]] = {}
         """Stable storage of the brokers that were started, which outlives each incarnation."""
-        self._links = [
-            SimulatedLink(link, self.events, settings.limits, self._random, settings.seed) for link in overlay.links
-        ]
-        self._links_of: dict[BrokerId, list[SimulatedLink]] = {broker.id: [] for broker in overlay.brokers}
-        for link in self._links:
-            self._links_of[link.a].append(link)
-            self._links_of[link.b].append(link)
+        self._links: dict[SimulatedLink, None] = {}
+        """All present links, in the order in which they appeared."""
+        self._links_of: dict[BrokerId, dict[BrokerId, SimulatedLink]] = {broker.id: {} for broker in overlay.brokers}
+        """The same, by both ends."""
+        for link in overlay.links:
+            self._make_link(link)
         self._sessions: list[tuple[BrokerId, SimulatedSession]] = []
 
     @property
@@ -155,7 +154,7 @@ class SimulatedOverlay:
         if broker in self._running:
             self._end(broker)
         self._start(broker)
-        for link in self._links_of[broker]:
+        for link in self._links_of[broker].values():
             if link.a == broker:
                 link.connect()
             else:
@@ -167,14 +166,14 @@ class SimulatedOverlay:
     def pause(self, broker: BrokerId) -> None:
         """Freezes a broker; its neighbours notice by the heartbeats they miss, clients do not notice."""
         self._running[broker].freeze()
-        for link in self._links_of[broker]:
+        for link in self._links_of[broker].values():
             link.freeze()
 
     def resume(self, broker: BrokerId) -> None:
         """Lets a paused broker go on. One that has ended since stays ended."""
         if broker in self._running:
             self._running[broker].thaw()
-            for link in self._links_of[broker]:
+            for link in self._links_of[broker].values():
                 link.thaw(broker)
 
     def throttle(self, broker: BrokerId, cores: float | None) -> None:
@@ -186,6 +185,27 @@ class SimulatedOverlay:
         """Gives a broker another service time from now on; None: its own. Has no effect on a broker that is down."""
         if broker in self._running:
             self._running[broker].work_at(self._settings.service_time if service_time is None else service_time)
+
+    # Links that appear and vanish
+
+    def add_link(self, link: Link) -> None:
+        """A broker that is frozen learns of its neighbour once it continues, one that is down when it is restarted."""
+        self._configs.add_link(link)
+        made = self._make_link(link)
+        for broker in (link.a, link.b):
+            if broker in self._running:
+                self._running[broker].when_running(partial(self._join, broker, made))
+        made.connect()
+
+    def remove_link(self, a: BrokerId, b: BrokerId) -> None:
+        """As `add_link`."""
+        self._configs.remove_link(a, b)
+        link = self._links_of[a].pop(b)
+        del self._links_of[b][a], self._links[link]
+        link.vanish()
+        for broker in (a, b):
+            if broker in self._running:
+                self._running[broker].when_running(partial(self._part, broker, link))
 
     # Faults of links
 
@@ -216,10 +236,7 @@ class SimulatedOverlay:
 
     def link(self, a: BrokerId, b: BrokerId) -> SimulatedLink:
         """The link between two brokers. Raises `KeyError` for brokers without a link."""
-        for link in self._links_of[a]:
-            if link.other(a) == b:
-                return link
-        raise KeyError(f"no link {a} - {b}")
+        return self._links_of[a][b]
 
     # Inside
 
@@ -244,7 +261,7 @@ class SimulatedOverlay:
 
     def _leave(self, broker: BrokerId) -> None:
         """Neighbours and clients find out that a broker has ended."""
-        for link in self._links_of[broker]:
+        for link in self._links_of[broker].values():
             link.lose(broker)
         for home, session in self._sessions:
             if home == broker:
@@ -262,8 +279,29 @@ class SimulatedOverlay:
             decode=self._decode,
         )
         self._running[broker] = started
-        for link in self._links_of[broker]:
-            link.attach(broker, started.ends[link.other(broker)])
+        for neighbour, link in self._links_of[broker].items():
+            link.attach(broker, started.ends[neighbour])
+
+    def _make_link(self, link: Link) -> SimulatedLink:
+        """Each appearance of a link draws from streams of its own, so that it does not repeat the former one's."""
+        appearance = self._configs.link(link.a, link.b).appearance
+        seed = f"{self._settings.seed}" if appearance == 1 else f"{self._settings.seed}:{appearance}"
+        made = SimulatedLink(link, self.events, self._settings.limits, self._random, seed)
+        self._links_of[link.a][link.b] = self._links_of[link.b][link.a] = made
+        self._links[made] = None
+        return made
+
+    def _join(self, broker: BrokerId, link: SimulatedLink) -> None:
+        """Has a broker know a neighbour, unless the link has vanished while the broker was frozen."""
+        neighbour, running = link.other(broker), self._running.get(broker)
+        if running is not None and self._links_of[broker].get(neighbour) is link and neighbour not in running.ends:
+            link.attach(broker, running.add_link(self._configs.link(broker, neighbour)))
+
+    def _part(self, broker: BrokerId, link: SimulatedLink) -> None:
+        """Has a broker forget a neighbour, if it ever knew it over this link."""
+        neighbour, running, end = link.other(broker), self._running.get(broker), link.end(broker)
+        if running is not None and end is not None and running.ends.get(neighbour) is end:
+            running.remove_link(neighbour)
 
     def _reconnect(self, session: SimulatedSession, broker: BrokerId) -> None:
         if broker in self._running and not session.up:

@@ -38,8 +38,11 @@ class _Stream:
 class SimulatedLink:
     """See the module. Directions are named by the broker that sends."""
 
-    def __init__(self, link: Link, events: EventQueue, limits: Limits, source: random.Random, seed: int) -> None:
-        """`source` draws the times until an end notices a silent neighbour, and until it dials again."""
+    def __init__(self, link: Link, events: EventQueue, limits: Limits, source: random.Random, seed: str) -> None:
+        """`source` draws the times until an end notices a silent neighbour, and until it dials again.
+
+        `seed` is that of the streams by which the two directions draw.
+        """
         self.a, self.b = link.a, link.b
         self._events = events
         self._limits = limits
@@ -54,6 +57,7 @@ class SimulatedLink:
         """The stream in use."""
         self._silences = {link.a: 0, link.b: 0}
         """By broker, the number of times that frames of the other stopped or began to reach it."""
+        self._vanished = False
         self._silent = {link.a: False, link.b: False}
 
     def other(self, broker: BrokerId) -> BrokerId:
@@ -89,6 +93,15 @@ class SimulatedLink:
             self._events.soon(partial(end.close_stream, end.stream))
         if self._stream is None:
             self.connect_soon()
+
+    def end(self, broker: BrokerId) -> LinkEnd | None:
+        """The end at a broker; None while it does not run or does not know the link yet."""
+        return self._ends[broker]
+
+    def vanish(self) -> None:
+        """Notes that the two brokers are not linked any more; their ends are closed by themselves."""
+        self._vanished = True
+        self._stream = None
 
     # The wire
 
@@ -160,7 +173,7 @@ class SimulatedLink:
 
     def _ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
         """True when these two ends can have a new stream."""
-        up = all(direction.up for direction in self._directions.values())
+        up = not self._vanished and all(direction.up for direction in self._directions.values())
         ends = (dialler, listener)
         return up and self._stream is None and all(end.alive and not end.frozen for end in ends)
 

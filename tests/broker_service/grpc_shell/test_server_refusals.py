@@ -187,7 +187,7 @@ async def test_a_flood_over_a_link_is_read_no_faster_than_it_is_handled(tmp_path
     async with Loopback(tmp_path) as overlay:
         port = overlay.link("B1", "B2")
         server = await overlay.start("B2")
-        session = server._ports["B1"]._session
+        session = server._links._ports["B1"]._session
         waiting: list[int] = []
         received, handled = calls_of(session, "received"), calls_of(server.broker, "receive")
         take = session.received
@@ -296,8 +296,8 @@ async def test_a_storm_of_reconnections_ends_with_the_latest_stream(tmp_path: Pa
         received = calls_of(server.broker, "receive")
         async with AsyncExitStack() as stack:
             channels = [await stack.enter_async_context(rpc.channel(f"127.0.0.1:{port}", MB)) for _ in range(40)]
-            accepted = calls_of(server._ports["B1"], "accept")
-            async with server._ports["B1"]._free:  # as if a former stream was about to end
+            accepted = calls_of(server._links._ports["B1"], "accept")
+            async with server._links._ports["B1"]._free:  # as if a former stream was about to end
                 hello = hello_of_first()
                 calls = [rpc.dial(channel, rpc.LINK) for channel in channels]
                 await asyncio.gather(*(call.write(hello) for call in calls))
