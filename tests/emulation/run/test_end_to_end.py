@@ -18,11 +18,14 @@ from typing import Any
 import pytest
 
 from emulation.host.registry import live_runs
+from tests.waiting import await_true
 
 ROOT = Path(__file__).resolve().parents[3]
 SMOKE = ROOT / "scenarios" / "smoke.yaml"
 LINE = ROOT / "scenarios" / "line-3.yaml"
-SHORT = ("timeline.join=2s", "timeline.run=4s", "timeline.drain=2s")
+SHORT = ("--set", "timeline.join=2s", "--set", "timeline.run=4s", "--set", "timeline.drain=1s")
+BRIEF = ("--set", "timeline.run=1s", "--set", "timeline.drain=1s")
+WITHOUT_END = ("--set", "timeline.run=100h")
 
 pytestmark = [
     pytest.mark.container,
@@ -51,6 +54,11 @@ def only_run(out: Path) -> Path:
 
 def read(run: Path, name: str) -> Any:
     return json.loads((run / name).read_bytes())
+
+
+def delivered(run: Path) -> int:
+    """Number of deliveries that the logs hold so far."""
+    return sum(log.read_text().count('"delivered"') for log in run.glob("logs/*.jsonl"))
 
 
 def containers(run_id: str) -> list[str]:
@@ -90,12 +98,11 @@ def wait_for(log: Path, pattern: str, process: subprocess.Popen[str], seconds: f
 
 
 @contextmanager
-def short_smoke_run(out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """A run in progress, in a process group of its own as a shell would start it."""
-    settings = [part for setting in SHORT for part in ("--set", setting)]
+def short_run(out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A run of three containers in progress, in a process group of its own as a shell would start it."""
     process = subprocess.Popen(
-        command("emulate", SMOKE, "--runtime", "container", "--no-report", "--out", out, *settings, *options), cwd=ROOT,
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        command("emulate", LINE, "--runtime", "container", "--out", out, *SHORT, *options), cwd=ROOT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     try:
         yield process
@@ -106,14 +113,14 @@ def short_smoke_run(out: Path, *options: str) -> Iterator[subprocess.Popen[str]]
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    with short_smoke_run(tmp_path, "--no-spark") as process:
+    with short_run(tmp_path, "--no-spark", "--no-report") as process:
         yield process
 
 
 @pytest.fixture
 def running_for_spark(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Its Java machine is interrupted with it."""
-    with short_smoke_run(tmp_path) as process:
+    """Its Java machine is interrupted with it, and it makes a report."""
+    with short_run(tmp_path, *WITHOUT_END) as process:
         yield process
 
 
@@ -124,7 +131,7 @@ def valid_run(out: Path) -> tuple[Path, str]:
     """
     output = ""
     for attempt in range(3):
-        ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--out", out / str(attempt))
+        ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--no-spark", "--out", out / str(attempt), *SHORT)
         output = ended.stdout
         assert ended.returncode in {0, 3}, output
         assert "delivery: correct" in output
@@ -151,7 +158,8 @@ def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path)
 
 
 def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
-    ended = brokerlab("emulate", LINE, "--runtime", "process", "--no-spark", "--no-report", "--out", tmp_path)
+    quick = ("--no-spark", "--no-report", *BRIEF)
+    ended = brokerlab("emulate", LINE, "--runtime", "process", "--out", tmp_path, *quick)
     assert ended.returncode in {0, 3}, ended.stdout  # its fidelity is not what this test is about
     run = only_run(tmp_path)
     (variant,) = read(run, "summary.json")["variants"]
@@ -182,7 +190,9 @@ def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
     scenario = tmp_path / "two.yaml"
     scenario.write_text(LINE.read_text() + "vary: {routing.publications: [fixed, dynamic]}\n")
     process = subprocess.Popen(
-        command("emulate", scenario, "--runtime", "process", "--no-spark", "--no-report", "--out", tmp_path / "runs"),
+        command(
+            "emulate", scenario, "--runtime", "process", "--no-spark", "--no-report", "--out", tmp_path / "runs", *BRIEF
+        ),
         cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     try:
@@ -206,7 +216,7 @@ def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
     running_for_spark: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     wait_for(tmp_path, "phase begins.*phase=run", running_for_spark)
-    time.sleep(2)  # some publications, to have something to analyse
+    await_true(lambda: delivered(only_run(tmp_path)) > 0, "a delivery, so that there is something to analyse")
     os.killpg(running_for_spark.pid, signal.SIGINT)  # as a terminal does
     output = running_for_spark.communicate(timeout=120)[0]
     run = only_run(tmp_path)
@@ -218,6 +228,8 @@ def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
     assert manifest["interrupted"] is True
     assert manifest["variants"][0]["interrupted"] is True
     assert list((run / "logs").glob("B*.jsonl"))
+    assert read(run, "summary.json")["variants"][0]["delivery"]["delivered"] > 0
+    assert (run / "report" / "index.html").exists()
     assert_nothing_is_left(run.name)
 
 
@@ -277,7 +289,8 @@ def test_a_container_whose_name_is_taken_is_a_clear_error(tmp_path: Path) -> Non
     # The run id cannot be foreseen, so the name is taken from within: every run gets the same id.
     script = (
         "import emulation.planning.plan, sys; emulation.planning.plan.make_run_id = lambda *_: 'name-taken';"
-        f"sys.argv = ['brokerlab', 'emulate', {str(LINE)!r}, '--runtime', 'container', '--out', {str(tmp_path)!r}];"
+        f"sys.argv = ['brokerlab', 'emulate', {str(LINE)!r}, '--runtime', 'container', '--no-spark'];"
+        f"sys.argv += ['--out', {str(tmp_path)!r}];"
         "from command_line import main; main()"
     )
     create = ["docker", "create", "--name", "brokerlab-name-taken-B1-sandbox", "brokerlab-broker:latest"]

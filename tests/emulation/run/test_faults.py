@@ -32,15 +32,15 @@ routing: {protocol: tid, publications: dynamic}
 workload:
   publications: {publishers: 2, rate: 10/s, placement: [B1]}
   subscriptions: {subscribers: 4, selectivity: 30%, placement: [B2, B3]}
-timeline: {join: 2s, run: 8s, drain: 10s}
+timeline: {join: 1s, run: 5s, drain: 5s}
 brokers: {limits: {heartbeat: 500ms}}
 faults:
   - {at: run+1s, kill: B2, for: 1500ms}
-  - {at: run+3s, pause: B3, for: 2s}
-  - {at: run+3s, slow: B4, cpu: 0.1, for: 1s}
-  - {after: 40 publications, degrade: B1-B4, delay: 30ms, for: 2s}
-  - {at: run+5500ms, link_down: B1->B4}
-  - {at: run+6s, stop: B4}
+  - {at: run+2s, pause: B3, for: 2s}
+  - {at: run+2s, slow: B4, cpu: 0.1, for: 1s}
+  - {after: 30 publications, degrade: B1-B4, delay: 30ms, for: 2s}
+  - {at: run+3s, link_down: B1->B4}
+  - {at: run+3500ms, stop: B4}
 seed: 3
 """
 
