@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -124,13 +125,25 @@ def test_tests_of_a_crashed_worker_run_before_those_that_run_alone() -> None:
 
 
 def start(directory: Path, tests: str) -> subprocess.Popen[str]:
-    """Starts pytest on two workers, in a directory of its own."""
+    """Starts pytest on two workers, in a directory of its own, with no plugin but that of the workers."""
     (directory / "conftest.py").write_text(CONFTEST)
     (directory / "test_some.py").write_text(f"import os, pathlib, time\nimport pytest\n{tests}")
-    options = ["-n", "2", "-v", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", f"--rootdir={directory}"]
+    options = [
+        "-p",
+        "xdist.plugin",
+        "-n",
+        "2",
+        "-v",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        ROOT / "pyproject.toml",
+        f"--rootdir={directory}",
+    ]
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, "-o", f"pythonpath={ROOT}", str(directory)], cwd=directory,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True,
     )  # fmt: skip
 
 

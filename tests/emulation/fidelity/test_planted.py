@@ -41,7 +41,6 @@ from tests.tries import one_of_three
 
 pytestmark = [
     pytest.mark.container,
-    pytest.mark.alone,
     pytest.mark.timeout(180),
     pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mnexec") is None, reason="needs root and Mininet"),
 ]
@@ -230,6 +229,7 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
         assert check(judged, name).verdict is FidelityVerdict.VALID, name
 
 
+@pytest.mark.alone
 def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +271,7 @@ def expect_a_stopped_relay(judged: VariantFidelity) -> None:
     assert sum(share > 0.05 for share in held_up) <= 2
 
 
+@pytest.mark.alone
 def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

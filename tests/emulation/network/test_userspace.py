@@ -1,4 +1,4 @@
-"""Links through the relay, measured."""
+"""Links through the relay: what they do, and, alone on the host, how long they take for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.tries import one_of_three
 from tests.waiting import await_true
 from topology.model import JitterDistribution, Link, LinkProperties
 
-pytestmark = [pytest.mark.container, pytest.mark.alone]
+pytestmark = pytest.mark.container
+measured = pytest.mark.alone
 
 LINKS = (
     Link("A", "B", LinkProperties(delay=0.005), LinkProperties(delay=0.020, jitter=0.001)),
@@ -50,6 +51,7 @@ def single(run_id: str, forward: LinkProperties) -> EmulatedNetwork:
     return EmulatedNetwork(overlay_of(Link("A", "B", forward)), run_id, LinkDriver.USERSPACE)
 
 
+@measured
 def test_every_direction_is_what_was_asked(network: EmulatedNetwork) -> None:
     probes = one_of_three(lambda: all_as_asked(network))
     assert [(probe.a, probe.b) for probe in probes] == [
@@ -70,6 +72,7 @@ def all_as_asked(network: EmulatedNetwork, links: Sequence[Link] | None = None) 
     return probes
 
 
+@measured
 def test_jitter_is_there(network: EmulatedNetwork) -> None:
     def check() -> None:
         by_ends = {(probe.a, probe.b): probe.jitter_measured for probe in network.probe([LINKS[0], LINKS[2]])}
@@ -84,27 +87,27 @@ def test_jitter_is_there(network: EmulatedNetwork) -> None:
     one_of_three(check)
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "secret", "complaint"),
-    [
-        ("A", "B", LinkProperties(delay=0.006), "ms instead of"),
-        ("B", "C", LinkProperties(delay=0.002, rate=11e6), "Mbit/s instead of"),
-        ("C", "D", LinkProperties(delay=0.003, loss=0.2), "packets lost instead of"),
-    ],
-)
-def test_a_probe_notices_what_was_not_asked_for(
-    network: EmulatedNetwork, source: str, target: str, secret: LinkProperties, complaint: str
-) -> None:
-    link = next(link for link in LINKS if (link.a, link.b) == (source, target))
-    network._links[source, target].change(0, secret)  # behind the network's back
+@measured
+def test_a_probe_notices_what_was_not_asked_for(network: EmulatedNetwork) -> None:
+    secrets = {
+        ("A", "B"): LinkProperties(delay=0.006),
+        ("B", "C"): LinkProperties(delay=0.002, rate=11e6),
+        ("C", "D"): LinkProperties(delay=0.003, loss=0.2),
+    }
+    for ends, secret in secrets.items():
+        network._links[ends].change(0, secret)  # behind the network's back
     try:
-        probe = network.probe([link])[0]
+        probes = {(probe.a, probe.b): probe for probe in network.probe(LINKS[:3])}
     finally:
-        network._links[source, target].change(0, link.forward)
-    assert not probe.ok
-    assert complaint in probe.detail
+        for link in LINKS[:3]:
+            network._links[link.a, link.b].change(0, link.forward)
+    assert not any(probes[ends].ok for ends in secrets)
+    assert "ms instead of" in probes["A", "B"].detail
+    assert "Mbit/s instead of" in probes["B", "C"].detail
+    assert "packets lost instead of" in probes["C", "D"].detail
 
 
+@measured
 def test_a_light_probe_tells_the_delay_alone(network: EmulatedNetwork) -> None:
     def check() -> None:
         forward, backward = network.probe_under_load([LINKS[0]])
@@ -130,6 +133,7 @@ def queue_full(network: EmulatedNetwork) -> int:
     return statistics.directions[0].queue_full
 
 
+@measured
 def test_a_change_leaves_alone_what_is_under_way(run_id: str, ports: Ports) -> None:
     with single(run_id, LinkProperties(delay=0.3)) as network:
         sender, receiver = ports.pair(network, "A", "B")
@@ -229,6 +233,7 @@ def assert_frames_fit(network: EmulatedNetwork, properties: LinkProperties) -> N
     assert direction.undeliverable == 0
 
 
+@measured
 def test_a_relay_that_was_stopped_knows_for_how_long(run_id: str) -> None:
     with single(run_id, LinkProperties(delay=0.001)) as network:
         statistics = network.relay_statistics()
@@ -252,6 +257,7 @@ def _held_up(network: EmulatedNetwork) -> int:
     return found.held_up
 
 
+@measured
 def test_directions_that_a_fault_changes_are_not_probed_under_load(run_id: str) -> None:
     def probed(network: EmulatedNetwork) -> list[tuple[str, float]]:
         probes = network.probe_under_load()

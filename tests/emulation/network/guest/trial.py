@@ -146,12 +146,12 @@ def findings(missing_module: str) -> Findings:
     drivers = {str(trial.driver): trial.usable for trial in usable_drivers()}
     with EmulatedNetwork(OVERLAY, "guest", LinkDriver.NETEM) as network:
         idle = network.probe()
-        network.change("B", "C", LinkProperties(delay=0.035, rate=0.5e6))
-        changed = network.probe([LINKS[1]])
         network.cut("B", "A")
         cut = network.probe_under_load([LINKS[0]])
         network.restore("B", "A")
-        restored = network.probe_under_load([LINKS[0]])
+        network.change("B", "C", LinkProperties(delay=0.035, rate=0.5e6))
+        later = network.probe()
+        restored, changed = later[:2], later[2:]
         across_cut = arrivals_across_a_cut(network, 20)
         undamaged = arrivals_under_damage(network, 100)
         network.change("B", "A", replace(LINKS[0].backward, jitter=0.010))
