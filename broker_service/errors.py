@@ -33,12 +33,16 @@ class BrokerDefectError(Exception):
     original error, where the broker ran in this process.
     """
 
-    def __init__(self, broker: BrokerId, text: str) -> None:
+    def __init__(self, broker: BrokerId, text: str, printed_trace: str = "") -> None:
+        """`printed_trace` is the stack trace that a broker in another process has printed."""
         super().__init__(text)
         self.broker = broker
+        self._printed_trace = printed_trace
 
     @property
     def stack_trace(self) -> str:
         """Stack trace of the original error, a line each; empty without one. Only the innermost frames are in it, which
         are the router's."""
-        return "".join(traceback.format_exception(self.__cause__, limit=_FRAMES)) if self.__cause__ is not None else ""
+        if self.__cause__ is None:
+            return self._printed_trace
+        return "".join(traceback.format_exception(self.__cause__, limit=_FRAMES))

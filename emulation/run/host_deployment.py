@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.errors import BrokerDefectError
 from broker_service.trace_writer import FileTrace, NullTrace
 from emulation.drivers.driver import DriverConfig
 from emulation.drivers.status import DriverStatus
@@ -188,9 +187,10 @@ class HostDeployment:
         """Notes brokers that have ended by themselves. Raises `BrokerDefectError` for one whose own code failed."""
         for ending in self._overlay.ended():
             self._measured.endings.append(ending)
-            self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
             if ending.is_defect:  # a run without this broker proves nothing
-                raise BrokerDefectError(ending.broker, str(ending))
+                self._context.announce(f"{self._plan.name}: {ending}")
+                raise ending.defect()
+            self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
 
     # Network, brokers, clients
 

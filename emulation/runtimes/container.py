@@ -24,7 +24,7 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.interface import BROKER_PROGRAM, Ending, Launch
+from emulation.runtimes.interface import BROKER_PROGRAM, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from topology.model import BrokerId
@@ -35,7 +35,6 @@ CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT = "/etc/brokerlab", "/run/br
 
 _PARALLEL = 8
 """Docker requests at a time; more only queue up in the daemon."""
-_LAST_LINES = 20
 _SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
 """A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 
@@ -138,7 +137,7 @@ class ContainerRuntime:
         self._processes.pop(broker, None)
         try:
             code = int(self._api.inspect_container(self._name(broker))["State"]["ExitCode"])
-            written: bytes = self._api.logs(self._name(broker), stdout=True, stderr=True, tail=_LAST_LINES)
+            written: bytes = self._api.logs(self._name(broker), stdout=True, stderr=True, tail=LAST_LINES)
         except docker.errors.DockerException:
             return Ending(broker, None, ())
         # Docker reports a signal the way a shell does.

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from broker_service.errors import BrokerDefectError
 from broker_service.service_time import ServiceTime
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay import (
@@ -163,8 +162,8 @@ class HostOverlay:
         """
         self._network.check()
         if endings := self.ended():
-            if endings[0].is_defect:
-                raise BrokerDefectError(endings[0].broker, str(endings[0]))
+            if (failed := next((ending for ending in endings if ending.is_defect), None)) is not None:
+                raise failed.defect()
             raise UnsettledError("\n".join([str(endings[0]), *endings[0].last_lines]))
 
     # Faults of brokers

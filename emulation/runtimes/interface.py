@@ -16,10 +16,14 @@ from typing import Protocol, Self
 import msgspec
 
 from broker_service.config import BrokerConfig
+from broker_service.errors import BrokerDefectError
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay.configuration import BrokerFiles
 from record.exit_codes import ExitCode
 from topology.model import BrokerId
+
+LAST_LINES = 40
+"""Lines kept of what a broker has written before its end: a defect's stack trace and the sentence on it."""
 
 BROKER_PROGRAM = "broker_service.grpc_shell.server"
 """The module that each broker runs, with the path of its configuration."""
@@ -72,6 +76,10 @@ class Ending:
     def is_defect(self) -> bool:
         """True when the broker ended because its own code failed, which its last line describes."""
         return self.exit_code == ExitCode.BROKER_DEFECT
+
+    def defect(self) -> BrokerDefectError:
+        """The error for a broker whose own code failed, with the stack trace that it printed."""
+        return BrokerDefectError(self.broker, str(self), "".join(f"{line}\n" for line in self.last_lines[:-1]))
 
     def __str__(self) -> str:
         if self.is_defect and self.last_lines:

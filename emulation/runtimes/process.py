@@ -19,13 +19,12 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.interface import BROKER_PROGRAM, Ending, Launch
+from emulation.runtimes.interface import BROKER_PROGRAM, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
 from topology.model import BrokerId
 
-_LAST_LINES = 20
 _PROCESSES_OF_OTHERS = 8192
 """The kernel counts processes, threads included, by user, and the brokers of all runs on this host are one user."""
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
@@ -138,7 +137,7 @@ class ProcessRuntime:
         self.kill(broker)
         path = self._errors.get(broker)
         lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path is not None else []
-        return Ending(broker, code, tuple(lines[-_LAST_LINES:]))
+        return Ending(broker, code, tuple(lines[-LAST_LINES:]))
 
     def _name(self, broker: BrokerId) -> str:
         return f"broker {broker}"
