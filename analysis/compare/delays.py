@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.compare.model import DelayComparison, Order, QuantileDistance, SampleEstimate, Statistic
+from analysis.compare.model import DelayComparison, DelayOrder, QuantileDistance, SampleEstimate, Statistic
 from analysis.compare.runs import Delays
 
 FEWEST_BLOCKS = 5
@@ -60,15 +60,15 @@ def quantile_distance(first: np.ndarray, second: np.ndarray) -> QuantileDistance
     return QuantileDistance(mean=float(distances.mean()), greatest=float(distances[worst]), at=float(shares[worst]))
 
 
-def order(delays: dict[str, Delays], seed: int) -> Order:
+def order(delays: dict[str, Delays], seed: int) -> DelayOrder:
     """Order of one run's variants by mean delay. At least two must have delivered notifications."""
     by_delay = sorted(delays, key=lambda name: float(delays[name].milliseconds.mean()))
     lead = _lead(delays[by_delay[0]], delays[by_delay[1]], seed)
     sure = lead.interval is not None and lead.interval[0] > 0
-    return Order(by_delay=by_delay, lead=lead, winner=by_delay[0] if sure else None)
+    return DelayOrder(by_delay=by_delay, lead=lead, winner=by_delay[0] if sure else None)
 
 
-def verdict(first: Order, second: Order) -> str:
+def verdict(first: DelayOrder, second: DelayOrder) -> str:
     """Agreement of two runs on the fastest variant, as one of the phrases of `OrderComparison.verdict`."""
     if first.winner is None and second.winner is None:
         return "no difference shown"

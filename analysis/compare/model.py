@@ -95,7 +95,7 @@ class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
     delivery: list[CountPair]
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class DelayOrder(msgspec.Struct, frozen=True, kw_only=True):
     """The variants of one run by their mean delay."""
 
     by_delay: list[str]
@@ -109,8 +109,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 class OrderComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Agreement of the runs on the fastest variant."""
 
-    first: Order
-    second: Order
+    first: DelayOrder
+    second: DelayOrder
     verdict: str
     """same winner, no difference shown (in either), shown in one run only, or different winners."""
 

@@ -15,8 +15,8 @@ from analysis.compare import DifferenceLimits, RunComparison, compare_runs, pars
 from analysis.compare.model import (
     CountPair,
     DelayComparison,
+    DelayOrder,
     MessageComparison,
-    Order,
     SampleEstimate,
     VariantComparison,
 )
@@ -132,7 +132,7 @@ def _estimate(estimate: SampleEstimate, number: str) -> str:
     return escape(f"{text} [{low}, {high}]")
 
 
-def _order(order: Order) -> str:
+def _order(order: DelayOrder) -> str:
     names = " < ".join(order.by_delay)
     return f"{names}, the second by {_estimate(order.lead, '{:+.1%}')}".replace("\\[", "[")
 

@@ -26,7 +26,7 @@ from studies.reproduction import (
     Cell,
     CellResult,
     CellWork,
-    Store,
+    ResultStore,
     cells,
     chosen_claims,
     emulated_cells,
@@ -72,7 +72,7 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     began = time.monotonic()
     claims = chosen_claims(load_claims(), request.names)
     experiments = plan_experiments(claims, request.seeds, overrides=request.overrides)
-    store = Store(request.out, request.runtime)
+    store = ResultStore(request.out, request.runtime)
     planned = cells(experiments)
     needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
     where = f"simulated, {jobs} at a time" if request.runtime == SIMULATED else f"runtime {request.runtime}"

@@ -2,7 +2,7 @@
 
 from studies.reproduction.cell import CellWork
 from studies.reproduction.plan import Cell, Experiment, cells, chosen_claims, plan_experiments
-from studies.reproduction.results import CellResult, Store
+from studies.reproduction.results import CellResult, ResultStore
 from studies.reproduction.run import emulated_cells, judgements, results, simulated_cells
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "CellResult",
     "CellWork",
     "Experiment",
-    "Store",
+    "ResultStore",
     "cells",
     "chosen_claims",
     "emulated_cells",

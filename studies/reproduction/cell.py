@@ -22,7 +22,7 @@ from emulation.simulation.run import simulate
 from record.errors import UserError
 from scenario import load
 from studies.reproduction.plan import Cell
-from studies.reproduction.results import CellResult, Store
+from studies.reproduction.results import CellResult, ResultStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CellWork:
     """A cell with the store of its result. `keep_runs` keeps the run directory."""
 
     cell: Cell
-    store: Store
+    store: ResultStore
     keep_runs: bool
 
     def __str__(self) -> str:

@@ -32,7 +32,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class ResultStore:
     """The directory of a reproduction's results."""
 
     directory: Path

@@ -14,7 +14,7 @@ from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Rungs, choose
 from record.errors import BadInputError
 from studies.reproduction.cell import CellWork, measure_cell, simulate_cell
 from studies.reproduction.plan import Cell, Experiment
-from studies.reproduction.results import CellResult, Store
+from studies.reproduction.results import CellResult, ResultStore
 
 RunCells = Callable[[Sequence[CellWork]], Generator[CellWork, None, None]]
 """Function that runs cells and yields each one when it is done."""
@@ -46,13 +46,13 @@ def emulated_cells(runtime: str, console: Console) -> RunCells:
     return run
 
 
-def results(experiments: Iterable[Experiment], store: Store) -> list[CellResult]:
+def results(experiments: Iterable[Experiment], store: ResultStore) -> list[CellResult]:
     """Results of all cells that have been run."""
     found = [store.read(Cell(experiment, seed)) for experiment in experiments for seed in experiment.seeds]
     return [result for result in found if result is not None]
 
 
-def judgements(experiments: Iterable[Experiment], store: Store) -> list[JudgedClaim]:
+def judgements(experiments: Iterable[Experiment], store: ResultStore) -> list[JudgedClaim]:
     """Judgements on all claims, from the available results of every scenario in which a claim is measured."""
     claims: dict[str, Claim] = {}
     measured: dict[str, list[Measurement]] = {}

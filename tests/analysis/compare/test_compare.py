@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.compare import RunComparison, compare_runs, parse_limits, violations
 from analysis.compare.counts import compare_messages
 from analysis.compare.delays import _Sample, compare_delays, order, quantile_distance, verdict
-from analysis.compare.model import Order, SampleEstimate, relative
+from analysis.compare.model import DelayOrder, SampleEstimate, relative
 from analysis.compare.runs import BLOCK_SECONDS, Delays
 from record.errors import RunDirectoryError
 from tests.analysis.compare.made_up import make_run, messages, variant
@@ -156,7 +156,7 @@ def test_only_pairs_that_both_delivered_count() -> None:
     ],
 )
 def test_verdicts_on_the_order(first: str | None, second: str | None, expected: str) -> None:
-    orders = [Order(by_delay=["a", "b"], lead=SampleEstimate(0.1), winner=winner) for winner in (first, second)]
+    orders = [DelayOrder(by_delay=["a", "b"], lead=SampleEstimate(0.1), winner=winner) for winner in (first, second)]
     assert verdict(*orders) == expected
 
 

@@ -16,7 +16,7 @@ from studies.reproduction import (
     Cell,
     CellResult,
     Experiment,
-    Store,
+    ResultStore,
     cells,
     chosen_claims,
     judgements,
@@ -210,7 +210,7 @@ def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
         ["x"],
         ["x", "y"],
     )
-    store = Store(scenarios / "out", "simulated")
+    store = ResultStore(scenarios / "out", "simulated")
     for experiment, values in ((small, (0.1, 0.2)), (large, (0.3, 0.6))):
         for seed, value in zip(experiment.seeds, values, strict=True):
             measurements = {measured.id: Measurement(values=(value,)) for measured in experiment.claims}

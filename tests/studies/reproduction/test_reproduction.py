@@ -16,7 +16,7 @@ from studies.reproduction import (
     CellResult,
     CellWork,
     Experiment,
-    Store,
+    ResultStore,
     cells,
     emulated_cells,
     judgements,
@@ -51,19 +51,19 @@ CLAIMS = (
 
 
 @pytest.fixture(scope="module")
-def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Experiment, ...], Store]:
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Experiment, ...], ResultStore]:
     """Two seeds of the tiny scenario, run in two processes."""
     directory = tmp_path_factory.mktemp("reproduction")
     (directory / "tiny.yaml").write_text(SCENARIO)
     experiments = plan_experiments(CLAIMS, 2, directory)
-    store = Store(directory / "out", "simulated")
+    store = ResultStore(directory / "out", "simulated")
     work = [CellWork(cell, store, keep_runs=False) for cell in cells(experiments)]
     assert len(list(simulated_cells(2)(work))) == 2
     store.tidy()
     return experiments, store
 
 
-def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...], Store]) -> None:
+def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...], ResultStore]) -> None:
     experiments, store = reproduced
     delay, match, once = judgements(experiments, store)
     assert delay.seeds == match.seeds == once.seeds == 2
@@ -82,16 +82,16 @@ def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...]
     assert not violated([delay, match, once], found)
 
 
-def test_nothing_but_results_is_left(reproduced: tuple[tuple[Experiment, ...], Store]) -> None:
+def test_nothing_but_results_is_left(reproduced: tuple[tuple[Experiment, ...], ResultStore]) -> None:
     _, store = reproduced
     assert sorted(path.name for path in store.directory.rglob("*")) == ["cells", "tiny-1.json", "tiny-2.json"]
 
 
-def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: tuple[tuple[Experiment, ...], Store]) -> None:
+def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: tuple[tuple[Experiment, ...], ResultStore]) -> None:
     (experiment,), store = reproduced
     assert store.read(Cell(experiment, 1)) is not None
     assert store.read(Cell(experiment, 3)) is None
-    assert Store(store.directory, "container").read(Cell(experiment, 1)) is None
+    assert ResultStore(store.directory, "container").read(Cell(experiment, 1)) is None
     other = plan_experiments([claim("x-delay", ClaimKind.RATIO, "relative delay", -0.5)], 2, experiment.file.parent)[0]
     changed = msgspec.structs.replace(CLAIMS[0].measured_by, measure="overload")  # type: ignore[type-var]
     remeasured = msgspec.structs.replace(CLAIMS[0], measured_by=changed)
@@ -99,9 +99,11 @@ def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: tuple[tuple[
     assert plan_experiments([remeasured], 2, experiment.file.parent)[0].fingerprint != other.fingerprint
 
 
-def test_the_same_seed_measures_the_same(reproduced: tuple[tuple[Experiment, ...], Store], tmp_path: Path) -> None:
+def test_the_same_seed_measures_the_same(
+    reproduced: tuple[tuple[Experiment, ...], ResultStore], tmp_path: Path
+) -> None:
     (experiment,), store = reproduced
-    again = Store(tmp_path, "simulated")
+    again = ResultStore(tmp_path, "simulated")
     list(simulated_cells(1)([CellWork(Cell(experiment, 2), again, keep_runs=True)]))
     first, second = store.read(Cell(experiment, 2)), again.read(Cell(experiment, 2))
     assert first is not None

@@ -28,7 +28,7 @@ OCTOPIA, PADRES = "OctopiA", "PADRES"
 
 
 @dataclass(slots=True)
-class Propagation:
+class OperationSpread:
     """Propagation of the operations of one kind in one variant."""
 
     begun: dict[str, int] = field(default_factory=dict)
@@ -45,9 +45,9 @@ class Propagation:
         return fmean(delays) if delays else None
 
 
-def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, Propagation]:
+def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, OperationSpread]:
     """Propagation of advertisements (`Event.ADVERTISE`) or subscriptions (`Event.SUBSCRIBE`), by variant."""
-    found: dict[str, Propagation] = defaultdict(Propagation)
+    found: dict[str, OperationSpread] = defaultdict(OperationSpread)
     for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
         declared: dict[str, int] = defaultdict(int)
         known: dict[str, set[str]] = defaultdict(set)
