@@ -9,7 +9,7 @@ from emulation.multi_host.gather import clock_check, gather, join_verdicts
 from record import manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
-from record.manifest import ClockOffset, Host, HostRecord
+from record.manifest import ClockOffset, Host, HostRecord, VariantRecord
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
 MACHINE = Host(cpus=2, memory=1, processor="p", system="s")
@@ -91,3 +91,12 @@ def test_a_host_that_ended_before_it_knew_the_runs_clock_is_named(paths: RunPath
     hand_in(paths, 1, manifest.Manifest(run_id="run.2", interrupted=True), tmp_path)
     with pytest.raises(HostError, match="ended before clocks were compared: h2"):
         gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
+
+
+def test_rows_that_remain_on_any_host_remain_in_the_run(paths: RunPaths, tmp_path: Path) -> None:
+    for number, (name, remaining) in enumerate((("h1", {"B1": ["a row"]}), ("h2", {}))):
+        variant = VariantRecord(name="base", remaining_state=remaining)
+        hand_in(paths, number, manifest.Manifest(run_id=name, hosts=[host(name)], variants=[variant]), tmp_path)
+    gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
+    (joined,) = manifest.read(paths.directory).variants
+    assert joined.remaining_state == {"B1": ["a row"]}
