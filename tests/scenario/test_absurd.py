@@ -27,7 +27,7 @@ QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yam
             "makes up to 49,995,000 links; 500,000 is the most",
         ),
         ("topology", "{kind: random-regular, brokers: 10000, degree: 200}", "makes up to 1,000,000 links"),
-        ("topology", "{kind: full, brokers: 2000}", "makes up to 1,999,000 links"),
+        ("topology", "{kind: full, brokers: 3000}", "makes up to 3,000 brokers of a full mesh; 2,500 is the most"),
         ("topology", "{kind: scot, regions: 2, clusters: 1000}", "makes up to 1,001,000 links"),
         ("topology", "{kind: redundant-tree, nodes: 3, replicas: 1000}", "makes up to 4,500,000 links"),
     ],

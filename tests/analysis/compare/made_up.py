@@ -18,7 +18,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 def neutral(struct: type[Struct], **given: Any) -> Struct:
-    """A struct whose fields are the given ones, and zero or empty otherwise."""
+    """A struct whose fields are the given ones, and zero, empty, absent or null otherwise."""
     hints = typing.get_type_hints(struct)
     return struct(**{field.name: _neutral_value(hints[field.name]) for field in msgspec.structs.fields(struct)} | given)
 
@@ -26,7 +26,7 @@ def neutral(struct: type[Struct], **given: Any) -> Struct:
 def _neutral_value(kind: Any) -> Any:
     origin = typing.get_origin(kind)
     if origin in (types.UnionType, typing.Union):
-        return None
+        return msgspec.UNSET if msgspec.UnsetType in typing.get_args(kind) else None
     if origin is not None:
         return origin()
     return neutral(kind) if issubclass(kind, msgspec.Struct) else kind()
