@@ -61,7 +61,11 @@ class Event(enum.StrEnum):
     """A client's publication. intended: the time at which the workload wanted it; time: the time at which it was handed
     to the session; numbers, strings: its content."""
     CONFIRMED = "confirmed"
-    """The broker confirmed an operation. id and kind: those of the operation."""
+    """The broker confirmed an operation. id and kind: those of the operation. It has accepted a publication that it
+    confirms."""
+    ANNOUNCED = "announced"
+    """Its broker announced that a subscription has started: every publication that is made from now on and that it
+    matches reaches the client. id: that of the subscription. Few protocols announce that."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication."""
 

@@ -76,5 +76,11 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gapless(self) -> bool:
-        """True when a client that got a publication has got every earlier one of its publisher that it must get."""
+        """True when a client gets, from the publication with which its subscription starts, every matching one of a
+        publisher, in order of publishing."""
         return self.order is Order.PUBLISHER and self.delivery is Completeness.EVERY
+
+    @property
+    def spares_others(self) -> bool:
+        """True when there are faults that cost only what clients of the failed broker publish or should get."""
+        return any(loss in (Loss.UNACCEPTED, Loss.OWN_CLIENTS) for loss in self.survives.values())

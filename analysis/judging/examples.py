@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.judging.judged import JudgedPublication, Outcome
-from analysis.tables.definitions import Defect
+from analysis.tables.definitions import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
 
 MOST = 10
@@ -64,7 +64,7 @@ def _example(judged: JudgedPublication, outcome: Outcome, kind: str) -> Example:
 def _detail(judged: JudgedPublication, outcome: Outcome, kind: str) -> str:
     match kind:
         case Defect.LOST:
-            return _where_it_ended(judged)
+            return _where_it_ended(judged, outcome)
         case Defect.DUPLICATED:
             return f"notified {len(outcome.receipts)} times"
         case Defect.SPURIOUS:
@@ -73,7 +73,15 @@ def _detail(judged: JudgedPublication, outcome: Outcome, kind: str) -> str:
             return "a later publication of the same publisher reached the client before"
 
 
-def _where_it_ended(judged: JudgedPublication) -> str:
+def _where_it_ended(judged: JudgedPublication, outcome: Outcome) -> str:
+    if outcome.cause is Cause.GAP:
+        return f"a later publication of its publisher came, and its subscription had started; {_last_seen(judged)}"
+    if outcome.cause is Cause.STARTED:
+        return f"its subscription had started; {_last_seen(judged)}"
+    return _last_seen(judged)
+
+
+def _last_seen(judged: JudgedPublication) -> str:
     if judged.rejected:
         return "its broker refused the publication, which conforms to an advertisement of its client"
     if not judged.reached:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from analysis.judging.fault_baseline import FaultKey, MeanDelay
 from analysis.judging.faults import AROUND, FaultTimes
+from analysis.judging.history import SETTLE
 from analysis.judging.judged import JudgedPublication, Outcome
-from analysis.judging.oracle import SETTLE
 from analysis.reading.intervals import Intervals
 from analysis.tables.definitions import Right
 

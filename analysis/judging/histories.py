@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 
 from analysis.judging.fault_costs import lossy_intervals, silent_intervals
 from analysis.judging.faults import FaultTimes, fault_spans
-from analysis.judging.oracle import SETTLE, History, cut_short
+from analysis.judging.history import SETTLE, History, Session, cut_short
+from analysis.judging.own_clients import VariantOutages, own_clients_of
 from analysis.reading.intervals import FOREVER
 from analysis.reading.lifetimes import Lifetime
 from analysis.reading.log_events import OutageEvent
@@ -33,10 +34,7 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
 
 def histories_of(run: RunDirectory, lifetimes: Iterable[Lifetime], events: Iterable[OutageEvent]) -> list[History]:
     """The history that the oracle judges by, for each variant."""
-    brokers = frozenset(run.brokers)
-    return [
-        _history(number, variant, lifetimes, events, brokers) for number, variant in enumerate(run.manifest.variants)
-    ]
+    return [_history(run, number, lifetimes, events) for number in range(len(run.manifest.variants))]
 
 
 def faults_of(
@@ -47,30 +45,41 @@ def faults_of(
     return FaultTimes(fault_spans(faults, _lingering(variant), brokers))
 
 
-def _history(
-    number: int,
-    variant: VariantRecord,
-    lifetimes: Iterable[Lifetime],
-    events: Iterable[OutageEvent],
-    brokers: frozenset[str],
-) -> History:
-    lingering = _lingering(variant)
+def _history(run: RunDirectory, number: int, lifetimes: Iterable[Lifetime], events: Iterable[OutageEvent]) -> History:
+    variant, brokers = run.manifest.variants[number], frozenset(run.brokers)
+    lingering, promises = _lingering(variant), variant.promises
     of_variant = _of_variant(number, variant, events)
     faults = [event for event in of_variant if not event.node]
-    sessions: dict[tuple[str, str | None], list[OutageEvent]] = {}
+    sessions: dict[Session, list[OutageEvent]] = {}
     for event in of_variant:
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
+    happened = VariantOutages(faults=faults, sessions=sessions, lingering=lingering, run_end=variant.end)
     return History(
-        promises=variant.promises,
+        promises=promises,
         lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),
-        lossy=lossy_intervals(faults, variant.promises, lingering, brokers),
-        silent=silent_intervals(faults, variant.promises, lingering, brokers),
+        lossy=lossy_intervals(faults, promises, lingering, brokers),
+        silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
         session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},
+        own_clients=own_clients_of(promises, run.overlays[variant.name], happened),
     )
+
+
+def session_breaks(history: History) -> dict[str, tuple[int, ...]]:
+    """The times at which each client's sessions broke; only of clients that had a break, under a gapless protocol."""
+    own = history.own_clients
+    if not history.promises.gapless:
+        return {}
+    breaks: dict[str, set[int]] = {}
+    for lifetime in history.lifetimes:
+        node, broker = lifetime.node, lifetime.broker
+        down = history.session_outages_of(node, broker) if own is None else own.down(node, broker)
+        if down.starts:
+            breaks.setdefault(lifetime.client, set()).update(down.starts)
+    return {client: tuple(sorted(times)) for client, times in breaks.items()}
 
 
 def _of_variant(number: int, variant: VariantRecord, events: Iterable[OutageEvent]) -> list[OutageEvent]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from analysis.reading.publication_events import (
+    Accepted,
     Dropped,
     Matched,
     Notified,
@@ -46,6 +47,8 @@ class Journey:
     published: Published | None = None
     """By the first client to publish it."""
     rejected: bool = False
+    accepted: bool = False
+    """Confirmed by its broker."""
     matched: list[Matched] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     """By links travelled, then by time."""
@@ -81,6 +84,9 @@ class Journey:
                 self.published = event
         elif isinstance(event, Rejected):
             self.rejected = True
+            return
+        elif isinstance(event, Accepted):
+            self.accepted = True
             return
         else:
             self.dropped.append(event)

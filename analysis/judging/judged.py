@@ -29,6 +29,18 @@ class Receipt(msgspec.Struct, array_like=True, gc=False):
     path: tuple[str, ...] | None
 
 
+class Duty(msgspec.Struct, array_like=True, gc=False):
+    """A subscription by which a client must get a publication if the subscription has started by then."""
+
+    subscription: int
+    """Its number in the history."""
+    withdrawn: int
+    announced: int
+    """The times of its withdrawal and of the announcement of its start; `FOREVER` for never."""
+    due: bool
+    """True when nothing but its start is in doubt. Otherwise only a later notification shows that the client must."""
+
+
 class Outcome(msgspec.Struct, array_like=True):
     """The outcome of a publication for one client."""
 
@@ -37,6 +49,10 @@ class Outcome(msgspec.Struct, array_like=True):
     cause: Cause | None
     receipts: list[Receipt]
     """In order of time."""
+    proves: int | None = None
+    """The subscription that a notification proves to have started; None where several may have caused it."""
+    duties: list[Duty] = []
+    """Only of a gapless protocol (`analysis.judging.gaps`), where the client may get it and did not."""
 
 
 class JudgedPublication(msgspec.Struct, array_like=True):

@@ -35,87 +35,41 @@ clients, a broken session of a driver with a broker, from `link_down` to `link_u
 it while brokers are frozen or links cut. All other faults delay publications and excuse no loss; a fault of a kind that
 the promises do not name excuses everything (`analysis.judging.fault_costs`).
 
+A fault may cost only what clients of the failed broker publish or should get (`Loss.OWN_CLIENTS`, `Loss.UNACCEPTED`;
+`analysis.judging.own_clients`). It excuses nothing between clients of other brokers, nor delays their subscriptions,
+except while it cuts their brokers off from each other (`analysis.judging.cuts`): then publications wait and operations
+settle afterwards. Where no path is left to the end of the run, what was in flight may be lost. With
+`Loss.UNACCEPTED`, a publication that its broker accepted, as its client was told or some client's notification shows,
+is a must even if that broker failed, once that is back.
+
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
-counted and reported. It is the defect *reordered* where routing promises order along an advertisement (fixed TID
-routing does; dynamic routing takes different paths by design), the client must get both publications, and both conform
-to the same first advertisement of their publisher, so that they travel on one tree.
+counted and reported. It is the defect *reordered*
+
+- where routing promises the order of each publisher: for every notification;
+- where routing promises order along an advertisement (fixed TID routing does; dynamic routing takes different paths by
+  design): if the client must get both publications, and both conform to the same first advertisement of their
+  publisher, so that they travel on one tree.
+
+Routing that promises every publication in the order of each publisher is **gapless**: from the start of a subscription
+on, a may becomes a must (`analysis.judging.duties`, `analysis.judging.gaps`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass
 
+from analysis.judging.duties import Duties, Found, Judgement, proven
+from analysis.judging.history import SETTLE, History
 from analysis.judging.journeys import Journey
-from analysis.reading.intervals import FOREVER, NONE, Intervals
-from analysis.reading.lifetimes import Lifetime
+from analysis.judging.standing import Flight, Standing, Status, standing_of
 from analysis.reading.publication_events import Published, decode_content
-from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import Cause, Right
 from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription, Value
 from broker_service.language.relations import conforms
 from broker_service.matching import MatchIndex
 from record.log import Event
-from record.promises import Completeness, Promises
-
-SETTLE_SECONDS = 2.0
-"""The longest time that a (un)subscription or (un)advertisement takes to reach every broker, or a publication to be
-matched."""
-CUT_SHORT_SECONDS = 10.0
-"""Publications made less than this before the end of an interrupted run may not have been delivered yet."""
-
-SETTLE = int(SETTLE_SECONDS * SECOND)
-_CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
-
-
-class Status(IntEnum):
-    """The status of one subscription or advertisement towards one publication. Of several, the greatest counts."""
-
-    NONE = 0
-    NOT_YET = 1
-    WITHDRAWN = 2
-    IN_FLIGHT = 3
-    SETTLED = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """The operations of the clients of one variant, and the outages of the overlay."""
-
-    promises: Promises = field(default_factory=Promises)
-    """The promises of the routing."""
-    lifetimes: Sequence[Lifetime] = ()
-    """In the order in which they were made."""
-    run_start: int | None = None
-    cut_short: int | None = None
-    """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
-    lossy: Intervals = NONE
-    """The time in which publications may be lost."""
-    silent: Intervals = NONE
-    """The time in which publications may wait in a queue without a record in any log."""
-    unsettled: Intervals = NONE
-    """The time in which operations may take longer to settle, under faults of every kind."""
-    session_outages: Mapping[tuple[str, str | None], Intervals] = field(default_factory=dict)
-    """By driver and broker."""
-
-    def session_outages_of(self, node: str, broker: str | None) -> Intervals:
-        return self.session_outages.get((node, broker), NONE)
-
-
-def cut_short(end: int | None, interrupted: bool) -> int | None:
-    """`History.cut_short` of a run that ended at `end`."""
-    return end - _CUT_SHORT if interrupted and end is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The oracle's judgement on one publication and one client."""
-
-    client: str
-    right: Right
-    cause: Cause | None
-    """The reason why a notification is spurious; None where it is not."""
+from record.promises import Completeness, Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,63 +82,43 @@ class Verdict:
     """The number of the advertisement on whose tree it certainly travels; None where that is not certain."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Life:
-    """A lifetime as it is judged: the times from which it certainly holds and certainly no longer holds."""
-
-    client: str
-    broker: str | None
-    issued: int
-    settled: int
-    withdrawn: int
-    gone: int
-    outages: Intervals
-    """Outages of the client's session."""
-
-    def status(self, published: int, matched: int, in_flight_until: int) -> Status:
-        """The status towards a publication published and last matched at these times, and in flight until then."""
-        if self.settled <= published and in_flight_until <= self.withdrawn:
-            return Status.IN_FLIGHT if self.outages.overlaps(published, in_flight_until) else Status.SETTLED
-        if matched < self.issued - SETTLE:
-            return Status.NOT_YET
-        return Status.WITHDRAWN if published > self.gone else Status.IN_FLIGHT
-
-
 class Oracle:
     """Judges the publications of one variant."""
 
     def __init__(self, history: History) -> None:
         self._history = history
+        self._duties = Duties(history) if history.promises.gapless else None
+        self._keeps_accepted = Loss.UNACCEPTED in history.promises.survives.values()
         self._index: MatchIndex[int] = MatchIndex()
         """From content to the number of an interest. Subscriptions with equal predicates, in any order, share an
         interest."""
-        self._interested: list[list[_Life]] = []
-        self._advertised: dict[str, list[tuple[int, Advertisement, _Life]]] = {}
+        self._interested: list[list[Standing]] = []
+        self._advertised: dict[str, list[tuple[int, Advertisement, Standing]]] = {}
         interests: dict[frozenset[Predicate], int] = {}
         for number, lifetime in enumerate(history.lifetimes):
             if lifetime.predicates is None:
                 continue
-            life = _life(lifetime, history)
+            made = standing_of(number, lifetime, history)
             if lifetime.made is Event.SUBSCRIBE:
-                self._add_subscription(lifetime.predicates, life, interests)
+                self._add_subscription(lifetime.predicates, made, interests)
             else:
-                self._add_advertisement(number, lifetime.predicates, life)
+                self._add_advertisement(number, lifetime.predicates, made)
 
     def _add_subscription(
-        self, predicates: tuple[Predicate, ...], life: _Life, interests: dict[frozenset[Predicate], int]
+        self, predicates: tuple[Predicate, ...], made: Standing, interests: dict[frozenset[Predicate], int]
     ) -> None:
         interest = interests.setdefault(frozenset(predicates), len(interests))
         if interest == len(self._interested):
             self._interested.append([])
             self._index.add(interest, Subscription(predicates))
-        self._interested[interest].append(life)
+        self._interested[interest].append(made)
 
-    def _add_advertisement(self, number: int, predicates: tuple[Predicate, ...], life: _Life) -> None:
+    def _add_advertisement(self, number: int, predicates: tuple[Predicate, ...], made: Standing) -> None:
         try:
             advertisement = Advertisement(predicates)
         except ContentError:
             return
-        self._advertised.setdefault(life.client, []).append((number, advertisement, life))
+        self._advertised.setdefault(made.client, []).append((number, advertisement, made))
 
     def judge(self, journey: Journey) -> Verdict:
         """The clients that must and may get a publication, and the reason why others that got it must not."""
@@ -193,61 +127,72 @@ class Oracle:
         if published is None:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
         content = decode_content(published.content)
-        matched = max(published.time, journey.matched_last)
-        until = max(published.time, journey.seen_last) + SETTLE
-        times = published.time, matched, until
-        disturbed = self._disturbed(published, until)
-        entitled, tree = self._entitlement(published, content, times)
-        matching = self._matching(content)
-        statuses = _statuses(matching, times)
-        owed = self._owed(journey, matching, times)
+        flight = self._flight(journey, published)
+        conforming = list(self._conforming(published.client or "", content))
+        entitled, tree = _entitlement(conforming, flight)
+        found = self._subscribed(content, flight)
+        statuses = _statuses(found)
+        promised = self._promised(journey, found)
         judgements = []
         for client in dict.fromkeys((*statuses, *notified)):
             subscribed = statuses.get(client, Status.NONE)
-            right = _right(subscribed, entitled, disturbed)
-            if right is Right.MUST and owed is not None and client not in owed:
+            right = _right(subscribed, entitled, flight.disturbed)
+            if right is Right.MUST and promised is not None and client not in promised:
                 right = Right.DUE
             if right is not Right.NONE or client in notified:
                 judgements.append(Judgement(client, right, _cause(subscribed) if right is Right.NONE else None))
+        if self._duties is not None:
+            judgements = proven(judgements, notified, found)
+            entitled_even_so = any(made.certainly_holds(published.time, flight.until) for _, made in conforming)
+            if not journey.rejected and self._duties.owing(flight, entitled_even_so):
+                judgements = self._duties.owed(judgements, found, flight)
         return Verdict(judgements, tree)
 
-    def _disturbed(self, published: Published, until: int) -> bool:
+    def _flight(self, journey: Journey, published: Published) -> Flight:
+        until = max(published.time, journey.seen_last) + SETTLE
+        accepted = self._keeps_accepted and (journey.accepted or bool(journey.notified))
+        return Flight(
+            published=published,
+            matched=max(published.time, journey.matched_last),
+            until=until,
+            accepted=accepted,
+            disturbed=self._disturbed(published, until, accepted),
+        )
+
+    def _disturbed(self, published: Published, until: int, accepted: bool) -> bool:
         """True when the publication may have been in flight during an outage. A publication that waits for a frozen
         broker or a cut link is lost with the broker whose queue holds it."""
         history = self._history
-        until = history.silent.settled(published.time, until)
+        waiting = history.silent.settled(published.time, until)
         if history.cut_short is not None and published.time > history.cut_short:
             return True
-        session = history.session_outages_of(published.node, published.broker)
-        return history.lossy.overlaps(published.time, until) or session.overlaps(published.time, until)
+        disturbing = [history.lossy]
+        if history.own_clients is not None:
+            lossy, unaccepted = history.own_clients.of(published.broker)
+            disturbing += [lossy] if accepted else [lossy, unaccepted]
+        if not accepted:
+            disturbing.append(history.session_outages_of(published.node, published.broker))
+        return any(outages.overlaps(published.time, waiting) for outages in disturbing)
 
-    def _matching(self, content: Mapping[str, Value]) -> list[_Life]:
-        """The subscriptions that match, whenever they were made."""
-        return [life for interest in self._index.match(content) for life in self._interested[interest]]
+    def _subscribed(self, content: Mapping[str, Value], flight: Flight) -> Found:
+        """The subscriptions that match, whenever they were made, each with its status."""
+        times, own = flight.times, self._history.own_clients
+        matching = (made for interest in self._index.match(content) for made in self._interested[interest])
+        if own is None:
+            return [(made, made.status(*times)) for made in matching]
+        broker = flight.published.broker
+        return [(made, made.status_across(own.cuts.between(broker, made.broker), *times)) for made in matching]
 
-    def _owed(self, journey: Journey, matching: Iterable[_Life], times: tuple[int, int, int]) -> set[str] | None:
-        """The clients that even best effort owes the publication: those with a settled subscription at a broker that
-        received it. None where every publication is promised."""
+    def _promised(self, journey: Journey, found: Found) -> set[str] | None:
+        """The clients to which even best effort promises the publication: those with a settled subscription at a broker
+        that received it. None where every publication is promised."""
         if self._history.promises.delivery is Completeness.EVERY:
             return None
         reached = set(journey.reached)
-        return {life.client for life in matching if life.broker in reached and life.status(*times) is Status.SETTLED}
+        return {made.client for made, status in found if made.broker in reached and status is Status.SETTLED}
 
-    def _entitlement(
-        self, published: Published, content: Mapping[str, Value], times: tuple[int, int, int]
-    ) -> tuple[Status, int | None]:
-        """The greatest status of the advertisements that the publication conforms to, and the number of the oldest of
-        them where that is certain."""
-        best, oldest, tree = Status.NONE, Status.NONE, None
-        for number, status in self._conforming(published.client or "", content, times):
-            best = max(best, status)
-            if oldest < Status.IN_FLIGHT <= status:
-                oldest, tree = status, number
-        return best, tree if oldest is Status.SETTLED else None
-
-    def _conforming(
-        self, client: str, content: Mapping[str, Value], times: tuple[int, int, int]
-    ) -> Iterator[tuple[int, Status]]:
+    def _conforming(self, client: str, content: Mapping[str, Value]) -> Iterator[tuple[int, Standing]]:
+        """The client's advertisements that the content conforms to, with their numbers, in the order made."""
         advertised = self._advertised.get(client)
         if not advertised:
             return
@@ -255,40 +200,32 @@ class Oracle:
             publication = Publication(content)
         except ContentError:
             return
-        for number, advertisement, life in advertised:
+        for number, advertisement, made in advertised:
             if conforms(publication, advertisement):
-                yield number, life.status(*times)
+                yield number, made
 
 
-def _statuses(matching: Iterable[_Life], times: tuple[int, int, int]) -> dict[str, Status]:
-    """The greatest status of the matching subscriptions of each client."""
+def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> tuple[Status, int | None]:
+    """The greatest status of the advertisements that the publication conforms to, and the number of the oldest of them
+    where that is certain. An accepted publication is entitled by one of them."""
+    best, oldest, tree = Status.NONE, Status.NONE, None
+    for number, made in conforming:
+        status = made.status(*flight.times)
+        best = max(best, status)
+        if oldest < Status.IN_FLIGHT <= status:
+            oldest, tree = status, number
+    if flight.accepted and best is Status.IN_FLIGHT:
+        best = Status.SETTLED
+    return best, tree if oldest is Status.SETTLED else None
+
+
+def _statuses(found: Found) -> dict[str, Status]:
+    """The greatest status of the subscriptions of each client."""
     statuses: dict[str, Status] = {}
-    for life in matching:
-        status = life.status(*times)
-        if status > statuses.get(life.client, Status.NONE):
-            statuses[life.client] = status
+    for made, status in found:
+        if status > statuses.get(made.client, Status.NONE):
+            statuses[made.client] = status
     return statuses
-
-
-def _life(lifetime: Lifetime, history: History) -> _Life:
-    settled = gone = FOREVER
-    confirmed = lifetime.confirmed
-    if confirmed is not None:
-        settled = confirmed + SETTLE
-        if history.run_start is not None and confirmed <= history.run_start:
-            settled = min(settled, history.run_start)
-        settled = history.unsettled.settled(confirmed, settled)
-    if lifetime.gone is not None:
-        gone = history.unsettled.settled(lifetime.gone, lifetime.gone + SETTLE)
-    return _Life(
-        client=lifetime.client,
-        broker=lifetime.broker,
-        issued=lifetime.issued,
-        settled=settled,
-        withdrawn=FOREVER if lifetime.withdrawn is None else lifetime.withdrawn,
-        gone=gone,
-        outages=history.session_outages_of(lifetime.node, lifetime.broker),
-    )
 
 
 def _right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
@@ -310,8 +247,3 @@ _CAUSES = {
     Status.NOT_YET: Cause.NOT_YET_SUBSCRIBED,
     Status.NONE: Cause.NO_MATCH,
 }
-
-
-def unconfirmed(lifetimes: Iterable[Lifetime]) -> int:
-    """The number of lifetimes that were never confirmed."""
-    return sum(lifetime.confirmed is None for lifetime in lifetimes)

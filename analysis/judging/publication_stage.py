@@ -8,11 +8,13 @@ from functools import cached_property
 from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
+from analysis.judging.duties import Judgement
 from analysis.judging.fault_baseline import Baselines
 from analysis.judging.faults import FaultTimes
+from analysis.judging.history import History
 from analysis.judging.journeys import Journey, PathTaken, path_of
 from analysis.judging.judged import JudgedPublication, Outcome, Receipt, encode_judged
-from analysis.judging.oracle import History, Judgement, Oracle, Verdict
+from analysis.judging.oracle import Oracle, Verdict
 from analysis.judging.router_work import WorkSamples, WorkTally
 from analysis.reading.publication_events import Notified, bucket_of, by_publication
 from analysis.run_files.time_units import second_of
@@ -122,7 +124,7 @@ def judged_publication(variant: int, publication: str, journey: Journey, verdict
     paths = journey.paths()
     notified = {client: list(got) for client, got in groupby(journey.notified, lambda event: event.client)}
     outcomes = [_outcome(judgement, notified.get(judgement.client, ()), paths) for judgement in verdict.judgements]
-    lost = any(outcome.right is Right.MUST and not outcome.receipts for outcome in outcomes)
+    lost = any(not outcome.receipts and (outcome.right is Right.MUST or outcome.duties) for outcome in outcomes)
     return JudgedPublication(
         variant=variant,
         publication=publication,
@@ -142,7 +144,8 @@ def judged_publication(variant: int, publication: str, journey: Journey, verdict
 
 def _outcome(judgement: Judgement, got: Iterable[Notified], paths: list[PathTaken]) -> Outcome:
     receipts = [_receipt(notified, path_of(notified, paths)) for notified in got]
-    return Outcome(judgement.client, judgement.right, judgement.cause, receipts)
+    duties = list(judgement.duties)
+    return Outcome(judgement.client, judgement.right, judgement.cause, receipts, judgement.proves, duties)
 
 
 def _receipt(notified: Notified, path: PathTaken | None) -> Receipt:

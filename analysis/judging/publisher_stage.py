@@ -13,6 +13,7 @@ from analysis.judging.delivery_counts import DeliveryCounts
 from analysis.judging.delivery_ratio import DueTally
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_counts import FaultTally, VariantFaults
+from analysis.judging.gaps import SessionBreaks, Starts, with_gaps
 from analysis.judging.judged import JudgedPublication, Outcome, Receipt, decode_judged, mapped_bytes
 from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import MILLISECOND, second_of
@@ -47,6 +48,8 @@ class VariantContext:
     run_start: int | None
     promises: Promises
     faults: VariantFaults
+    session_breaks: SessionBreaks
+    """Of the clients that had any; only where routing promises to be gapless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +63,16 @@ class PublisherStage:
 
     def __call__(self, bucket: ShuffleBucket) -> Output[PublisherTally]:
         tally, samples = PublisherTally(), DelaySamples()
-        publications = decode_judged(mapped_bytes(bucket.parts))
+        mapped = mapped_bytes(bucket.parts)
         directory = Path(self.parts)
         with (
             PartWriter(directory, Notification, bucket.number) as notifications,
             PartWriter(directory, Expectation, bucket.number) as expectations,
         ):
-            for _, of_publisher in groupby(publications, lambda judged: (judged.variant, judged.publisher)):
+            for of_publisher in self._publishers(mapped):
                 for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):
                     variant = self.variants[judged.variant]
-                    reordered = variant.promises.order is Order.ADVERTISEMENT and order.reordered
+                    reordered = order.violates(variant.promises.order)
                     tally.counts.setdefault(judged.variant, DeliveryCounts()).add(outcome, order.overtaken, reordered)
                     defect = _defect(outcome, reordered)
                     tally.examples.add(judged, outcome, defect, order.overtaken)
@@ -80,6 +83,25 @@ class PublisherStage:
                         samples.add(judged, outcome.receipts[0], variant.run_start)
         return Output(tally, samples.parts(self.buckets))
 
+    def _publishers(self, parts: Sequence[memoryview]) -> Iterator[Iterable[JudgedPublication]]:
+        """The publications of each publisher in each variant, the latest first, with the gaps found in them.
+
+        A gap shows only to one who knows the beginning. So publishers are read twice, in step, where routing promises
+        to be gapless.
+        """
+        publishers = groupby(decode_judged(parts), _publisher)
+        if not any(variant.promises.gapless for variant in self.variants):
+            yield from (of_publisher for _, of_publisher in publishers)
+            return
+        for ((variant, _), of_publisher), (_, same) in zip(
+            publishers, groupby(decode_judged(parts), _publisher), strict=True
+        ):
+            context = self.variants[variant]
+            if context.promises.gapless:
+                yield with_gaps(of_publisher, Starts.of(same, context.session_breaks))
+            else:
+                yield of_publisher
+
     def _counted(self, publications: Iterable[JudgedPublication], tally: PublisherTally) -> Iterator[JudgedPublication]:
         """The same publications, counted for each fault and for the delivery ratio on the way."""
         for judged in publications:
@@ -88,6 +110,10 @@ class PublisherStage:
             if variant.promises.delivery is Completeness.BEST_EFFORT:
                 tally.due.add(judged)
             yield judged
+
+
+def _publisher(judged: JudgedPublication) -> tuple[int, str | None]:
+    return judged.variant, judged.publisher
 
 
 _Moment = tuple[int, int]
@@ -104,6 +130,9 @@ class _Order:
     overtaken: bool
     reordered: bool
     """Overtaken by a publication on the same tree, though the client must get both."""
+
+    def violates(self, promised: Order) -> bool:
+        return self.overtaken if promised is Order.PUBLISHER else self.reordered and promised is Order.ADVERTISEMENT
 
 
 def _with_order(of_publisher: Iterable[JudgedPublication]) -> Iterator[tuple[JudgedPublication, Outcome, _Order]]:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from analysis.judging.delivery_counts import DeliveryCounts
-from analysis.judging.oracle import unconfirmed
 from analysis.judging.publication_stage import PublicationCounts
+from analysis.judging.standing import unconfirmed
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.tables.definitions import Defect

@@ -16,7 +16,7 @@ from analysis.engines.interface import Exchange, Workers
 from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
 from analysis.judging.fault_counts import VariantFaults
 from analysis.judging.fault_tables import FaultTables
-from analysis.judging.histories import faults_of, histories_of, log_stage_of
+from analysis.judging.histories import faults_of, histories_of, log_stage_of, session_breaks
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
 from analysis.judging.router_work import WorkTables
@@ -73,7 +73,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     progress(f"judging deliveries, from {logs.records:,} records")
     variants = run.manifest.variants
     faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
-    judged = read.then(PublicationStage(histories_of(run, declared, logs.outages), faults, buckets), buckets)
+    histories = histories_of(run, declared, logs.outages)
+    judged = read.then(PublicationStage(histories, faults, buckets), buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")
     contexts = tuple(
@@ -82,8 +83,9 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
             run_start=variant.run_start,
             promises=variant.promises,
             faults=VariantFaults(times, publications.baselines.late_from(number, times)),
+            session_breaks=session_breaks(history),
         )
-        for number, (variant, times) in enumerate(zip(variants, faults, strict=True))
+        for number, (variant, times, history) in enumerate(zip(variants, faults, histories, strict=True))
     )
     publishers, delays = _by_publisher(run, judged, contexts, buckets, progress)
     names = tuple(variant.name for variant in variants)

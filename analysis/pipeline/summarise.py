@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from analysis.judging.delay_stage import DelayFigures
-from analysis.judging.oracle import SETTLE_SECONDS
+from analysis.judging.history import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.stages import Findings

@@ -28,6 +28,19 @@ class Intervals:
                 merged.append([start, end])
         return cls(tuple(start for start, _ in merged), tuple(end for _, end in merged))
 
+    @classmethod
+    def union(cls, *sets: Intervals) -> Intervals:
+        """The union of these sets; the only one that is not empty, where that is so."""
+        filled = [found for found in sets if found.starts]
+        if len(filled) <= 1:
+            return filled[0] if filled else NONE
+        return cls.of(pair for found in filled for pair in zip(found.starts, found.ends, strict=True))
+
+    @property
+    def unending(self) -> int:
+        """The start of the interval that never ends; `FOREVER` where each one ends."""
+        return self.starts[-1] if self.ends and self.ends[-1] >= FOREVER else FOREVER
+
     def overlaps(self, start: int, end: int) -> bool:
         """True when some interval has a moment in common with [start, end]."""
         return self._last_end(end) >= start

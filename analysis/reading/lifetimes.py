@@ -34,6 +34,8 @@ class Lifetime:
     """The time at which it was withdrawn, or replaced by another under the same name."""
     gone: int | None
     """The time at which the withdrawal was confirmed."""
+    announced: int | None = None
+    """The time at which the subscription was announced as started."""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class _Answered:
     operation: ClientOperation
     answered: int | None = None
     rejected: bool = False
+    announced: int | None = None
 
 
 def lifetimes(operations: Iterable[ClientOperation]) -> list[Lifetime]:
@@ -78,6 +81,7 @@ def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered,
                 confirmed=answered.answered,
                 withdrawn=None if end is None else end.operation.at.time,
                 gone=None if end is None else end.answered,
+                announced=answered.announced,
             ),
         )
 
@@ -90,6 +94,9 @@ def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
         if operation.event in _MADE or operation.event in _WITHDRAWN:
             found.append(_Answered(operation))
             unanswered.setdefault(operation.kind, deque()).append(found[-1])
+        elif operation.event is Event.ANNOUNCED:
+            if found and found[-1].announced is None:
+                found[-1].announced = operation.at.time
         elif waiting := unanswered.get(operation.kind):
             answered = waiting.popleft()
             answered.answered = operation.at.time

@@ -10,6 +10,7 @@ from analysis.engines.interface import Output
 from analysis.reading.gauges import Queue
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.publication_events import (
+    Accepted,
     Dropped,
     Matched,
     Notified,
@@ -38,7 +39,7 @@ from record.log import Event, TraceRecord
 
 _PUBLISH = "publish"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE})
-_ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED})
+_ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _FAULTS = frozenset({Event.FAULT, Event.HEALED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 
@@ -212,6 +213,8 @@ def _rare_publication_event(
             )
         case Event.REJECTED:
             return Rejected(variant, id)
+        case Event.CONFIRMED:
+            return Accepted(variant, id)
         case Event.DROPPED:
             return Dropped(variant, id, record.time, record.node, record.text or "no reason given")
         case _:

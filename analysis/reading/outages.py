@@ -35,7 +35,7 @@ def outages(events: Iterable[OutageEvent], brokers: Container[str] = ()) -> list
     begun: dict[tuple[str, str], OutageEvent] = {}
     found: list[Outage] = []
     for event in sorted(events):
-        for target in _separate_targets(event.target, brokers):
+        for target in separate_targets(event.target, brokers):
             if event.begins:
                 begun.setdefault((target, _healed_by(event.kind)), event)
             else:
@@ -63,7 +63,7 @@ def _outage(event: OutageEvent, end: int) -> Outage:
     return Outage(event.at.time, event.kind, event.target, end)
 
 
-def _separate_targets(target: str, brokers: Container[str]) -> list[str]:
+def separate_targets(target: str, brokers: Container[str]) -> list[str]:
     """The parts that fail and heal separately: a broker, or each direction of a link (`A->B`; `A-B` is both)."""
     for dash in re.finditer("-(?!>)", target):
         a, b = target[: dash.start()], target[dash.end() :]

@@ -96,7 +96,14 @@ class Dropped(msgspec.Struct, array_like=True, tag=6, gc=False):
     reason: str
 
 
-PublicationEvent = Received | Sent | Matched | Notified | Published | Rejected | Dropped
+class Accepted(msgspec.Struct, array_like=True, tag=7, gc=False):
+    """Its broker accepted it, and its client was notified of that."""
+
+    variant: int
+    publication: str
+
+
+PublicationEvent = Received | Sent | Matched | Notified | Published | Rejected | Dropped | Accepted
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[PublicationEvent])

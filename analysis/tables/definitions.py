@@ -45,7 +45,7 @@ class Defect(StrEnum):
 
 
 class Cause(StrEnum):
-    """The reason why a notification is spurious."""
+    """The reason why a notification is spurious, or why one that was in flight is lost even so."""
 
     UNKNOWN_PUBLICATION = "unknown publication"
     """No client published it."""
@@ -57,6 +57,10 @@ class Cause(StrEnum):
     """All matching subscriptions were made later."""
     NO_MATCH = "no subscription matches"
     """The client never had a subscription that matches."""
+    GAP = "gap"
+    """It is lost: a subscription that it matches had started, and a later publication reached the client."""
+    STARTED = "started"
+    """It is lost: a subscription that it matches had started, and nothing else excuses the loss."""
 
 
 class WorkKind(StrEnum):
@@ -115,7 +119,7 @@ class Expectation(Struct, frozen=True, kw_only=True):
     defect: str | None
     """lost, duplicated, spurious or reordered: see `Defect`; null without a defect."""
     cause: str | None
-    """The reason why it is spurious: see `Cause`."""
+    """The reason why it is spurious, or lost although it was in flight: see `Cause`."""
     publisher: str | None
     published_ns: int | None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ def predicate(attribute: str, operator: str, value: float | str) -> PredicateRec
 
 
 PROMISES = Promises()
+NO_HOMES: Mapping[str, str] = MappingProxyType({})
 STOCK = predicate("class", "eq", "STOCK")
 ADVERTISED = [STOCK, predicate("price", ">=", 0)]
 EXPENSIVE = [STOCK, predicate("price", ">", 80)]
@@ -44,7 +46,9 @@ class History:
         interrupted: bool = False,
         promises: Promises = PROMISES,
         expected_delivery: float | None = None,
+        homes: Mapping[str, str] = NO_HOMES,
     ) -> None:
+        self.homes = homes
         self.variant = variant
         self.expected_delivery = expected_delivery
         self.interrupted = interrupted
@@ -57,7 +61,7 @@ class History:
         return self
 
     def operate(self, event: Event, client: str, id: str, at: float, answer: Event | None, **fields: Any) -> History:
-        self.add(DRIVER, event, at, client=client, id=id, peer="B1", **fields)
+        self.add(DRIVER, event, at, client=client, id=id, peer=self.homes.get(client, "B1"), **fields)
         if answer is not None:
             self.add(DRIVER, answer, at + 0.01, client=client, id=id, kind=event.value, text="no")
         return self
@@ -101,7 +105,14 @@ class History:
 
     def publish(self, id: str = "P:1", at: float = 110, price: float = 100, **numbers: float) -> History:
         content = {"numbers": {"price": price, **numbers}, "strings": {"class": "STOCK"}}
-        return self.add(DRIVER, Event.PUBLISH, at, client="P", id=id, intended=round(at * SECOND), **content)
+        peer = self.homes.get("P")
+        return self.add(DRIVER, Event.PUBLISH, at, client="P", id=id, peer=peer, intended=round(at * SECOND), **content)
+
+    def accept(self, id: str = "P:1", at: float = 110.01) -> History:
+        return self.add(DRIVER, Event.CONFIRMED, at, client="P", id=id, kind="publish")
+
+    def announce(self, at: float, client: str = "S", id: str = "s1") -> History:
+        return self.add(DRIVER, Event.ANNOUNCED, at, client=client, id=id, kind="subscribe")
 
     def receive(self, id: str = "P:1", at: float = 110.02, broker: str = "B1") -> History:
         return self.add(broker, Event.RECEIVED, at, id=id, kind="publish", hops=1)
@@ -133,11 +144,13 @@ def joined(variant: str, **options: Any) -> History:
     return History(variant, **options).advertise().subscribe()
 
 
-def write_run(directory: Path, histories: Iterable[History], fidelity: str | None = "VALID") -> Path:
+def write_run(
+    directory: Path, histories: Iterable[History], fidelity: str | None = "VALID", overlay: Overlay = OVERLAY
+) -> Path:
     """A run directory with one variant a history."""
     histories = list(histories)
     (directory / "logs").mkdir(parents=True)
-    save(OVERLAY, directory / "topology.json")
+    save(overlay, directory / "topology.json")
     manifest = {"run_id": "test", "seed": 1, "variants": [history.manifest() for history in histories]}
     (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     if fidelity is not None:

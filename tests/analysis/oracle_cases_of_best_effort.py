@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from record.log import Event
 from record.promises import Completeness, Promises
-from tests.analysis.history import History, joined
+from tests.analysis.history import DRIVER, EXPENSIVE, History, joined
 from tests.analysis.oracle_cases import Case
 
 BEST_EFFORT = Promises(delivery=Completeness.BEST_EFFORT)
@@ -34,6 +35,19 @@ TRIED = [
     (Case(tried("best effort, at another broker").publish().receive(broker="B2"), ["correct"], 0, 0), 1, 1),
     (Case(tried("best effort, at its broker").publish().receive().notify(), ["correct"], 1, 1), 1, 0),
     (Case(tried("best effort, kept by its broker").publish().receive(), ["lost"], 1, 0, {"lost": 1}), 1, 1),
+    (
+        Case(
+            tried("best effort, at a broker to which the client is moving")
+            .add(DRIVER, Event.SUBSCRIBE, 109, client="S", id="s2", peer="B3", predicates=EXPENSIVE)
+            .publish()
+            .receive(broker="B3"),
+            ["correct"],
+            0,
+            0,
+        ),
+        1,
+        1,
+    ),
     (
         Case(tried("best effort, twice").publish().notify("P:1", "P:1"), ["duplicated"], 0, 2, {"duplicate": 1}),
         1,

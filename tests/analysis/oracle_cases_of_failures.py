@@ -147,6 +147,18 @@ BROKEN = [
         0,
         {"published": 1},
     ),
+    Case(
+        joined("its publisher's session down, and another client got it")
+        .subscribe("T")
+        .session(105, node="d2", broker="B2")
+        .add("d2", Event.PUBLISH, 110, client="P", id="P:1", peer="B2", numbers={"price": 90}, strings=A_STOCK)
+        .accept()
+        .notify(client="T"),
+        ["correct"],
+        0,
+        1,
+        {"optional": 1, "excused": 1},
+    ),
 ]
 """Brokers and links fail, and what is lost by it is excused."""
 

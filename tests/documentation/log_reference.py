@@ -18,7 +18,7 @@ from itertools import pairwise
 from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
-from analysis.judging import oracle
+from analysis.judging import history, oracle
 from analysis.run_files.logs import LogLoss
 from analysis.tables import definitions as tables
 from analysis.tables import summary
@@ -86,7 +86,7 @@ def _blocks() -> Iterator[str]:
     yield _ORACLE
     yield (oracle.__doc__ or "").strip() + "\n"
     for constant in ("SETTLE_SECONDS", "CUT_SHORT_SECONDS"):
-        yield f"- `{constant}` = {getattr(oracle, constant):g}: {_described(oracle)['', constant]}"
+        yield f"- `{constant}` = {getattr(history, constant):g}: {_described(history)['', constant]}"
     yield ""
     yield _SUMMARY
     for part in _summary_parts():

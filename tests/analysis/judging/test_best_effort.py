@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
 
 import msgspec
@@ -108,8 +109,8 @@ def test_batches_of_equally_many_pairs_have_the_interval_of_their_mean(received:
 
 @given(st.permutations(range(45)), st.integers(0, 45))
 def test_the_ratio_does_not_depend_on_the_order_in_which_workers_finish(order: list[int], split: int) -> None:
-    pairs = [(1 + number % 3, number % 2) for number in range(45)]
-    whole = tally(pairs)
+    rows_in_order = [(number // 4, 1 + number % 3, number % 2) for number in range(45)]
+    whole = DueTally({0: array("q", [value for row in rows_in_order for value in row])})
     rows = [whole.of[0][3 * number : 3 * number + 3] for number in order]
     first, second = DueTally(), DueTally()
     for number, row in enumerate(rows):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.judging.history import History
 from analysis.judging.journeys import Journey
-from analysis.judging.oracle import History, Oracle
+from analysis.judging.oracle import Oracle
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.log_events import ClientOperation, LogPosition
 from analysis.reading.publication_events import Published, decode_content, encode_content

@@ -1,0 +1,100 @@
+"""Duties of a gapless protocol: the subscriptions by which a client that may get a publication must get it.
+
+A subscription *starts* with some publication of each publisher, and from then on its client gets every one that it
+matches. The oracle cannot see the start in brokers. It learns of it from clients (`analysis.judging.gaps`):
+
+1. A notification proves the start of a subscription if no other subscription of its client may have caused it.
+2. A broker may announce a start. That only adds to its duties.
+3. A subscription that has settled has started. Without any outage that concerns its client or the publisher, a
+   publication that it matches is a `must` in the first place.
+
+What a client may get for lack of certainty, it must get by a subscription that had started. There is no duty where the
+publication may never have been accepted: its publisher's session or broker was down, it was rejected, or no
+advertisement of the publisher certainly held; or where a fault that is not survived may have cost it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.judging.history import History
+from analysis.judging.judged import Duty
+from analysis.judging.standing import Flight, Standing, Status
+from analysis.reading.intervals import NONE, Intervals
+from analysis.tables.definitions import Cause, Right
+
+Found = Sequence[tuple[Standing, Status]]
+"""Subscriptions that match a publication, whenever they were made, each with its status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The oracle's judgement on one publication and one client."""
+
+    client: str
+    right: Right
+    cause: Cause | None
+    """The reason why a notification is spurious; None where it is not."""
+    proves: int | None = None
+    """The number of the subscription that a notification proves to have started."""
+    duties: tuple[Duty, ...] = ()
+    """The subscriptions by which the client must get it if they have started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """The duties in one variant."""
+
+    history: History
+
+    def owing(self, flight: Flight, entitled: bool) -> bool:
+        """True when the publication was certainly accepted and nothing may have cost it since. `entitled` tells that an
+        advertisement of its publisher certainly held, whatever failed."""
+        history, published, until = self.history, flight.published, flight.until
+        if history.lossy.overlaps(published.time, history.silent.settled(published.time, until)):
+            return False
+        down = history.session_outages_of(published.node, published.broker)
+        if history.own_clients is not None:
+            if history.own_clients.of(published.broker)[0].overlaps(published.time, until):
+                return False
+            down = history.own_clients.down(published.node, published.broker)
+        return flight.accepted or (entitled and not down.overlaps(published.time, until))
+
+    def owed(self, judgements: Iterable[Judgement], found: Found, flight: Flight) -> list[Judgement]:
+        """The judgements with the duties to clients that may get the publication."""
+        standing = _standing(found)
+        return [
+            replace(judgement, duties=tuple(self._duty(made, flight) for made in standing[judgement.client]))
+            if judgement.right is Right.MAY
+            else judgement
+            for judgement in judgements
+        ]
+
+    def _duty(self, made: Standing, flight: Flight) -> Duty:
+        return Duty(made.number, made.withdrawn, made.announced, not flight.disturbed and self._due(made, flight))
+
+    def _due(self, made: Standing, flight: Flight) -> bool:
+        own, published = self.history.own_clients, flight.published
+        cut: Intervals = NONE if own is None else own.cuts.between(published.broker, made.broker)
+        return made.due(cut, published.time, flight.until)
+
+
+def proven(judgements: Iterable[Judgement], notified: Container[str], found: Found) -> list[Judgement]:
+    """The judgements with the subscription that each notification proves to have started."""
+    standing = _standing(found)
+    return [
+        replace(judgement, proves=standing[judgement.client][0].number)
+        if judgement.right is not Right.NONE and judgement.client in notified and len(standing[judgement.client]) == 1
+        else judgement
+        for judgement in judgements
+    ]
+
+
+def _standing(found: Found) -> Mapping[str, list[Standing]]:
+    """By client: the subscriptions that may have caused a notification."""
+    standing: dict[str, list[Standing]] = {}
+    for made, status in found:
+        if status >= Status.IN_FLIGHT:
+            standing.setdefault(made.client, []).append(made)
+    return standing

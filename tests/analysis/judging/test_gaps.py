@@ -1,0 +1,60 @@
+"""Promises that hold through the crash of other brokers: histories with a known verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from analysis.tables.definitions import Expectation
+from analysis.tables.results import read_table
+from analysis.tables.summary import Delivery, Summary
+from tests.analysis.diamond import DIAMOND
+from tests.analysis.history import write_run
+from tests.analysis.oracle_cases_of_crashes import CRASHES, TAILS, UNORDERED_CASES
+from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, NEVER_TWICE, STARTS
+
+CASES = [*NEVER_TWICE, *IN_ORDER, *GAPS, *TAILS, *STARTS, *CRASHES, *UNORDERED_CASES]
+BY_NAME = {case.history.variant: case for case in CASES}
+COUNTS = ("lost", "duplicate", "spurious", "optional", "excused", "rejected", "reordered", "overtaken")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    histories = [case.history for case in CASES]
+    return write_run(tmp_path_factory.mktemp("histories") / "run", histories, overlay=DIAMOND)
+
+
+@pytest.fixture(scope="module")
+def judged(run: Path) -> Summary:
+    return analyze(run, PlainEngine())
+
+
+def delivery(judged: Summary, name: str) -> Delivery:
+    return next(variant.delivery for variant in judged.variants if variant.name == name)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None:
+    case, found = BY_NAME[name], delivery(judged, name)
+    wanted = dict.fromkeys(COUNTS, 0) | {"verdicts": case.verdicts, "expected": case.expected}
+    wanted |= {"delivered": case.delivered, **case.numbers}
+    assert {key: getattr(found, key) for key in wanted} == wanted
+    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "detail"),
+    [
+        ("G3: gap", "gap", "a later publication of its publisher came, and its subscription had started; "),
+        ("G4: nothing came later", "started", "its subscription had started; "),
+        ("G4: another broker's crash", None, ""),
+    ],
+)
+def test_a_loss_names_its_cause(run: Path, judged: Summary, name: str, cause: str | None, detail: str) -> None:
+    rows = [row for row in read_table(run / "results", Expectation) if row.variant == name and row.defect == "lost"]
+    assert [(row.right, row.cause) for row in rows] == [("must", cause)]
+    (example,) = delivery(judged, name).examples
+    assert example.detail == f"{detail}no broker received the publication"
