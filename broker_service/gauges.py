@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import resource
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 from broker_service.links.overlay_link import OverlayLink
@@ -15,6 +17,9 @@ from record.log import Event
 
 SECOND = 10
 """Ticks of `FLUSH_INTERVAL` in a second, which lies between two records of a gauge."""
+
+
+_PAGE = resource.getpagesize()
 
 
 class LoopLag:
@@ -68,6 +73,27 @@ class QueueGauges:
         if (waiting, in_flight) != self._last.get(peer, (0, 0)):
             self._last[peer] = (waiting, in_flight)
             self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
+
+
+class LoadGauge:
+    """The work and the memory of one broker."""
+
+    def __init__(self, recorder: Recorder, incarnation: int, work: Callable[[], int], memory: Callable[[], int | None]):
+        """`work` is in nanoseconds since the broker started, `memory` in bytes."""
+        self._recorder = recorder
+        self._incarnation = incarnation
+        self._work = work
+        self._memory = memory
+
+    def take(self) -> None:
+        """Logs both."""
+        self._recorder.note(Event.LOAD, count=self._incarnation, duration=self._work(), bytes=self._memory())
+
+
+def resident_memory() -> int:
+    """Bytes of physical memory that this process occupies (proc(5), `statm`)."""
+    with Path("/proc/self/statm").open("rb") as file:
+        return int(file.read().split()[1]) * _PAGE
 
 
 class Ticker:

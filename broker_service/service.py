@@ -58,6 +58,8 @@ class ServiceQueue:
         messages. Tuples, because they are quicker than a class."""
         self._bytes = 0.0
         self._busy_until = 0
+        self._idle = 0
+        """Nanoseconds up to `_busy_until` in which nothing was to be done, pauses included."""
         self._longest = 0
 
     @property
@@ -81,6 +83,10 @@ class ServiceQueue:
         """True when messages that come in now are handled at once, without this queue."""
         return self.work is None and not self._pieces
 
+    def busy(self, now: int) -> int:
+        """Nanoseconds in which the server was occupied until `now`."""
+        return min(now, self._busy_until) - self._idle
+
     def submit(self, now: int, handler: Handler, messages: Sequence[Any], size: int = 0) -> Sequence[int]:
         """Queues messages that came in together, `size` bytes. Returns the time of the `finish` call of each piece."""
         count = len(messages)
@@ -91,6 +97,7 @@ class ServiceQueue:
         for piece, cost in (self.work or _at_once)(messages):
             wait = done - now
             if wait < 0:
+                self._idle -= wait
                 done = now
             elif wait > self._longest:
                 self._longest = wait
@@ -115,6 +122,7 @@ class ServiceQueue:
     def postpone(self, nanoseconds: int) -> Sequence[int]:
         """Delays all pieces that wait by this time. Returns the new time of the `finish` call of each piece."""
         self._busy_until += nanoseconds
+        self._idle += nanoseconds
         self._pieces = deque(
             (done + nanoseconds, share, handler, messages) for done, share, handler, messages in self._pieces
         )

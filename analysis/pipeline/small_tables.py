@@ -8,6 +8,7 @@ from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import (
+    BrokerLoad,
     BrokerMessages,
     DelayByHops,
     DelayDistribution,
@@ -15,6 +16,7 @@ from analysis.tables.definitions import (
     DeliveryOverTime,
     Drop,
     Fault,
+    LabelledMessages,
     LinkLoad,
     MatchingLoad,
     PhaseTimes,
@@ -29,6 +31,8 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     """Writes every table but the partitioned ones, which the workers of stage 3 write."""
     traffic, delays, results = findings.traffic, findings.delays, run.results
     write_table(traffic.messages(), results, BrokerMessages)
+    write_table(traffic.labels(), results, LabelledMessages)
+    write_table(traffic.loads(), results, BrokerLoad)
     write_table(traffic.links(), results, LinkLoad)
     write_table(traffic.matching(), results, MatchingLoad)
     write_table(findings.work.by_broker(), results, RouterWork)

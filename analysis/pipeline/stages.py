@@ -94,7 +94,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         lifetimes=declared,
         publications=publications,
         publishers=publishers,
-        traffic=TrafficTables(logs.traffic, names),
+        traffic=TrafficTables(logs.traffic, names, [variant.run_start for variant in run.manifest.variants]),
         delays=DelayTables(delays, names),
         faults=FaultTables(contexts, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),

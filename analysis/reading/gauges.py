@@ -1,17 +1,20 @@
-"""Output queues over time: the largest value of each queue in every second, at eight bytes a number.
+"""Gauges over time, at eight bytes a number: output queues (the largest value in every second) and brokers' loads.
 
-There is a value for each queue and second. In a long run of a large overlay these are the fastest growing data that
-reach the driver of the analysis.
+There is a value for each queue, or broker, and second. In a long run of a large overlay these are the fastest growing
+data that reach the driver of the analysis.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+
+from analysis.run_files.time_units import second_of
 
 
 class Queue(NamedTuple):
@@ -50,3 +53,59 @@ class QueueReadings:
             firsts = np.flatnonzero(np.diff(rows[:, 0], prepend=rows[0, 0] - 1))
             for second, waiting, in_flight in np.maximum.reduceat(rows, firsts).tolist():
                 yield queue, second, waiting, in_flight
+
+
+class LoadedBroker(NamedTuple):
+    """A broker in one variant."""
+
+    variant: int
+    broker: str
+
+
+class BrokerLoadInSecond(NamedTuple):
+    """The load of a broker in one second."""
+
+    second: int
+    share: float
+    """Share of one processor that the broker occupied."""
+    memory: int | None
+    """Bytes, the most that were read in this second; None where no memory was read."""
+
+
+_NO_MEMORY = -1
+
+
+@dataclass(slots=True)
+class LoadReadings:
+    """Work and memory that brokers showed."""
+
+    shown: dict[LoadedBroker, array[int]] = field(default_factory=dict)
+    """Quadruples in a row: incarnation, time, work since the incarnation started (nanoseconds both), memory."""
+
+    def add(self, broker: LoadedBroker, incarnation: int, time: int, work: int, memory: int | None) -> None:
+        reading = (incarnation, time, work, _NO_MEMORY if memory is None else memory)
+        self.shown.setdefault(broker, array("q")).extend(reading)
+
+    def merge(self, other: LoadReadings) -> None:
+        for broker, shown in other.shown.items():
+            self.shown.setdefault(broker, array("q")).extend(shown)
+
+    def loads(self, run_starts: Sequence[int | None]) -> Iterator[tuple[LoadedBroker, BrokerLoadInSecond]]:
+        """The load in each second, by broker, then by second; `run_starts` are those of the variants.
+
+        Between two readings of one incarnation the load is taken as constant, and it counts for the second in which
+        the middle between them lies.
+        """
+        for broker, shown in sorted(self.shown.items()):
+            rows = np.frombuffer(shown, dtype=np.int64).reshape(-1, 4)
+            rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+            seconds: dict[int, tuple[int, int, int]] = {}
+            for former, latter in pairwise(rows.tolist()):
+                elapsed, work = latter[1] - former[1], latter[2] - former[2]
+                second = second_of(former[1] + elapsed // 2, run_starts[broker.variant])
+                if former[0] != latter[0] or elapsed <= 0 or second is None:
+                    continue
+                before = seconds.get(second, (0, 0, _NO_MEMORY))
+                seconds[second] = before[0] + elapsed, before[1] + work, max(before[2], latter[3])
+            for second, (elapsed, work, memory) in sorted(seconds.items()):
+                yield broker, BrokerLoadInSecond(second, work / elapsed, None if memory == _NO_MEMORY else memory)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.engines.interface import Output
-from analysis.reading.gauges import Queue
+from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.publication_events import (
     Accepted,
@@ -125,6 +125,10 @@ class LogStage:
                 if record.time < stops[variant]:
                     self._read_gauge(variant, record, traffic)
                 continue
+            elif event is Event.LOAD:
+                if record.time < stops[variant]:
+                    self._read_load(variant, record, traffic)
+                continue
             id = record.id
             if id is not None and (record.kind is None or record.kind == _PUBLISH):
                 found = publication_event(variant, id, event, record, position)
@@ -137,6 +141,10 @@ class LogStage:
         if record.peer is not None and second is not None:
             queue = Queue(variant, record.node, record.peer)
             traffic.gauges.add(queue, second, record.queue or 0, record.count or 0)
+
+    def _read_load(self, variant: int, record: TraceRecord, traffic: Traffic) -> None:
+        broker, incarnation = LoadedBroker(variant, record.node), record.count or 0
+        traffic.loads.add(broker, incarnation, record.time, record.duration or 0, record.bytes)
 
     def _read_rare(self, records: Sequence[TraceRecord], file: str, offset: int, tally: LogTally) -> None:
         for line, record in enumerate(records):

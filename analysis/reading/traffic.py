@@ -6,9 +6,17 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from analysis.reading.gauges import QueueReadings
+from analysis.reading.gauges import LoadReadings, QueueReadings
 from analysis.run_files.time_units import MILLISECOND
-from analysis.tables.definitions import BrokerMessages, Drop, LinkLoad, MatchingLoad, QueueLength
+from analysis.tables.definitions import (
+    BrokerLoad,
+    BrokerMessages,
+    Drop,
+    LabelledMessages,
+    LinkLoad,
+    MatchingLoad,
+    QueueLength,
+)
 from record.log import Event, TraceRecord
 
 COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, Event.REJECTED})
@@ -27,6 +35,7 @@ class Activity(NamedTuple):
     kind: str | None
     peer: str | None
     reason: str | None
+    label: str | None
 
 
 @dataclass(slots=True)
@@ -65,14 +74,15 @@ class Amount:
 
 @dataclass(slots=True)
 class Traffic:
-    """Amounts by activity (brokers x neighbours x kinds) and the largest values of gauges (queues x seconds)."""
+    """Amounts by activity (brokers x neighbours x kinds x labels) and gauges (queues or brokers x seconds)."""
 
     amounts: dict[Activity, Amount] = field(default_factory=dict)
     gauges: QueueReadings = field(default_factory=QueueReadings)
+    loads: LoadReadings = field(default_factory=LoadReadings)
 
     def add(self, variant: int, record: TraceRecord) -> None:
         """Counts a record of one of the `COUNTED` events."""
-        key = Activity(variant, record.node, record.event, record.kind, record.peer, record.text)
+        key = Activity(variant, record.node, record.event, record.kind, record.peer, record.text, record.label)
         amount = self.amounts.get(key)
         if amount is None:
             amount = self.amounts[key] = Amount()
@@ -82,6 +92,7 @@ class Traffic:
         for activity, amount in other.amounts.items():
             self.amounts.setdefault(activity, Amount()).merge(amount)
         self.gauges.merge(other.gauges)
+        self.loads.merge(other.loads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,8 @@ class TrafficTables:
 
     traffic: Traffic
     variants: Sequence[str]
+    run_starts: Sequence[int | None]
+    """The time at which the run phase of each variant started; None where it did not."""
 
     def messages(self) -> list[BrokerMessages]:
         """The table `messages`. A received record without a peer came from a client."""
@@ -113,6 +126,25 @@ class TrafficTables:
                 sent=row[2], delivered=row[3], received_bytes=row[4], sent_bytes=row[5],
             )
             for (variant, broker, kind), row in sorted(rows.items())
+        ]  # fmt: skip
+
+    def labels(self) -> list[LabelledMessages]:
+        """The table `labels`."""
+        rows: dict[tuple[int, str, str, str], list[int]] = {}
+        for activity, amount in self.traffic.amounts.items():
+            if activity.label is None or activity.event not in (Event.RECEIVED, Event.SENT):
+                continue
+            key = activity.variant, activity.node, activity.kind or "control", activity.label
+            row = rows.setdefault(key, [0] * 4)
+            first = 0 if activity.event is Event.SENT else 2
+            row[first] += amount.records
+            row[first + 1] += amount.bytes
+        return [
+            LabelledMessages(
+                variant=self.variants[variant], broker=broker, kind=kind, label=label, sent=row[0], sent_bytes=row[1],
+                received=row[2], received_bytes=row[3],
+            )
+            for (variant, broker, kind, label), row in sorted(rows.items())
         ]  # fmt: skip
 
     def links(self) -> list[LinkLoad]:
@@ -184,6 +216,17 @@ class TrafficTables:
                 second=second,
                 queue=waiting,
                 in_flight=in_flight,
+            )
+
+    def loads(self) -> Iterator[BrokerLoad]:
+        """The table `load`, made row by row, because it may be long."""
+        for broker, load in self.traffic.loads.loads(self.run_starts):
+            yield BrokerLoad(
+                variant=self.variants[broker.variant],
+                broker=broker.broker,
+                second=load.second,
+                processor=load.share,
+                memory_bytes=load.memory,
             )
 
     def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:

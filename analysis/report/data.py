@@ -9,11 +9,13 @@ from pathlib import Path
 from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.run_files.run_directory import open_run
 from analysis.tables.definitions import (
+    BrokerLoad,
     BrokerMessages,
     DelayDistribution,
     DelayOverTime,
     DeliveryOverTime,
     Fault,
+    LabelledMessages,
     LinkLoad,
     PhaseTimes,
     QueueLength,
@@ -41,6 +43,9 @@ class ReportData:
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
     messages: list[BrokerMessages]
+    labels: list[LabelledMessages]
+    """Empty where no message carries a label."""
+    load: list[BrokerLoad]
     links: list[LinkLoad]
     queues: list[QueueLength]
     phases: list[PhaseTimes]
@@ -74,6 +79,8 @@ def read_report_data(directory: Path) -> ReportData:
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
         messages=read_table(results, BrokerMessages),
+        labels=read_table(results, LabelledMessages),
+        load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),
         links=read_table(results, LinkLoad),
         queues=sorted(read_table(results, QueueLength), key=lambda row: row.second),
         phases=phases,

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from analysis.report import fidelity_figures, figures, sentences
+from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
 from analysis.report.burst_recovery import ranked, recovery_figure, recovery_sentence
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.delivery_ratio import delivery_ratio_figure
@@ -58,6 +59,17 @@ class CheckRow:
     @property
     def first(self) -> Check:
         return next(check for check in self.variants if check is not None)
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """Messages of one kind and label in one variant, as the template shows them."""
+
+    variant: str
+    kind: str
+    label: str
+    sent: int
+    sent_bytes: int
 
 
 @dataclass(frozen=True)
@@ -111,6 +123,9 @@ def render(data: ReportData) -> str:
         faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
+        labels=_labels(data),
+        loads=_load_plots(data),
+        brokers_shown=BROKERS_SHOWN,
         queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
         ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
@@ -170,6 +185,26 @@ def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
         (heading, _plot(work_figure(summary.variants, work), f"work-{number}"))
         for number, (work, heading) in enumerate(HEADINGS.items())
         if any(work_of(variant, work) for variant in summary.variants)
+    ]
+
+
+def _labels(data: ReportData) -> list[LabelRow]:
+    """Messages sent over links by variant, kind and label; the most frequent label of a variant comes first."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for row in data.labels:
+        key = row.variant, row.kind, row.label
+        sent, sent_bytes = sums.get(key, (0, 0))
+        sums[key] = sent + row.sent, sent_bytes + row.sent_bytes
+    rows = [LabelRow(*key, *amounts) for key, amounts in sums.items()]
+    return sorted(rows, key=lambda row: (data.variants.index(row.variant), -row.sent, row.kind, row.label))
+
+
+def _load_plots(data: ReportData) -> list[tuple[str, Markup]]:
+    """Name and load map of each variant whose brokers logged their load."""
+    most = busiest_share(data.load)
+    found = [(name, [row for row in data.load if row.variant == name]) for name in data.variants]
+    return [
+        (name, _plot(load_figure(rows, most), f"load-{number}")) for number, (name, rows) in enumerate(found) if rows
     ]
 
 

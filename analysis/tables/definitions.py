@@ -145,6 +145,42 @@ class BrokerMessages(Struct, frozen=True, kw_only=True):
     """To neighbours, body and header."""
 
 
+class LabelledMessages(Struct, frozen=True, kw_only=True):
+    """One row per variant, broker, message kind and label of messages that carry one, until clients left.
+
+    The label says what the routing protocol sent the message for. Messages without one are in `messages` only.
+    """
+
+    variant: str
+    broker: str
+    kind: str
+    """The kind as in `messages`: control, for most labels."""
+    label: str
+    sent: int
+    """Messages sent to neighbours."""
+    sent_bytes: int
+    """Body and header."""
+    received: int
+    """Messages received from neighbours."""
+    received_bytes: int
+
+
+class BrokerLoad(Struct, frozen=True, kw_only=True):
+    """One row per variant, broker and second in which the broker ran, until clients left."""
+
+    variant: str
+    broker: str
+    second: int
+    processor: float
+    """Processor time of the broker's process in this second, divided by the time that passed: 1 is one busy processor.
+
+    Of a simulated broker it is the share of the second in which its modelled service was occupied. With time dilation
+    it is the share during the run, which was that much slower.
+    """
+    memory_bytes: int | None
+    """Resident memory of the process; null in the simulator."""
+
+
 class LinkLoad(Struct, frozen=True, kw_only=True):
     """One row per variant and direction of an overlay link that carried a message."""
 
@@ -357,6 +393,8 @@ TABLES: dict[str, type[Struct]] = {
     "notifications": Notification,
     "expected": Expectation,
     "messages": BrokerMessages,
+    "labels": LabelledMessages,
+    "load": BrokerLoad,
     "links": LinkLoad,
     "queues": QueueLength,
     "delivery": DeliveryOverTime,

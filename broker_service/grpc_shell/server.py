@@ -30,7 +30,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
 from broker_service.errors import BrokerDefectError
-from broker_service.gauges import SECOND, QueueGauges, Ticker
+from broker_service.gauges import SECOND, LoadGauge, QueueGauges, Ticker, resident_memory
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.link_ports import LinkPorts
@@ -83,7 +83,8 @@ class BrokerServer:
         )
         self._service = make_service(config)
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
-        self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take))
+        self._load = LoadGauge(self._recorder, config.incarnation, time.process_time_ns, resident_memory)
+        self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take), (SECOND, self._load.take))
         self._links = LinkPorts(self.broker, config, self._service, self._serve)
         self._sessions: set[SessionStream] = set()
         self._servers: list[grpc.aio.Server] = []
@@ -94,6 +95,7 @@ class BrokerServer:
     async def start(self) -> None:
         """Listens and begins to dial. Raises `CannotListenError`; nothing stays open then."""
         self._recorder.note(Event.STARTED, count=self.config.incarnation)
+        self._load.take()
         try:
             for address in self.config.listen:
                 self._add_server(self._client_server(), address)

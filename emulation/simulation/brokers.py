@@ -11,7 +11,7 @@ from collections.abc import Callable, MutableMapping
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
-from broker_service.gauges import QueueGauges
+from broker_service.gauges import LoadGauge, QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.messages import BrokerId
@@ -59,7 +59,9 @@ class SimulatedBroker:
         self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
         self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: self._link_end(link.neighbour) for link in config.links}
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
+        self._load = LoadGauge(self._recorder, config.incarnation, lambda: self.server.busy, lambda: None)
         self._recorder.note(Event.STARTED, count=config.incarnation)
+        self._load.take()
         events.background(events.now + GAUGE_INTERVAL, self._gauge)
 
     @property
@@ -143,6 +145,7 @@ class SimulatedBroker:
             self.held.append(self._gauge)
         elif self.alive:
             self._gauges.take()
+            self._load.take()
             self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)
 
 

@@ -30,6 +30,11 @@ class SimulatedServer:
         return self._queue.waiting
 
     @property
+    def busy(self) -> int:
+        """Nanoseconds in which the broker was occupied until now."""
+        return self._queue.busy(self._events.now)
+
+    @property
     def longest_wait(self) -> int:
         """The longest wait for service since this was read last, in nanoseconds."""
         return self._queue.longest_wait

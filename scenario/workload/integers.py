@@ -198,17 +198,16 @@ class IntegersPopulation:
 class _Chances:
     """The publishers, and the probability that each broker wants each value."""
 
-    def __init__(self, section: IntegersWorkload, scenario: Scenario, overlay: Overlay) -> None:
-        seed, values, ratio = scenario.seed, section.values, section.subscriptions.matching_ratio
-        count = section.publishers_on(len(overlay.brokers))
-        at = stream(seed, "publishers").sample(range(len(overlay.brokers)), count)
+    def __init__(self, section: IntegersWorkload, brokers: int, distances: Weights | None, seed: int) -> None:
+        """`distances` are those between all brokers where the workload is regional, and None where it is not."""
+        values, ratio = section.values, section.subscriptions.matching_ratio
+        count = section.publishers_on(brokers)
+        at = stream(seed, "publishers").sample(range(brokers), count)
         rates = [section.publications.rate.draw(stream(seed, f"rate:P{number}")) for number in range(1, count + 1)]
         popularity = np.full(values, 1 / values)
         self._regions: Weights | None = None
         self._alike = np.full(values, ratio)
         match section.distribution:
-            case "uniform":
-                pass
             case "zipf":
                 ranks = numeric_stream(seed, "popularity").permutation(values)
                 self._alike = interest.drawn(interest.zipf(values, section.exponent)[ranks], popularity, ratio)
@@ -216,11 +215,9 @@ class _Chances:
                 positions = interest.peaks(values, section.peaks, numeric_stream(seed, "peaks"))
                 popularity = interest.mixture(values, positions)
                 self._alike = interest.drawn(popularity, popularity, ratio)
-            case "regional":
-                importance = np.array(rates) / sum(rates)
-                self._regions = interest.regional(
-                    _distances(scenario, overlay)[:, at], importance, section.decay, ratio
-                )
+        if distances is not None:
+            importance = np.array(rates) / sum(rates)
+            self._regions = interest.regional(distances[:, at], importance, section.decay, ratio)
         first, width = self._advertised(section, count, seed)
         cumulative = np.concatenate([[0.0], np.cumsum(popularity)])
         self.publishing = Publishing(np.array(at), first, width, np.array(rates), cumulative)
@@ -242,7 +239,7 @@ class _Chances:
 
 def populate(section: IntegersWorkload, scenario: Scenario, overlay: Overlay) -> IntegersPopulation:
     """The clients of a section that has no `problems`."""
-    chances = _Chances(section, scenario, overlay)
+    chances = _Chances(section, len(overlay.brokers), _distances(section, scenario), scenario.seed)
     return IntegersPopulation(
         brokers=tuple(broker.id for broker in overlay.brokers),
         publishing=chances.publishing,
@@ -263,23 +260,24 @@ def problems(section: IntegersWorkload, scenario: Scenario, overlay: Overlay) ->
         message = f"{section.values:,} values for each of {brokers:,} brokers; {_MOST_DECISIONS:,} is the most in all"
         yield Problem(("workload", "values"), message)
         return
-    if section.distribution == "regional":
+    distances = _distances(section, scenario)
+    if distances is not None:
         if publishers > section.values:
             message = f"{section.values:,} values cannot be divided among {publishers:,} publishing brokers"
             yield Problem(("workload", "values"), f"{message}; give at least as many")
             return
-        if not (_distances(scenario, overlay) > 0).all():
+        if not (distances > 0).all():
             message = "regional interest needs two brokers or more, and a delay above 0 between any two"
             yield Problem(("workload", "distribution"), f"{message}: give links a `delay`")
             return
-    chances = _Chances(section, scenario, overlay)
+    chances = _Chances(section, brokers, distances, scenario.seed)
     wanted = np.zeros(section.values)
     for broker in range(brokers):
         wanted += chances.of(broker)
     yield from subscription_problems(_RATIO, float(wanted.sum()))
     publishing, average = chances.publishing, wanted / brokers
     reached = float(publishing.rates @ publishing.mean(average) / publishing.rates.sum())
-    if section.distribution == "regional" and reached < ratio * (1 - _NEAR):
+    if distances is not None and reached < ratio * (1 - _NEAR):
         yield Problem(_RATIO, f"cannot be more than {reached:.3g}, because some brokers cannot be reached from others")
 
 
@@ -294,9 +292,14 @@ def _wanted(chances: _Chances, brokers: int, values: int, seed: int) -> Wanted:
     return Wanted(np.concatenate(drawn), begins)
 
 
-def _distances(scenario: Scenario, overlay: Overlay) -> Weights:
-    """Round trips between all brokers, and from each to itself that to its nearest neighbour: 0 where it has none."""
+def _distances(section: IntegersWorkload, scenario: Scenario) -> Weights | None:
+    """Round trips between all brokers where the distribution depends on them, else None.
+
+    From each broker to itself it is that to its nearest neighbour, and 0 where there is none.
+    """
+    if section.distribution != "regional":
+        return None
     trips = scenario.topology.mesh(scenario.name, scenario.seed).round_trips()
     np.fill_diagonal(trips, np.inf)
-    np.fill_diagonal(trips, trips.min(axis=1) if len(overlay.brokers) > 1 else 0.0)
+    np.fill_diagonal(trips, trips.min(axis=1) if len(trips) > 1 else 0.0)
     return trips

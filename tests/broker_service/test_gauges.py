@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from broker_service import gauges
-from broker_service.gauges import SECOND, LoopLag, QueueGauges, Ticker
+from broker_service.gauges import SECOND, LoadGauge, LoopLag, QueueGauges, Ticker, resident_memory
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, NullTrace
 from record.log import Event, TraceRecord
@@ -73,3 +73,31 @@ def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> 
         queues.take()
         trace.flush()
     assert trace.kept == ["flush", "queue", "flush", "flush", "queue", "flush", "flush"]
+
+
+class RecordedTrace(NullTrace):
+    """Keeps records whole."""
+
+    def __init__(self) -> None:
+        super().__init__("B1", "base")
+        self.records: list[TraceRecord] = []
+
+    def write(self, record: TraceRecord) -> None:
+        self.records.append(record)
+
+
+def test_the_load_is_logged_with_its_incarnation_even_if_nothing_was_done() -> None:
+    trace, work = RecordedTrace(), iter((5, 5, 9))
+    load = LoadGauge(Recorder(trace, lambda: 7), 3, lambda: next(work), lambda: None)
+    for _ in range(3):
+        load.take()
+    assert [(r.event, r.time, r.count, r.duration, r.bytes) for r in trace.records] == [
+        (Event.LOAD, 7, 3, done, None) for done in (5, 5, 9)
+    ]
+
+
+def test_resident_memory_grows_with_what_is_held() -> None:
+    before = resident_memory()
+    held = bytearray(b"x" * (64 << 20))
+    assert resident_memory() - before > 48 << 20
+    assert len(held) == 64 << 20

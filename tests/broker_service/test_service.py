@@ -114,3 +114,40 @@ def test_what_waited_when_it_was_cleared_is_never_handled() -> None:
     queue.submit(0, print, "a")
     queue.clear()
     assert (queue.waiting, queue.finish(1)) == (0, False)
+
+
+@given(FRAMES, st.lists(st.tuples(st.integers(0, 29), st.integers(1, 40)), max_size=3))
+def test_busy_time_is_that_of_the_pieces_as_far_as_they_were_served(
+    frames: list[tuple[int, list[int]]], pauses: list[tuple[int, int]]
+) -> None:
+    """Against the intervals in which each piece is served. A pause, after the frame with its number, serves nothing."""
+    queue = ServiceQueue(single_messages(lambda cost: cost))
+    served: list[tuple[int, int]] = []
+    paused = dict(pauses)
+    now = free_at = 0
+    for number, (since, costs) in enumerate(frames):
+        now += since
+        while (done := queue.next_done) is not None and done <= now:
+            queue.finish(done)
+        for cost in costs:
+            begin = max(now, free_at)
+            free_at = begin + cost
+            served.append((begin, free_at))
+        queue.submit(now, lambda _: None, costs)
+        assert queue.busy(now) == sum(min(end, now) - begin for begin, end in served if begin < now)
+        if pause := paused.get(number):
+            before = queue.busy(now)
+            cut = [(begin, end) for begin, end in served if end > now]
+            served = [(begin, end) for begin, end in served if end <= now]
+            served += [part for begin, end in cut for part in _interrupted(begin, end, now, pause)]
+            now += pause
+            queue.postpone(pause)
+            free_at = max([end for _, end in served], default=0)
+            assert queue.busy(now) == before
+
+
+def _interrupted(begin: int, end: int, at: int, pause: int) -> list[tuple[int, int]]:
+    """The parts of an interval that a pause moves or divides."""
+    if begin >= at:
+        return [(begin + pause, end + pause)]
+    return [(begin, at), (at + pause, end + pause)]
