@@ -27,12 +27,23 @@ def problems(scenario: Scenario) -> Iterator[Problem]:
     try:
         overlay = scenario.overlay()
     except OverlayError as error:
-        yield Problem(("topology",), str(error))
+        yield Problem(_blamed(scenario), str(error))
         return
     yield from _routing(scenario, overlay)
     yield from workload_problems(scenario, overlay)
     yield from _operations(scenario, overlay)
     yield from _faults(scenario, overlay)
+
+
+def _blamed(scenario: Scenario) -> FieldPath:
+    """The section because of which there is no overlay: the motion, unless the topology alone makes none."""
+    if scenario.motion is None:
+        return ("topology",)
+    try:
+        scenario.topology.build(scenario.name, scenario.seed)
+    except OverlayError:
+        return ("topology",)
+    return ("motion",)
 
 
 def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

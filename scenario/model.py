@@ -16,6 +16,7 @@ from broker_service.routing import PROTOCOLS
 from broker_service.service_time import ServiceTime
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import Problem, describe
+from scenario.sections.motion import MotionSection
 from scenario.sections.section import Count, CpuQuota, Name, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.topology import TopologySection
@@ -24,6 +25,7 @@ from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from topology import Overlay, Range
+from topology.evolution import Evolution
 
 _DEFAULTS = Limits()
 
@@ -168,6 +170,8 @@ class Scenario(Section):
     """Purpose of the experiment, for the report."""
     topology: TopologySection
     """The overlay."""
+    motion: MotionSection | None = None
+    """Changes of the overlay's links while it runs; without it the overlay stays as it is."""
     routing: Routing
     """The routing protocol and its options."""
     workload: WorkloadSection
@@ -195,8 +199,34 @@ class Scenario(Section):
         return vary
 
     def overlay(self) -> Overlay:
-        """The overlay, which follows from the topology and the seed alone. Raises `OverlayError`."""
-        return self.topology.build(self.name, self.seed)
+        """The overlay at the start, which follows from topology, motion and seed alone. Raises `OverlayError`."""
+        evolution = self.evolution()
+        return self.topology.build(self.name, self.seed) if evolution is None else evolution.start
+
+    def evolution(self) -> Evolution | None:
+        """The overlay with all its changes, in seconds since the start of the join phase; None without motion.
+
+        Raises `OverlayError`.
+        """
+        if self.motion is None:
+            return None
+        end = self.timeline.duration - self._motion_begins
+        return self.motion.evolution(self.topology, self.name, self.seed, end).later(self._motion_begins)
+
+    def moment(self, time: float) -> Overlay:
+        """The overlay `time` seconds after the start of the join phase, with its brokers where they are then.
+
+        Raises `OverlayError`.
+        """
+        if self.motion is None:
+            return self.topology.build(self.name, self.seed)
+        since = max(time - self._motion_begins, 0.0)
+        return self.motion.moment(self.topology, self.name, self.seed, since)
+
+    @property
+    def _motion_begins(self) -> float:
+        """Seconds from the start of the join phase."""
+        return self.timeline.join if self.motion is not None and self.motion.begins == "run" else 0.0
 
     def resolved(self) -> dict[str, Any]:
         """Plain JSON with all defaults and with units, which `load` reads again."""

@@ -15,7 +15,7 @@ import msgspec
 
 from broker_service.routing import PROTOCOLS
 from scenario.model import BrokerLimits, Brokers, Expect, Routing, Scenario, Timeline
-from scenario.sections import faults, service_time, topology, workload
+from scenario.sections import faults, motion, service_time, topology, workload
 from scenario.sections.section import Section
 
 BEGIN = "<!-- reference: begin (written by `python -m scenario.reference docs/scenarios.md`) -->"
@@ -27,6 +27,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "topology.link": topology.LinkSection,
     "topology.link.backward": topology.LinkDirection,
     "topology.links[]": topology.LinkItem,
+    **{f"motion, kind: {kind}": section for kind, section in motion.MOTIONS.items()},
+    "motion.changes[]": motion.LinkChange,
     "routing": Routing,
     "workload, kind: quotes": workload.QuotesWorkload,
     "workload.publications, kind: quotes": workload.QuotePublications,

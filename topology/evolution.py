@@ -18,7 +18,7 @@ from operator import attrgetter
 
 import networkx as nx
 
-from topology.model import BrokerId, Link, Overlay, OverlayError
+from topology.model import BrokerId, Link, LinkSource, Overlay, OverlayError
 
 MOST_CHANGES = 2_000_000
 """A bound on memory: an hour of 300 changes a second is 1,080,000."""
@@ -116,6 +116,10 @@ class Evolution:
         later = (replace(change, at=change.at - time) for change in self.changes if change.at > time)
         return Evolution(self.at(time), tuple(later))
 
+    def later(self, time: float) -> Evolution:
+        """The same changes, this many seconds later."""
+        return Evolution(self.start, tuple(replace(change, at=change.at + time) for change in self.changes))
+
     def links(self) -> tuple[Link, ...]:
         """All links that exist at some time, each once: those of the start, then in order of first appearance."""
         appearing = (change.link for change in self.changes if isinstance(change, Appears))
@@ -161,6 +165,20 @@ class Evolution:
             time += (moment.end - moment.begin) * (moment.parts == 1)
             pairs += (moment.end - moment.begin) * moment.pairs
         return Connectivity(time / end, pairs / end)
+
+
+@dataclass(frozen=True, slots=True)
+class ReappearingLinks(LinkSource):
+    """Links of an overlay, with their own properties, and for other pairs of brokers what a source draws."""
+
+    overlay: Overlay
+    others: LinkSource
+
+    def between(self, a: BrokerId, b: BrokerId) -> Link:
+        try:
+            return self.overlay.link(a, b)
+        except KeyError:
+            return self.others.between(a, b)
 
 
 def _ends(link: Link) -> Ends:

@@ -33,15 +33,13 @@ class _ChangeRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     vanish: tuple[BrokerId, BrokerId] | None = None
 
 
-def save_evolution(evolution: Evolution, path: Path) -> None:
-    """Writes an evolution as JSON lines."""
-    with path.open("wb") as file:
-        for line in _lines(evolution):
-            file.write(line + b"\n")
+def to_json_lines(evolution: Evolution) -> bytes:
+    """An evolution as JSON lines."""
+    return b"".join(line + b"\n" for line in _lines(evolution))
 
 
 def load_evolution(path: Path) -> Evolution:
-    """Reads what `save_evolution` wrote. Raises `OverlayError`, which names file and line, or `OSError`."""
+    """Reads a file of JSON lines. Raises `OverlayError`, which names file and line, or `OSError`."""
     with path.open("rb") as file:
         try:
             start = _start(file.readline(LARGEST_LINE))

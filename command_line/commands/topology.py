@@ -6,12 +6,13 @@ import sys
 from collections.abc import Mapping
 from itertools import chain, groupby
 from pathlib import Path
+from statistics import median
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from command_line.commands.topology_source import TopologyRequest, resolve
+from command_line.commands.topology_source import Source, TopologyRequest, resolve
 from record.errors import DISK_IS_FULL, BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.files import replace_file
@@ -21,6 +22,8 @@ from scenario.sections.topology import KINDS, PAPERS
 from scenario.sections.topology.meshes import LatencyMatrixTopology
 from topology import Metrics, metrics
 from topology.drawing import to_html, to_svg
+from topology.evolution import Appears, Evolution
+from topology.evolution_files import to_json_lines
 from topology.files import to_graphml, to_json
 from topology.inspection import Finding, Severity, inspect_mesh, inspect_overlay
 from topology.mesh_files import to_csv
@@ -31,7 +34,10 @@ LARGEST_DRAWING = 2000
 
 
 def make(request: TopologyRequest, out: Path | None) -> ExitCode:
-    """An overlay as JSON or GraphML, or its delays as a CSV matrix. Raises `BadInputError`."""
+    """An overlay as JSON or GraphML, its delays as a CSV matrix, or its changes as JSON lines.
+
+    Raises `BadInputError`.
+    """
     source = resolve(request)
     if out is None:
         sys.stdout.write(to_json(source.overlay()).decode())
@@ -43,8 +49,10 @@ def make(request: TopologyRequest, out: Path | None) -> ExitCode:
             content = to_graphml(source.overlay())
         case ".csv":
             content = to_csv(source.mesh()).encode()
+        case ".jsonl":
+            content = to_json_lines(_changes(source))
         case suffix:
-            raise BadInputError(f"--out {out}: the name must end in .json, .graphml or .csv, not {suffix!r}")
+            raise BadInputError(f"--out {out}: the name must end in .json, .graphml, .csv or .jsonl, not {suffix!r}")
     _write(out, content)
     return ExitCode.CORRECT
 
@@ -65,11 +73,14 @@ def draw(request: TopologyRequest, out: Path | None) -> ExitCode:
 
 def show(request: TopologyRequest) -> ExitCode:
     """The measures of an overlay, for reading. Raises `BadInputError`."""
-    overlay = resolve(request).overlay()
+    source = resolve(request)
+    overlay, evolution = source.overlay(), source.evolution()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     lines = [_rows(metrics(overlay)), *(structure.lines for structure in descriptions(overlay).values())]
+    if evolution is not None and source.scenario is not None:
+        lines.append(_evolution_rows(evolution, source.scenario.timeline.duration))
     for name, value in chain.from_iterable(rows.items() for rows in lines):
         table.add_row(name, value)
     console = Console(highlight=False)
@@ -142,6 +153,28 @@ def _rows(numbers: Metrics) -> Mapping[str, str]:
         "link delay": "no links"
         if delay is None
         else f"mean {delay.mean * 1e3:.4g} ms, from {delay.least * 1e3:.4g} to {delay.greatest * 1e3:.4g} ms",
+    }
+
+
+def _changes(source: Source) -> Evolution:
+    evolution = source.evolution()
+    if evolution is None:
+        raise BadInputError(f"{source.title}: its overlay stays as it is; only a scenario with `motion` has changes")
+    return evolution
+
+
+def _evolution_rows(evolution: Evolution, end: float) -> Mapping[str, str]:
+    """The measures of a whole evolution that lasts until `end` seconds after its start."""
+    appeared = sum(isinstance(change, Appears) for change in evolution.changes)
+    connectivity = evolution.connectivity(end)
+    complete = [life.vanishes - life.appears for life in evolution.lifetimes() if life.vanishes is not None]
+    lifetime = (
+        f"median {median(complete):.3g} s, of {len(complete)} links that vanish" if complete else "no link vanishes"
+    )
+    return {
+        "changes": f"{appeared} links appear, {len(evolution.changes) - appeared} vanish in {end:g} s",
+        "connected": f"{connectivity.time:.1%} of the time; {connectivity.pairs:.1%} of all pairs on average",
+        "lifetime": lifetime,
     }
 
 

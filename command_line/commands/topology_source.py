@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from record.errors import BadInputError
-from scenario import load
+from scenario import Scenario, load
 from scenario.sections.messages import describe
 from scenario.sections.section import suggestion
 from scenario.sections.topology import KINDS, PAPERS, TopologyKind, TopologySection
@@ -18,6 +18,7 @@ from scenario.yaml_files.fields import dotted, set_field
 from scenario.yaml_files.scalars import shortened
 from scenario.yaml_files.source import parse_setting
 from topology import Mesh, Overlay, OverlayError
+from topology.evolution import Evolution
 
 _SCENARIOS = frozenset((".yaml", ".yml"))
 _FILE_KINDS = {".json": "file", ".graphml": "file", ".csv": "latencies"}
@@ -34,6 +35,8 @@ class TopologyRequest:
     name: str | None = None
     variant: str | None = None
     """The variant of a scenario whose variants differ in topology."""
+    at: float | None = None
+    """The time of a changing overlay, in seconds since the start of the join phase; its start when None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,16 @@ class Source:
     topology: TopologyKind
     name: str
     seed: int
+    scenario: Scenario | None = None
+    """The scenario that the topology is from, if its overlay changes."""
+    at: float = 0.0
+    """The time at which a changing overlay is looked at, in seconds since the start of the join phase."""
 
     def overlay(self) -> Overlay:
-        """Raises `BadInputError`."""
+        """The overlay, at its time if it changes. Raises `BadInputError`."""
         try:
+            if self.scenario is not None:
+                return replace(self.scenario.moment(self.at), name=self.name)
             return self.topology.build(self.name, self.seed)
         except OverlayError as error:
             raise self._bad(error) from error
@@ -60,6 +69,13 @@ class Source:
         except OverlayError as error:
             raise self._bad(error) from error
 
+    def evolution(self) -> Evolution | None:
+        """All changes of an overlay that changes; None for another one. Raises `BadInputError`."""
+        try:
+            return None if self.scenario is None else self.scenario.evolution()
+        except OverlayError as error:
+            raise self._bad(error) from error
+
     def _bad(self, error: OverlayError) -> BadInputError:
         text = str(error)
         return BadInputError(text if self.title in text else f"{self.title}: {text}")
@@ -68,6 +84,13 @@ class Source:
 def resolve(request: TopologyRequest) -> Source:
     """The topology with its settings. Raises `BadInputError`s that name the file or kind, and the field."""
     settings = _settings(request.settings)
+    source = _source(request, settings)
+    if request.at is not None and source.scenario is None:
+        raise BadInputError(f"--at {request.at:g}: {request.source} stays as it is; a scenario with `motion` changes")
+    return source
+
+
+def _source(request: TopologyRequest, settings: Mapping[str, str]) -> Source:
     suffix = Path(request.source).suffix.lower()
     if suffix in _SCENARIOS:
         return _from_scenario(request, settings)
@@ -111,12 +134,21 @@ def _from_scenario(request: TopologyRequest, settings: Mapping[str, str]) -> Sou
         )
     chosen = variants[request.variant or next(iter(variants))]
     if request.variant is None and any(
-        (variant.topology, variant.seed) != (chosen.topology, chosen.seed) for variant in variants.values()
+        (variant.topology, variant.motion, variant.seed) != (chosen.topology, chosen.motion, chosen.seed)
+        for variant in variants.values()
     ):
         raise BadInputError(
             f"{request.source}: its variants differ in topology; choose one with --variant: {', '.join(variants)}"
         )
-    return Source(request.source, chosen.topology, request.name or chosen.name, chosen.seed)
+    changing = None if chosen.motion is None else chosen
+    return Source(
+        request.source, chosen.topology, request.name or chosen.name, chosen.seed, changing, request.at or 0.0
+    )
+
+
+def _network(scenario: Scenario) -> tuple[object, ...]:
+    """The fields of a scenario that determine its overlay."""
+    return scenario.topology, scenario.motion, scenario.seed
 
 
 def _section(title: str, data: dict[str, Any], settings: Mapping[str, str]) -> TopologyKind:

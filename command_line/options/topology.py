@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,6 +45,16 @@ SeedOption = Annotated[
 NameOption = Annotated[str | None, typer.Option(help="Name of the overlay.", show_default=False)]
 VariantOption = Annotated[
     str | None, typer.Option(help="Variant of a scenario whose variants differ in topology.", show_default=False)
+]
+
+AtOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        metavar="SECONDS",
+        help="Time since the start of the join phase, for a scenario with `motion`; its start by default.",
+        show_default=False,
+    ),
 ]
 
 _MAKE_EXAMPLES = (
@@ -88,8 +99,8 @@ def make(
         typer.Option(
             "--out",
             "-o",
-            help="An overlay as .json or .graphml, or the delays between all brokers as .csv; "
-            "JSON to the terminal without it.",
+            help="An overlay as .json or .graphml, the delays between all brokers as .csv, or the changes of a "
+            "scenario with `motion` as .jsonl; JSON to the terminal without it.",
             show_default=False,
         ),
     ] = None,
@@ -107,6 +118,7 @@ def show(
     *,
     seed: SeedOption = None,
     variant: VariantOption = None,
+    at: AtOption = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: all brokers and links by name, delays in s.")
     ] = False,
@@ -114,7 +126,7 @@ def show(
     """Print sizes, degrees, diameter, mean path length, articulation points, bridges and delays."""
     from command_line.commands import topology as commands
 
-    request = _request(source, settings, seed, None, variant)
+    request = replace(_request(source, settings, seed, None, variant), at=at)
     raise typer.Exit(commands.show_json(request) if json else commands.show(request))
 
 
@@ -125,6 +137,7 @@ def draw(
     *,
     seed: SeedOption = None,
     variant: VariantOption = None,
+    at: AtOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -135,10 +148,11 @@ def draw(
         ),
     ] = None,
 ) -> None:
-    """Draw an overlay as SVG, or as a self-contained HTML page."""
+    """Draw an overlay, or a moment of a changing one, as SVG or as a self-contained HTML page."""
     from command_line.commands import topology as commands
 
-    raise typer.Exit(commands.draw(_request(source, settings, seed, None, variant), out))
+    request = replace(_request(source, settings, seed, None, variant), at=at)
+    raise typer.Exit(commands.draw(request, out))
 
 
 @app.command(epilog=epilog(*_CHECK_EXAMPLES, codes={ExitCode.CORRECT: "nothing is wrong"} | BAD_INPUT))

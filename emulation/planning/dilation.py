@@ -13,8 +13,8 @@ Stretched are the times that the scenario states:
 2. Clients: the time of every operation is multiplied by the factor, whether it was generated or written out.
 3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, and those options of the
    routing protocol that are times (`ProtocolOptions.times`).
-4. The timeline, and faults: when, for how long, and the delays, rates and service times they set. A fault at a count
-   needs no change.
+4. The timeline, the changes of an overlay that moves, and faults: when, for how long, and the delays, rates and service
+   times they set. A fault at a count needs no change.
 
 Not stretched are the times that the scenario does not state:
 
@@ -41,6 +41,7 @@ from scenario.model import Brokers, Routing, Timeline
 from scenario.sections.faults import FaultItem
 from scenario.sections.service_time import ServiceTimeDistribution
 from topology import BrokerId, Delays, Link, LinkProperties, LinkSource, MeshLinks, Overlay, Range
+from topology.evolution import Appears, Evolution
 
 
 def dilate(plan: VariantPlan) -> VariantPlan:
@@ -57,6 +58,7 @@ def dilate(plan: VariantPlan) -> VariantPlan:
         plan,
         scenario=scenario,
         overlay=overlay,
+        evolution=None if plan.evolution is None else _evolution(plan.evolution, factor),
         workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
         prepared=prepared_for(scenario, overlay, plan.workload),
     )
@@ -122,6 +124,16 @@ def _overlay(overlay: Overlay, factor: float) -> Overlay:
     if isinstance(links, MeshLinks):
         return replace(overlay, links=MeshLinks(links.brokers, _StretchedLinks(links.source, factor)))
     return replace(overlay, links=tuple(_link(link, factor) for link in links))
+
+
+def _evolution(evolution: Evolution, factor: float) -> Evolution:
+    changes = [
+        Appears(change.at * factor, _link(change.link, factor))
+        if isinstance(change, Appears)
+        else replace(change, at=change.at * factor)
+        for change in evolution.changes
+    ]
+    return Evolution(_overlay(evolution.start, factor), tuple(changes))
 
 
 @dataclass(frozen=True, slots=True)

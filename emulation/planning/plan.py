@@ -17,12 +17,13 @@ from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
-from record.errors import HostError
+from record.errors import BadInputError, HostError
 from scenario import Scenario, Variant
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
 from scenario.workload import Operation, OperationKind, Workload, generate
 from topology import BrokerId, Overlay
+from topology.evolution import Evolution
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
 
@@ -60,7 +61,10 @@ class VariantPlan:
     """Settings of this variant only: path in the scenario to value."""
     scenario: Scenario
     overlay: Overlay
+    """At the start, if it changes."""
     workload: Workload
+    evolution: Evolution | None = None
+    """The changes of the overlay, in seconds since the start of the join phase; None where it stays as it is."""
     prepared: Mapping[BrokerId, bytes]
     """Result of the routing protocol's `prepare`, by broker."""
 
@@ -129,8 +133,16 @@ class Plan:
     variants: tuple[VariantPlan, ...]
 
     def require_possible(self, runtime: str) -> None:
-        """Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults."""
+        """Raises `BadInputError` for an overlay that changes.
+
+        Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults.
+        """
         for variant in self.variants:
+            if variant.evolution is not None:
+                raise BadInputError(
+                    "motion: this version runs overlays that stay as they are; leave `motion` out, or look at the "
+                    "changes with `brokerlab topology show` and `draw`"
+                )
             if variant.scenario.brokers.cpu is not None and runtime != "container":
                 raise HostError(
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
@@ -162,13 +174,15 @@ def make_run_id(scenario: str, created: datetime, suffix: str) -> str:
 
 
 def _plan_variant(variant: Variant) -> VariantPlan:
-    overlay = variant.scenario.overlay()
+    evolution = variant.scenario.evolution()
+    overlay = variant.scenario.overlay() if evolution is None else evolution.start
     workload = generate(variant.scenario, overlay)
     return VariantPlan(
         name=variant.name,
         settings=variant.settings,
         scenario=variant.scenario,
         overlay=overlay,
+        evolution=evolution,
         workload=workload,
         prepared=prepared_for(variant.scenario, overlay, workload),
     )

@@ -130,6 +130,10 @@ SIZE = Quantity(
     {**{f"{p}iB": Fraction(1024**n) for n, p in enumerate("KMG", start=1)}, **_thousands("B kB MB GB")},
     most=1e15,
 )
+LENGTH = Quantity(
+    "a length", "250m", {"m": Fraction(1), "km": Fraction(1000), "cm": Fraction(1, 100)}, most=1e9, least=1e-3
+)
+SPEED = Quantity("a speed", "2m/s", {"m/s": Fraction(1), "km/h": Fraction(1000, 3600)}, most=1e9, least=1e-6)
 SHARE = Quantity("a share", "2%", {"": Fraction(1), "%": Fraction(1, 100)}, most=1.0)
 
 
@@ -162,6 +166,21 @@ def _schema(quantity: Quantity, shape: str = "") -> WithJsonSchema:
     )
 
 
+def _sides(value: object) -> tuple[float, float]:
+    """One length for both sides of a square, or two of them."""
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            raise ValueError("an area is the side of a square, or a list of width and height")
+        return LENGTH.parse(value[0]), LENGTH.parse(value[1])
+    side = LENGTH.parse(value)
+    return side, side
+
+
+def _format_sides(sides: tuple[float, float]) -> str | list[str]:
+    width, height = map(LENGTH.format, sides)
+    return width if width == height else [width, height]
+
+
 def _size(value: object) -> int:
     return round(SIZE.parse(value))
 
@@ -171,6 +190,17 @@ Share = Annotated[float, BeforeValidator(SHARE.parse), PlainSerializer(SHARE.for
 Size = Annotated[int, BeforeValidator(_size), PlainSerializer(SIZE.format), _schema(SIZE)]
 DurationRange = Annotated[
     Range, BeforeValidator(DURATION.parse_range), PlainSerializer(DURATION.format_range), _schema(DURATION, " or range")
+]
+Length = Annotated[float, BeforeValidator(LENGTH.parse), PlainSerializer(LENGTH.format), _schema(LENGTH)]
+AreaSides = Annotated[
+    tuple[float, float],
+    BeforeValidator(_sides),
+    PlainSerializer(_format_sides),
+    WithJsonSchema({"type": "string", "title": "length, or list of two", "examples": ["2km"]}),
+]
+"""Width and height in metres."""
+SpeedRange = Annotated[
+    Range, BeforeValidator(SPEED.parse_range), PlainSerializer(SPEED.format_range), _schema(SPEED, " or range")
 ]
 BitRateRange = Annotated[
     Range, BeforeValidator(BIT_RATE.parse_range), PlainSerializer(BIT_RATE.format_range), _schema(BIT_RATE, " or range")

@@ -19,7 +19,7 @@ from topology.links import Range
 from topology.mobility.trajectories import Leg, Point, Trajectory
 from topology.model import OverlayError
 
-MOST_LEGS = 100_000
+MOST_LEGS = 20_000
 """Legs of one trajectory: a bound on time and memory."""
 
 

@@ -12,7 +12,7 @@ from topology.evolution import Appears, Change, Evolution, Vanishes
 from topology.mobility.contacts import contacts
 from topology.mobility.models import Area
 from topology.mobility.trajectories import Point, Trajectory
-from topology.model import Broker, BrokerId, Link, LinkSource, Overlay, OverlayError
+from topology.model import Broker, BrokerId, Link, LinkSource, Overlay, OverlayError, check_size
 
 PLACEMENTS = 1_000
 """Random placements of brokers tried for one that is connected."""
@@ -41,6 +41,7 @@ def unit_disk(name: str, positions: Mapping[BrokerId, Point], radius: float, lin
     order = list(positions)
     near = _within(list(positions.values()), radius)
     pairs = [(order[a], order[b]) for a, b in np.argwhere(np.triu(near, 1)).tolist()]
+    check_size(len(order), len(pairs))
     brokers = tuple(Broker(broker, {"position": position}) for broker, position in positions.items())
     return Overlay(name, brokers, tuple(links.between(a, b) for a, b in pairs))
 

@@ -6,6 +6,7 @@ from scenario.sections.topology.kinds import KINDS, TopologySection
 from scenario.sections.topology.links import LinkDirection, LinkSection
 from scenario.sections.topology.meshes import LatencyMatrixTopology, PlanetLabTopology, TransitStubTopology
 from scenario.sections.topology.papers import PAPERS, PaperEntry, PaperTopology
+from scenario.sections.topology.unit_disk import UnitDiskTopology
 
 __all__ = [
     "KINDS",
@@ -22,4 +23,5 @@ __all__ = [
     "TopologyKind",
     "TopologySection",
     "TransitStubTopology",
+    "UnitDiskTopology",
 ]

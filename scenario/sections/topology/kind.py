@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scenario.sections.section import Section
 from scenario.sections.topology.links import LinkSection
-from topology import Mesh, Overlay, mesh_of
+from topology import LinkSource, Mesh, Overlay, mesh_of
+from topology.full_mesh import DrawnLinks
 from topology.model import MOST_BROKERS
 from topology.underlay import Underlay
 
@@ -28,6 +29,10 @@ class TopologyKind(Section):
     def mesh(self, name: str, seed: int) -> Mesh:
         """The delays between all brokers: those of the underlay, if the kind has one, else those along the links."""
         return mesh_of(self.build(name, seed))
+
+    def link_source(self, name: str, seed: int) -> LinkSource:
+        """The properties of a link between any two brokers, where motion makes one. Raises `OverlayError`."""
+        return DrawnLinks(self.link.templates(), seed)
 
     def underlay(self, seed: int) -> Underlay | None:
         """The routers' network under the overlay; None for a kind without one. Raises `OverlayError`."""

@@ -23,6 +23,7 @@ from scenario.sections.topology.shaped import (
     TreeTopology,
 )
 from scenario.sections.topology.structured import RedundantTreeTopology, ScotTopology
+from scenario.sections.topology.unit_disk import UnitDiskTopology
 
 AnyKind = (
     CyclicTopology
@@ -39,6 +40,7 @@ AnyKind = (
     | PlanetLabTopology
     | TransitStubTopology
     | LatencyMatrixTopology
+    | UnitDiskTopology
     | PaperTopology
     | ExplicitTopology
     | FileTopology

@@ -13,8 +13,8 @@ from scenario.sections.section import BrokerCount, Count, Degree, FilePath
 from scenario.sections.topology.kind import TopologyKind, check_total
 from scenario.sections.topology.links import LinkDirection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
-from topology import BrokerId, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
-from topology.full_mesh import full_mesh_on
+from topology import BrokerId, LinkSource, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
+from topology.full_mesh import DrawnLinks, full_mesh_on
 from topology.planetlab import DRAWS, WideArea, measured, planetlab
 from topology.transit_stub import LAN_DELAY, TransitStub, attach, routers, server_mesh
 from topology.underlay import Underlay
@@ -53,6 +53,9 @@ class MeshTopology(TopologyKind):
         if self.overlay == "full":
             return full_mesh_on(name, mesh, templates, seed)
         return mesh_overlays.overlay_on(name, mesh, self._graph(mesh, self.overlay, seed), templates, seed)
+
+    def link_source(self, name: str, seed: int) -> LinkSource:
+        return DrawnLinks(self.link.templates(), seed, self.mesh(name, seed))
 
     def _graph(self, mesh: Mesh, shape: Literal["mst", "nearest", "cyclic"], seed: int) -> nx.Graph[BrokerId]:
         match shape:

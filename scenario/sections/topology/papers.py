@@ -14,7 +14,7 @@ from scenario.sections.topology.kind import TopologyKind
 from scenario.sections.topology.meshes import MeshTopology, PlanetLabTopology, TransitStubTopology, refuse_delay
 from scenario.sections.topology.shaped import CyclicTopology, FullTopology, RandomRegularTopology
 from scenario.sections.topology.structured import RedundantTreeTopology, ScotTopology
-from topology import Mesh, Overlay
+from topology import LinkSource, Mesh, Overlay
 from topology.underlay import Underlay
 
 
@@ -145,6 +145,9 @@ class PaperTopology(TopologyKind):
 
     def mesh(self, name: str, seed: int) -> Mesh:
         return self._topology().mesh(name, seed)
+
+    def link_source(self, name: str, seed: int) -> LinkSource:
+        return self._topology().link_source(name, seed)
 
     def underlay(self, seed: int) -> Underlay | None:
         return self._topology().underlay(seed)

@@ -13,6 +13,7 @@ import pytest
 import command_line as cli
 from scenario.sections.topology import KINDS, PAPERS
 from topology import Unit, load, load_mesh
+from topology.evolution_files import load_evolution
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICKSTART = str(ROOT / "scenarios" / "quickstart.yaml")
@@ -217,7 +218,7 @@ def test_check_names_the_file_and_the_element(topology: Command, tmp_path: Path,
         (("make", "cyclic", "brokers=x"), "cyclic: brokers: must be a valid integer"),
         (("make", "cyclic", "brokers=[1"), "brokers=[1: "),
         (("make", "cyclic", "brokers=3", "degree=9"), "cyclic: 3 brokers cannot have a mean degree of 9"),
-        (("make", "ring", "brokers=3", "--out", "ring.png"), "must end in .json, .graphml or .csv, not '.png'"),
+        (("make", "ring", "brokers=3", "--out", "ring.png"), "must end in .json, .graphml, .csv or .jsonl, not '.png'"),
         (("make", "ring", "brokers=3", "--out", "/nowhere/ring.json"), "/nowhere/ring.json: cannot be written"),
         (("make", "ring", "brokers=3", "--variant", "x"), "only a scenario has variants"),
         (("draw", "ring", "brokers=3", "--out", "ring.png"), "must end in .svg or .html"),
@@ -250,3 +251,43 @@ def test_a_unit_can_be_given_for_a_matrix_that_says_none(topology: Command, tmp_
     assert "says nowhere what its numbers are" in topology("check", path).err
     assert topology("make", path, f"unit={Unit.RTT_S}", "--out", tmp_path / "o.json").code == 0
     assert load(tmp_path / "o.json").links[0].forward.delay == 2
+
+
+MOVING = """
+name: moving
+topology: {kind: ring, brokers: 4}
+motion: {kind: script, changes: [{at: 1s, vanish: [B1, B2]}, {at: 2s, appear: [B1, B3]}]}
+routing: {protocol: tid}
+workload: {publications: {source: stocks, publishers: 1, rate: 60/min}}
+timeline: {join: 1s, run: 3s}
+"""
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Path:
+    path = tmp_path / "moving.yaml"
+    path.write_text(MOVING)
+    return path
+
+
+def test_a_changing_overlay_is_shown_and_drawn_at_a_time(topology: Command, moving: Path, tmp_path: Path) -> None:
+    for time, links in (("0", 4), ("2.5", 3), ("3", 4)):
+        shown = topology("show", moving, "--at", time)
+        assert re.search(rf"^links +{links} *$", shown.out, re.MULTILINE)
+        assert re.search(r"^changes +1 links appear, 1 vanish in 9 s *$", shown.out, re.MULTILINE)
+        assert topology("draw", moving, "--at", time, "--out", tmp_path / "m.svg").code == 0
+        assert (tmp_path / "m.svg").read_text().count("<path") == links
+        assert json.loads(topology("show", moving, "--at", time, "--json").out)["links"] == links
+
+
+def test_changes_become_a_file(topology: Command, moving: Path, tmp_path: Path) -> None:
+    assert topology("make", moving, "--out", tmp_path / "m.jsonl").code == 0
+    evolution = load_evolution(tmp_path / "m.jsonl")
+    assert [change.at for change in evolution.changes] == [2.0, 3.0]
+    assert topology("make", "ring", "brokers=3", "--out", tmp_path / "m.jsonl").code == 2
+
+
+def test_a_time_is_for_overlays_that_change(topology: Command) -> None:
+    refused = topology("show", "ring", "brokers=3", "--at", "5")
+    assert refused.code == 2
+    assert "--at 5: ring stays as it is" in refused.err

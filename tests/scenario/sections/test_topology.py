@@ -41,6 +41,7 @@ KIND_EXAMPLES = {
     "planetlab": ("brokers: 10", 10, 45),
     "transit-stub": ("brokers: 9, transit_domains: 2, overlay: mst", 9, 8),
     "latencies": ("path: matrix.csv, overlay: mst", 5, 4),
+    "unit-disk": ("brokers: 6, area: 1m, range: 2m", 6, 15),
     "paper": ("name: gryphon-failure", 6, 12),
     "explicit": ("links: [[B1, B2], {between: [B2, B3], delay: 20ms}]", 3, 2),
     "file": ("path: overlay.graphml", 3, 3),

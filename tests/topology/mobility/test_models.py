@@ -95,7 +95,7 @@ def test_positions_before_between_and_after_legs() -> None:
             lambda: random_waypoint(
                 (0, 0), Area(1e-3, 1e-3), Walk(Range.fixed(1e3), Range.fixed(0.0)), 1e3, random.Random(1)
             ),
-            "more than 100,000 legs",
+            "more than 20,000 legs",
         ),
     ],
 )
