@@ -179,7 +179,7 @@ def _ns2_way(title: str, number: int, node: _Ns2Node) -> Trajectory:
 
 
 def _each_line(title: str, lines: Sequence[str], read: Callable[[str], _Read | None]) -> Iterator[_Read]:
-    """What is read from each line, where it is something. Raises `OverlayError`, which names the line."""
+    """Values read from the lines that have one. Raises `OverlayError`, which names the line."""
     for number, line in enumerate(lines, start=1):
         try:
             found = read(line.strip())
