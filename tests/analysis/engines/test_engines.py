@@ -27,7 +27,11 @@ from record.errors import RunDirectoryError
 from record.log import Event, PredicateRecord, TraceRecord
 from record.promises import Completeness, Loss, Order, Promises
 from scenario import load
+from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
+from tests.analysis.oracle_cases_of_best_effort import EXPECTED
+from tests.analysis.oracle_cases_of_crashes import CRASHES, TAILS
+from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, STARTS
 
 SCENARIO = """
 name: ring
@@ -122,6 +126,19 @@ def test_arbitrary_logs(spark: SparkSession, tmp_path: Path, data: st.DataObject
         assert results(directory, RunningSpark(spark)) == plain
     finally:
         shutil.rmtree(directory)
+
+
+def test_promises_of_every_kind(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gaps are found by publisher and ratios over all of them, so the pieces must not matter."""
+    cases = [*IN_ORDER, *GAPS, *STARTS, *TAILS, *CRASHES]
+    histories = [*(case.history for case in cases), *(history for history, _, _ in EXPECTED)]
+    run = write_run(tmp_path / "run", histories, overlay=DIAMOND)
+    whole = results(run, PlainEngine())
+    assert whole[0].count(b"a later publication of its publisher came") >= 5
+    assert b'"below expectation"' in whole[0]
+    small_shares(monkeypatch.setattr)
+    assert results(run, PlainEngine()) == whole
+    assert results(run, RunningSpark(spark)) == whole
 
 
 @pytest.fixture(scope="module")
