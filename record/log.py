@@ -33,6 +33,9 @@ class Event(enum.StrEnum):
     """The router took a message back that was meant for a neighbour. peer: the neighbour."""
     REJECTED = "rejected"
     """A client's operation was rejected. text: the reason."""
+    REFUSED = "refused"
+    """A client's publication was refused, as its client was told: the routing protocol takes no more for now. It was
+    never accepted. text: the reason."""
     LINK_UP = "link_up"
     """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker."""
     LINK_DOWN = "link_down"

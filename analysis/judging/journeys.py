@@ -20,6 +20,7 @@ from analysis.reading.publication_events import (
     PublicationEvent,
     Published,
     Received,
+    Refused,
     Rejected,
     Sent,
 )
@@ -49,6 +50,7 @@ class Journey:
     rejected: bool = False
     accepted: bool = False
     """Confirmed by its broker."""
+    refused: bool = False
     matched: list[Matched] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     """By links travelled, then by time."""
@@ -87,6 +89,9 @@ class Journey:
             return
         elif isinstance(event, Accepted):
             self.accepted = True
+            return
+        elif isinstance(event, Refused):
+            self.refused = True
             return
         else:
             self.dropped.append(event)

@@ -16,6 +16,9 @@ client:
    notifies all of its clients of what it receives.
 4. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
 
+A publication that its broker refused, as its publisher was told, and did not confirm when it was repeated, was never
+accepted: no client has a right to it.
+
 An operation has settled `SETTLE_SECONDS` after its confirmation. An operation confirmed before the phase `run` began
 has settled when that phase began, because the emulator waits there until the overlay is quiet. An operation that was
 rejected, as its client was notified, never existed. A subscription made again under the same name replaces the earlier
@@ -126,6 +129,8 @@ class Oracle:
         published = journey.published
         if published is None:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
+        if journey.refused and not journey.accepted:
+            return Verdict([Judgement(client, Right.NONE, Cause.REFUSED) for client in notified], None)
         content = decode_content(published.content)
         flight = self._flight(journey, published)
         conforming = list(self._conforming(published.client or "", content))

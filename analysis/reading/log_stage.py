@@ -17,6 +17,7 @@ from analysis.reading.publication_events import (
     PublicationEvent,
     Published,
     Received,
+    Refused,
     Rejected,
     Sent,
     bucket_of,
@@ -223,6 +224,8 @@ def _rare_publication_event(
             return Rejected(variant, id)
         case Event.CONFIRMED:
             return Accepted(variant, id)
+        case Event.REFUSED:
+            return Refused(variant, id)
         case Event.DROPPED:
             return Dropped(variant, id, record.time, record.node, record.text or "no reason given")
         case _:

@@ -103,7 +103,14 @@ class Accepted(msgspec.Struct, array_like=True, tag=7, gc=False):
     publication: str
 
 
-PublicationEvent = Received | Sent | Matched | Notified | Published | Rejected | Dropped | Accepted
+class Refused(msgspec.Struct, array_like=True, tag=8, gc=False):
+    """Its broker refused it, and its client was notified of that."""
+
+    variant: int
+    publication: str
+
+
+PublicationEvent = Received | Sent | Matched | Notified | Published | Rejected | Dropped | Accepted | Refused
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[PublicationEvent])

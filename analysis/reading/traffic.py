@@ -19,7 +19,8 @@ from analysis.tables.definitions import (
 )
 from record.log import Event, TraceRecord
 
-COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, Event.REJECTED})
+_REJECTIONS = (Event.REJECTED, Event.REFUSED)
+COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, *_REJECTIONS})
 _PUBLISH = "publish"
 _Key = TypeVar("_Key")
 _NEVER = -1
@@ -192,7 +193,7 @@ class TrafficTables:
             return activity.variant, activity.node, activity.event, activity.kind or "", activity.reason or ""
 
         dropped = self._summed(Event.DROPPED, reason)
-        rejected = self._summed(Event.REJECTED, reason)
+        rejected = {key: amount for event in _REJECTIONS for key, amount in self._summed(event, reason).items()}
         rows = dropped | {key: amount for key, amount in rejected.items() if key[1] not in brokers}
         return [
             Drop(

@@ -55,6 +55,8 @@ class Cause(StrEnum):
     """All matching subscriptions had been withdrawn before."""
     NOT_YET_SUBSCRIBED = "not yet subscribed"
     """All matching subscriptions were made later."""
+    REFUSED = "refused"
+    """Its publisher was told that it was not accepted."""
     NO_MATCH = "no subscription matches"
     """The client never had a subscription that matches."""
     GAP = "gap"
@@ -311,7 +313,8 @@ class Drop(Struct, frozen=True, kw_only=True):
     variant: str
     node: str
     event: str
-    """dropped (a message ended there) or rejected (a broker rejected a client's operation, by the client's log)."""
+    """dropped (a message ended there), or rejected or refused (a broker rejected a client's operation, or refused its
+    publication, by the client's log)."""
     kind: str
     """The kind of the message or the operation; empty when it was not logged."""
     reason: str

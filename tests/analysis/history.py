@@ -111,6 +111,9 @@ class History:
     def accept(self, id: str = "P:1", at: float = 110.01) -> History:
         return self.add(DRIVER, Event.CONFIRMED, at, client="P", id=id, kind="publish")
 
+    def refuse(self, id: str = "P:1", at: float = 110.01) -> History:
+        return self.add(DRIVER, Event.REFUSED, at, client="P", id=id, kind="publish", text="its log is full")
+
     def announce(self, at: float, client: str = "S", id: str = "s1") -> History:
         return self.add(DRIVER, Event.ANNOUNCED, at, client=client, id=id, kind="subscribe")
 

@@ -190,6 +190,31 @@ CRASHES = [
 """G7: the crash of a subscriber's broker concerns its own clients alone. G8: that of a publisher's broker costs what it
 had not accepted, and that in agreement."""
 
+REFUSALS = [
+    Case(settled("G9: refused").publish().refuse(), ["correct"], 0, 0),
+    Case(
+        settled("G9: refused, and delivered").publish().refuse().notify(),
+        ["spurious"],
+        0,
+        1,
+        {"spurious": 1, "spurious_causes": {"refused": 1}},
+    ),
+    Case(settled("G9: repeated and accepted").publish().refuse().accept(at=110.5), ["lost"], 1, 0, LOST),
+    Case(settled("G9: dropped without refusal").publish(), ["lost"], 1, 0, LOST),
+    Case(
+        starting("G9: a refused one leaves no gap")
+        .publish("P:2", 110.5)
+        .refuse("P:2", 110.51)
+        .publish("P:3", 110.6)
+        .notify("P:3", at=110.7),
+        ["correct"],
+        0,
+        2,
+        {"optional": 2},
+    ),
+]
+"""G9: a publication that is too much is refused, which its publisher is told, and never lost."""
+
 UNORDERED_CASES = [
     Case(settled("own clients: another broker's crash", UNORDERED).fault(105).publish(), ["lost"], 1, 0, LOST),
     Case(

@@ -13,10 +13,10 @@ from analysis.tables.results import read_table
 from analysis.tables.summary import Delivery, Summary
 from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import write_run
-from tests.analysis.oracle_cases_of_crashes import CRASHES, TAILS, UNORDERED_CASES
+from tests.analysis.oracle_cases_of_crashes import CRASHES, REFUSALS, TAILS, UNORDERED_CASES
 from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, NEVER_TWICE, STARTS
 
-CASES = [*NEVER_TWICE, *IN_ORDER, *GAPS, *TAILS, *STARTS, *CRASHES, *UNORDERED_CASES]
+CASES = [*NEVER_TWICE, *IN_ORDER, *GAPS, *TAILS, *STARTS, *CRASHES, *REFUSALS, *UNORDERED_CASES]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "excused", "rejected", "reordered", "overtaken")
 
@@ -43,6 +43,13 @@ def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None
     wanted |= {"delivered": case.delivered, **case.numbers}
     assert {key: getattr(found, key) for key in wanted} == wanted
     assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+
+
+def test_refusals_are_counted_with_their_reason(run: Path, judged: Summary) -> None:
+    drops = next(variant.drops for variant in judged.variants if variant.name == "G9: refused")
+    assert [(drop.node, drop.event, drop.kind, drop.reason, drop.count) for drop in drops] == [
+        ("driver", "refused", "publish", "its log is full", 1)
+    ]
 
 
 @pytest.mark.parametrize(
