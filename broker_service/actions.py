@@ -100,9 +100,11 @@ class ActionExecutor:
                 by_session.setdefault(id(client.session), []).append(client)
         for clients in by_session.values():
             names = tuple(client.id for client in clients)
-            event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops)
+            event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops, position=action.position)
             self.delivered += len(names)
-            self._recorder.notifications(_DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size)
+            self._recorder.notifications(
+                _DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size, position=action.position
+            )
             self.send(clients[0].session, event)
 
 

@@ -32,7 +32,9 @@ from broker_service.messages import (
     Message,
     Operation,
     Outcome,
+    Welcome,
 )
+from broker_service.publishing import Publishing
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import (
@@ -40,7 +42,7 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.sessions import Client, Content, Declared, Session
+from broker_service.sessions import Client, Content, Declared, Session, SessionNames
 from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder, Trace
 from record.log import Event
@@ -81,7 +83,6 @@ class Broker:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
         self.protocol = config.protocol
-        self.published = 0
         self.rejected = 0
         self.dropped = 0
         """Messages that ended here; those that links and sessions dropped are not counted."""
@@ -94,6 +95,7 @@ class Broker:
         self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
         self._options = read_options(config.protocol, config.options)
         self._clients: dict[ClientId, Client] = {}
+        self._names = SessionNames(config.limits.sessions)
         self._declared_bytes = 0
         """Memory that the clients' advertisements and subscriptions occupy, approximately."""
         self.timers = RouterTimers(schedule, self._timer_ran_out)
@@ -112,6 +114,14 @@ class Broker:
         self._perform = self._actions.perform
         self._router = router = protocol_named(config.protocol).router(self._router_context(config))
         self._actions.returned = router.returned
+        self._publishing = Publishing(
+            router,
+            self._actions,
+            comparisons=self._comparisons,
+            recorder=self._recorder,
+            clock=clock,
+            stopwatch=self._stopwatch,
+        )
         advertisements, subscriptions = advertising(router), subscribing(router)
         self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
@@ -119,7 +129,7 @@ class Broker:
             Operation.UNADVERTISE: partial(self._retract, advertisements),
             Operation.SUBSCRIBE: partial(self._declare, subscriptions),
             Operation.UNSUBSCRIBE: partial(self._retract, subscriptions),
-            Operation.PUBLISH: self._publish,
+            Operation.PUBLISH: self._publishing.publish,
         }
 
     def _router_context(self, config: BrokerConfig) -> RouterContext[Any]:
@@ -141,6 +151,16 @@ class Broker:
     @property
     def clients(self) -> int:
         return len(self._clients)
+
+    @property
+    def welcome(self) -> Welcome:
+        """The greeting of a client's stream."""
+        return Welcome(self.incarnation, self._options.recognises_repeats)
+
+    @property
+    def published(self) -> int:
+        """Publications of clients that the router has accepted."""
+        return self._publishing.published
 
     @property
     def delivered(self) -> int:
@@ -242,14 +262,26 @@ class Broker:
     def open_session(self) -> Session:
         return Session(self._limits.session_queue, self._limits.queue_bytes)
 
+    def name_session(self, session: Session, name: str) -> None:
+        """The session continues the one that had this name: that one's clients are withdrawn, its progress is kept."""
+        former = self._names.enter(session, name)
+        if former is not None:
+            self.close_session(former)
+
     def close_session(self, session: Session) -> None:
         """The session has ended: its clients' advertisements and subscriptions are withdrawn."""
+        self._names.leave(session)
         for client in list(session.clients.values()):
             with self._defects.handling(f"the withdrawal of client {client.id!r}"):
                 self._withdraw(client)
 
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
-        """Carries out operations of a session's clients, in order. One that cannot be carried out is rejected."""
+        """Carries out operations of a session's clients, in order. One that cannot be carried out is rejected.
+
+        Requests of a session that another stream has continued are ignored, because the client repeats them there.
+        """
+        if session.continued:
+            return
         for request in requests:
             try:
                 if request.operation is _ATTACH:
@@ -329,25 +361,6 @@ class Broker:
         self._declared_bytes -= made.size
         self._perform(declaring.withdraw(client.id, made.id))
 
-    def _publish(self, client: Client, request: ClientRequest) -> None:
-        """Publications are recorded as `receive` records messages; a rejected one does not reach the router."""
-        message = Message(Kind.PUBLISH, request.id, request.body)
-        came = self._clock()
-        try:
-            publication = _read_publication(request.body)
-            advertisement = client.advertisement_for(publication)
-            if advertisement is None:
-                raise RejectedError(f"publication {request.id!r} conforms to no advertisement of client {client.id!r}")
-        except RejectedError:
-            self._recorder.message(_RECEIVED, message, client=client.id, time=came)
-            raise
-        self.published += 1
-        began = self._stopwatch()
-        actions = self._router.publish(client.id, message, publication, advertisement)
-        took = self._stopwatch() - began - self._comparisons.decoding
-        self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
-        self._perform(actions)
-
     def _make_link(self, config: LinkConfig) -> OverlayLink:
         return OverlayLink(
             config.neighbour,
@@ -383,6 +396,8 @@ class Broker:
 
     def _reject(self, session: Session, request: ClientRequest, reason: str) -> None:
         self.rejected += 1
+        if request.operation is _PUBLISH:
+            session.progress.reject(request.number, reason)
         message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
         self._recorder.message(Event.REJECTED, message, client=request.client, text=reason)
         rejection = ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason)
@@ -396,11 +411,3 @@ class Broker:
 
     def _record_link(self, event: Event, neighbour: BrokerId) -> None:
         self._recorder.note(event, peer=neighbour, count=self.links[neighbour].neighbour_incarnation)
-
-
-def _read_publication(body: bytes) -> Publication:
-    """The content of a client's publication. Raises `RejectedError`."""
-    try:
-        return decode_publication(body)
-    except ContentError as error:
-        raise RejectedError(str(error)) from None

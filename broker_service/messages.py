@@ -8,7 +8,7 @@ and only that protocol can read.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -97,12 +97,29 @@ class ClientRequest(msgspec.Struct, frozen=True):
 
     client: ClientId
     number: int
-    """Chosen by the client; the answer carries it. Publications are answered only when they are rejected."""
+    """Grows within a session; the answer carries it. Publications are answered only when they are rejected, and
+    acknowledged together."""
     operation: Operation
     id: str = ""
     """The client's own name for the advertisement, subscription or publication."""
     body: bytes = b""
     """Encoded content or predicates."""
+
+
+class StreamPosition(msgspec.Struct, frozen=True):
+    """Place of a publication in a stream whose order its routing protocol keeps."""
+
+    stream: str
+    position: int
+    """From 1."""
+
+
+class ClientFrame(msgspec.Struct, frozen=True):
+    """Requests that travel together."""
+
+    requests: Sequence[ClientRequest] = ()
+    session: str = ""
+    """In the first frame of a stream: the name of the session that this stream begins, or continues."""
 
 
 class ClientEvent(msgspec.Struct, frozen=True):
@@ -115,3 +132,23 @@ class ClientEvent(msgspec.Struct, frozen=True):
     body: bytes = b""
     hops: int = 0
     reason: str = ""
+    position: StreamPosition | None = None
+    """Of a notification, where the routing protocol gives it one."""
+
+
+class Welcome(msgspec.Struct, frozen=True):
+    """The broker's first words on a stream; the client sends nothing before."""
+
+    incarnation: int
+    recognises_repeats: bool = False
+    """True when the broker knows publications that a former incarnation has accepted, so that the client repeats those
+    that it is in doubt about."""
+
+
+class BrokerFrame(msgspec.Struct, frozen=True):
+    """Events that travel together."""
+
+    events: Sequence[ClientEvent] = ()
+    welcome: Welcome | None = None
+    acknowledged: int = 0
+    """Greatest number of a publication that the broker has handled, with all before it; 0: none, or as before."""

@@ -16,8 +16,29 @@ _NOTIFIED = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's 
 Content = TypeVar("Content", Advertisement, Subscription)
 
 
+REJECTIONS_KEPT = 1_000
+"""Rejected publications, the latest of a session, whose reasons are kept for the case that they are repeated."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Handling of the publications of one session, over all its streams."""
+
+    last: int = 0
+    """Greatest number that was handled, with all before it."""
+    rejected: dict[int, str] = field(default_factory=dict)
+    """Reasons, by number."""
+
+    def reject(self, number: int, reason: str) -> None:
+        """Notes that a publication was handled by rejecting it."""
+        self.last = max(self.last, number)
+        self.rejected[number] = reason
+        if len(self.rejected) > REJECTIONS_KEPT:
+            del self.rejected[next(iter(self.rejected))]
+
+
 class Session:
-    """The events that wait for one session. `on_waiting` is called whenever an event was put into the queue.
+    """One stream of a session: the events that wait for it. `on_waiting` is called whenever an event was queued.
 
     Notifications have one bound and answers another, like messages of a link: a client that is flooded still gets the
     answers to its operations, because it waits for them.
@@ -27,6 +48,15 @@ class Session:
         """`limit` bounds the number of notifications and that of answers; `most_bytes` bounds both together."""
         self.on_waiting: Callable[[], None] = _nothing
         self.clients: dict[ClientId, Client] = {}
+        self.name = ""
+        """The client's name for the session, under which another stream may continue it; empty: none may."""
+        self.progress = Progress()
+        self.continued = False
+        """True once another stream has continued the session. Requests of this one are ignored from then on."""
+        self.handled = 0
+        """Greatest number of a publication that this stream has brought, repeats included, and that was handled."""
+        self.acknowledged = 0
+        """The part of it that the client was told."""
         self.dropped = 0
         self._limit = limit
         self._most_bytes = most_bytes
@@ -37,6 +67,16 @@ class Session:
     @property
     def waiting(self) -> int:
         return len(self._events)
+
+    @property
+    def unacknowledged(self) -> int:
+        """Requests, about, that were handled since the last acknowledgement."""
+        return self.handled - self.acknowledged
+
+    def acknowledge(self) -> int:
+        """The number to acknowledge now, behind all events so far, because rejections must not come after it."""
+        self.acknowledged = self.handled
+        return self.acknowledged
 
     def put(self, event: ClientEvent) -> bool:
         """Queues an event; drops and counts it, and returns False, when the session does not read."""
@@ -67,6 +107,37 @@ class Session:
             taken.append(event)
         self._bytes -= size
         return taken
+
+
+class SessionNames:
+    """Sessions by their names, so that a new stream continues where a former one broke."""
+
+    def __init__(self, most: int) -> None:
+        """`most` bounds the sessions whose progress is kept though no stream is open."""
+        self._most = most
+        self._open: dict[str, Session] = {}
+        self._left: dict[str, Progress] = {}
+
+    def enter(self, session: Session, name: str) -> Session | None:
+        """Gives a session its name. Returns the session that it continues, if that one is still open."""
+        former = self._open.get(name)
+        left = self._left.pop(name, None)
+        if former is not None:
+            former.continued = True
+            session.progress = former.progress
+        elif left is not None:
+            session.progress = left
+        session.name = name
+        self._open[name] = session
+        return former
+
+    def leave(self, session: Session) -> None:
+        """The stream of a session has ended."""
+        if session.name and self._open.get(session.name) is session:
+            del self._open[session.name]
+            self._left[session.name] = session.progress
+            if len(self._left) > self._most:
+                del self._left[next(iter(self._left))]
 
 
 DECLARED_OVERHEAD = 1024

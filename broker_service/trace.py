@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from broker_service.messages import KIND_WORDS, Kind, Message
+from broker_service.messages import KIND_WORDS, Kind, Message, StreamPosition
 from record.log import Event, PredicateRecord, TraceRecord
 
 
@@ -74,10 +74,19 @@ class Recorder:
         )
 
     def notifications(
-        self, event: Event, clients: Iterable[str], *, id: str, hops: int, bytes: int, peer: str | None = None
+        self,
+        event: Event,
+        clients: Iterable[str],
+        *,
+        id: str,
+        hops: int,
+        bytes: int,
+        peer: str | None = None,
+        position: StreamPosition | None = None,
     ) -> None:
         """Records that a publication left for each of these clients (`DELIVERED`) or reached each (`NOTIFIED`), now."""
         write, now, node, variant = self._write, self._clock(), self._node, self._variant
+        stream, number = (None, None) if position is None else (position.stream, position.position)
         for client in clients:
             write(
                 TraceRecord(
@@ -91,6 +100,8 @@ class Recorder:
                     peer=peer,
                     hops=hops,
                     bytes=bytes,
+                    stream=stream,
+                    position=number,
                 )
             )
 

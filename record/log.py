@@ -147,5 +147,9 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     strings: dict[str, str] | None = None
     """A publication's string attributes."""
     predicates: list[PredicateRecord] | None = None
+    stream: str | None = None
+    """Stream of a notification, where the routing protocol keeps the order of one."""
+    position: int | None = None
+    """The notification's place in that stream, from 1."""
     label: str | None = None
     """Purpose of a message, in the routing protocol's words."""

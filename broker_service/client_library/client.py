@@ -24,7 +24,7 @@ from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
 from broker_service.language.model import shortened
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
-from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
+from broker_service.messages import ClientEvent, ClientId, Operation, Outcome, StreamPosition
 
 NOTIFICATIONS_WAITING = 100_000
 """Notifications that may wait for a client to take them; further ones are dropped and counted."""
@@ -48,6 +48,8 @@ class Notification:
     publication: Publication
     hops: int
     """Overlay links it travelled."""
+    position: StreamPosition | None = None
+    """Its place in a stream, where the routing protocol keeps the order of one."""
 
 
 class Session:
@@ -114,7 +116,7 @@ class Session:
             except ContentError as error:
                 self._note_malformed(event, error)
                 return
-            notification = Notification(event.id, publication, event.hops)
+            notification = Notification(event.id, publication, event.hops, event.position)
             for id in event.clients:
                 if (client := self._clients.get(id)) is not None:
                     client.notify(notification)

@@ -2,8 +2,11 @@
 
 Many logical clients share one session. It remembers what each of them has advertised and subscribed to. When its stream
 breaks, it is opened again with back-off and submits all of that again, because a broker forgets clients whose session
-has ended. Operations that were not answered before are answered then. Publications travel at most once: those that were
-on the wire when the stream broke may be lost. `client_session` does this over gRPC, the simulator in virtual time.
+has ended. Operations that were not answered before are answered then. Publications that the broker has not acknowledged
+are repeated, and the broker drops those that it has handled already, by their numbers. A broker that was restarted in
+between does not know what its former incarnation has handled; those publications are given up then, because they might
+reach subscribers twice, unless the routing protocol recognises repeats. `client_session` does this over gRPC, the
+simulator in virtual time.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from broker_service.language.model import shortened
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome, Welcome
 from broker_service.transport.wire import LONGEST_NAME
 
 _REQUEST_OVERHEAD = 64
@@ -45,6 +48,8 @@ class SessionLimits:
     """Operations in one frame at most."""
     queue: int = 100_000
     """Operations that may wait to be sent; publications beyond are refused."""
+    unacknowledged: int = 200_000
+    """Publications that may be sent before the broker acknowledges some; further ones wait to be sent."""
     reconnect_first: float = 0.05
     """Seconds before a broken stream is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
@@ -69,6 +74,10 @@ class ClientRequests:
         self._on_event = on_event
         self._limits = limits
         self._queue: deque[ClientRequest] = deque()
+        self._unacknowledged: deque[ClientRequest] = deque()
+        """Publications that were sent, in the order of their numbers."""
+        self._incarnation = 0
+        """Incarnation of the broker that the latest stream was with; 0 before the first stream."""
         self._unanswered: dict[int, ClientRequest] = {}
         self._declared: dict[ClientId, _Declared] = {}
         self._number = 0
@@ -107,8 +116,18 @@ class ClientRequests:
 
     def take(self) -> list[ClientRequest]:
         """The next operations for one frame."""
-        queue = self._queue
-        return [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
+        queue, unacknowledged = self._queue, self._unacknowledged
+        if len(unacknowledged) >= self._limits.unacknowledged:
+            return []
+        taken = [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
+        unacknowledged.extend(request for request in taken if request.operation is _PUBLISH)
+        return taken
+
+    def acknowledge(self, number: int) -> None:
+        """The broker has handled all publications up to this number."""
+        unacknowledged = self._unacknowledged
+        while unacknowledged and unacknowledged[0].number <= number:
+            unacknowledged.popleft()
 
     def answer(self, event: ClientEvent) -> None:
         """Passes an event of the broker on, unless it only repeats an earlier confirmation."""
@@ -117,7 +136,16 @@ class ClientRequests:
         else:
             self._answered(event)
 
-    def resubmit(self) -> None:
+    def begin(self, welcome: Welcome) -> None:
+        """A stream is open. Every one but the first begins with what a former one left."""
+        former, self._incarnation = self._incarnation, welcome.incarnation
+        if not former:
+            return
+        if former != welcome.incarnation and not welcome.recognises_repeats:
+            self._unacknowledged.clear()
+        self._resubmit()
+
+    def _resubmit(self) -> None:
         """Queues the requests of a new stream: advertisements and subscriptions in force go first.
 
         Operations that a new session makes unnecessary, such as withdrawals, are answered as confirmed.
@@ -130,7 +158,8 @@ class ClientRequests:
             ClientRequest(client, unanswered.get((client, operation, id), 0), operation, id, body)
             for client, operation, id, body in self._all_declared()
         ]
-        self._queue = deque((*declared, *publications))
+        self._queue = deque((*declared, *self._unacknowledged, *publications))
+        self._unacknowledged.clear()
         carried = {request.number for request in declared}
         for number, request in list(self._unanswered.items()):
             if number not in carried:
@@ -142,6 +171,8 @@ class ClientRequests:
             return  # submitted again after a reconnection, and confirmed before
         if request is not None and event.outcome is Outcome.REJECTED:
             self._forget(request)
+        elif request is None:
+            self.acknowledge(event.number)  # a publication; those before it were handled before it was rejected
         self._on_event(event)
 
     # Advertisements and subscriptions in force, which a new stream submits again

@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import Callable, Sequence
 
 import grpc
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.links.backoff import BackOff
-from broker_service.messages import ClientEvent, ClientId, Operation
+from broker_service.messages import BrokerFrame, ClientEvent, ClientId, Operation, Welcome
 from broker_service.transport import rpc
 from broker_service.transport.duplex import Duplex, StreamClosedError
-from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames
+from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
 
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
@@ -27,6 +28,9 @@ _FRAMES_AT_ONCE = 16
 
 _CLOSE_WITHIN = 2.0
 """Seconds that closing a session may take to send the requests that wait."""
+
+_NAME_BYTES = 16
+"""Random bytes in a session's name, by which its broker knows it again after a reconnection."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +54,7 @@ class ClientSession:
         """Called when it has ended."""
         self._limits = limits or SessionLimits()
         self._requests = ClientRequests(address, on_event, self._limits)
+        self._name = secrets.token_hex(_NAME_BYTES)
         self._stream: _ClientStream | None = None
         self._call: grpc.aio.StreamStreamCall[bytes, bytes] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -98,16 +103,28 @@ class ClientSession:
         return number
 
     def take(self) -> Sequence[bytes]:
-        """The next frames of the stream."""
+        """The next frames, for the stream."""
         frames: list[bytes] = []
         while len(frames) < _FRAMES_AT_ONCE and (requests := self._requests.take()):
             frames += encode_client_frames(requests, self._limits.message_bytes)
         return frames
 
-    def receive(self, data: bytes) -> None:
-        """A frame from the stream."""
-        for event in decode_broker_frame(data):
+    def begin(self, welcome: Welcome) -> bytes:
+        """The broker has accepted the stream. Returns the first frame to send."""
+        self.connections += 1
+        self._requests.begin(welcome)
+        self._connected.set()
+        self.on_up()
+        return encode_session(self._name)
+
+    def receive(self, frame: BrokerFrame) -> None:
+        """A further frame from the stream."""
+        for event in frame.events:
             self._requests.answer(event)
+        if frame.acknowledged:
+            self._requests.acknowledge(frame.acknowledged)
+            if self._requests.waiting and self._stream is not None:
+                self._stream.wake()
 
     # The stream
 
@@ -128,12 +145,7 @@ class ClientSession:
         try:
             call = self._call = rpc.dial(channel, rpc.SESSION)
             await call.wait_for_connection()
-            self.connections += 1
-            if self.connections > 1:
-                self._requests.resubmit()
             stream = self._stream = _ClientStream(call, self)
-            self._connected.set()
-            self.on_up()
             await stream.run()
             self._problem = "the broker closed the session"
         except asyncio.CancelledError:
@@ -152,11 +164,11 @@ class ClientSession:
         finally:
             self._stream = self._call = None
             await channel.close(None)
-            if stream is not None:
+            if stream is not None and stream.begun:
                 self.on_down()
         if stream is not None and stream.closing:
             return True
-        if stream is not None:
+        if stream is not None and stream.begun:
             _log.warning("session with %s broke: %s", self.address, self._problem)
         return False
 
@@ -167,13 +179,27 @@ class _ClientStream(Duplex):
     def __init__(self, stream: rpc.Stream, session: ClientSession) -> None:
         super().__init__(stream)
         self.closing = False
+        self.begun = False
+        """True once the broker's welcome has come."""
         self._session = session
+        self._first: Sequence[bytes] = ()
 
     def on_frame(self, data: bytes) -> None:
-        self._session.receive(data)
+        frame = decode_broker_frame(data)
+        if self.begun:
+            self._session.receive(frame)
+        elif frame.welcome is None:
+            raise MalformedFrameError("the first frame of a broker is no welcome")
+        else:
+            self._first = (self._session.begin(frame.welcome),)
+            self.begun = True
+            self.wake()
 
     def next_frames(self) -> Sequence[bytes]:
-        return self._session.take()
+        if not self.begun:
+            return ()
+        first, self._first = self._first, ()
+        return (*first, *self._session.take()) if first else self._session.take()
 
 
 def _nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from broker_service.broker import Broker
@@ -11,7 +12,19 @@ from broker_service.messages import ClientRequest
 from broker_service.service import Handler
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.rpc import Stream
-from broker_service.transport.wire import decode_client_frame, encode_broker_frames
+from broker_service.transport.wire import (
+    decode_client_frame,
+    encode_acknowledgement,
+    encode_broker_frames,
+    encode_welcome,
+)
+
+ACKNOWLEDGED_AT_ONCE = 256
+"""Handled publications after which an acknowledgement is sent at once, so that clients need not keep many."""
+
+ACKNOWLEDGE_WITHIN = 0.05
+"""Seconds after which the handled publications are acknowledged together. A frame for each would cost as much as the
+publication."""
 
 FRAMES_AT_ONCE = 16
 """Frames taken from a session's queue together; further events wait in the queue, where they are counted."""
@@ -27,21 +40,36 @@ class SessionStream(Duplex):
         self._batch = limits.batch
         self._largest = limits.message_bytes
         self._ended = False
+        self._loop = asyncio.get_running_loop()
         self._handler: Handler = self._handle
         self.session = broker.open_session()
         self.session.on_waiting = self.wake
+        self._welcomed = False
+        self._acknowledging: asyncio.TimerHandle | None = None
+        self._acknowledge_now = False
 
     def on_frame(self, data: bytes) -> None:
-        self._service.submit(self._handler, decode_client_frame(data), len(data))
+        frame = decode_client_frame(data)
+        if frame.session:
+            self._broker.name_session(self.session, frame.session)
+        if frame.requests:
+            self._service.submit(self._handler, frame.requests, len(data))
 
     async def ready(self) -> None:
         while self._service.full or self._service.waits(self._handler):
             await self._service.progress()
 
     def next_frames(self) -> Sequence[bytes]:
+        if not self._welcomed:
+            self._welcomed = True
+            return [encode_welcome(self._broker.welcome)]
+        session = self.session
         frames: list[bytes] = []
-        while len(frames) < FRAMES_AT_ONCE and (events := self.session.take(self._batch, self._largest)):
+        while len(frames) < FRAMES_AT_ONCE and (events := session.take(self._batch, self._largest)):
             frames += encode_broker_frames(events, self._largest)
+        if self._acknowledge_now and not session.waiting:
+            self._acknowledge_now = False
+            frames.append(encode_acknowledgement(session.acknowledge()))
         return frames
 
     def stop_handling(self) -> None:
@@ -51,6 +79,8 @@ class SessionStream(Duplex):
     def end(self) -> None:
         """Closes the session: the broker withdraws its clients' advertisements and subscriptions."""
         self._ended = True
+        if self._acknowledging is not None:
+            self._acknowledging.cancel()
         self._broker.close_session(self.session)
 
     @property
@@ -59,5 +89,18 @@ class SessionStream(Duplex):
         return self.idle and not self.session.waiting
 
     def _handle(self, requests: Sequence[ClientRequest]) -> None:
-        if not self._ended:
-            self._broker.handle(self.session, requests)
+        if self._ended:
+            return
+        session = self.session
+        self._broker.handle(session, requests)
+        if session.unacknowledged >= ACKNOWLEDGED_AT_ONCE:
+            self._acknowledge()
+        elif session.unacknowledged and self._acknowledging is None:
+            self._acknowledging = self._loop.call_later(ACKNOWLEDGE_WITHIN, self._acknowledge)
+
+    def _acknowledge(self) -> None:
+        if self._acknowledging is not None:
+            self._acknowledging.cancel()
+            self._acknowledging = None
+        self._acknowledge_now = True
+        self.wake()

@@ -23,7 +23,7 @@ import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.links.flow import Flow
-from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 
@@ -48,6 +48,8 @@ class Deliver(msgspec.Struct, frozen=True):
 
     clients: tuple[ClientId, ...]
     message: Message
+    position: StreamPosition | None = None
+    """Its place in a stream, which clients are told and which is logged."""
 
 
 class SetTimer(msgspec.Struct, frozen=True):

@@ -29,6 +29,9 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Names of the options that are times, in seconds: scenarios may give them units, time dilation stretches them."""
     attributes: ClassVar[tuple[str, ...]] = ()
     """Attributes that the overlay must give every broker, such as its place in a structured overlay."""
+    recognises_repeats: ClassVar[bool] = False
+    """True when a router recognises, by what is in stable storage, publications that a former incarnation of its broker
+    has accepted. Clients then repeat unacknowledged ones after a restart of their broker, too."""
 
     neighbours_change: ClassVar[bool] = False
     """True for a protocol whose brokers may get and lose neighbours while they run. Others are refused overlays that

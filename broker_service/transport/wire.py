@@ -13,7 +13,18 @@ from google.protobuf.message import DecodeError
 
 from broker_service.generated import broker_pb2 as pb
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
-from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
+from broker_service.messages import (
+    BrokerFrame,
+    ClientEvent,
+    ClientFrame,
+    ClientRequest,
+    Kind,
+    Message,
+    Operation,
+    Outcome,
+    StreamPosition,
+    Welcome,
+)
 
 FRAME_OVERHEAD = 1 << 16
 """Bytes that routing headers may add to a client's message on its way."""
@@ -68,7 +79,7 @@ def encode_link_frame(frame: LinkFrame, largest: int) -> list[bytes]:
     return _split(frame.messages, largest, lambda part: _message_frame(part, frame))
 
 
-def decode_client_frame(data: bytes) -> list[ClientRequest]:
+def decode_client_frame(data: bytes) -> ClientFrame:
     try:
         frame = pb.ClientFrame.FromString(data)
         _check_count(frame.requests)
@@ -79,33 +90,55 @@ def decode_client_frame(data: bytes) -> list[ClientRequest]:
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
-    for request in requests:
-        if len(request.client) > LONGEST_NAME or len(request.id) > LONGEST_NAME:
-            raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
-    return requests
+    names = [frame.session, *(name for request in requests for name in (request.client, request.id))]
+    if any(len(name) > LONGEST_NAME for name in names):
+        raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
+    return ClientFrame(requests, frame.session)
 
 
 def encode_client_frames(requests: Sequence[ClientRequest], largest: int) -> list[bytes]:
     return _split(requests, largest, _client_frame)
 
 
-def decode_broker_frame(data: bytes) -> list[ClientEvent]:
+def encode_session(name: str) -> bytes:
+    """The client's first frame on a stream."""
+    return pb.ClientFrame(session=name).SerializeToString()
+
+
+def decode_broker_frame(data: bytes) -> BrokerFrame:
     try:
         frame = pb.BrokerFrame.FromString(data)
         _check_count(frame.events)
         outcomes = _OUTCOMES
-        return [
+        events = [
             ClientEvent(
-                outcomes[item.outcome], tuple(item.clients), item.number, item.id, item.body, item.hops, item.reason
+                outcomes[item.outcome], tuple(item.clients), item.number, item.id, item.body, item.hops, item.reason,
+                StreamPosition(item.position.stream, item.position.position) if item.HasField("position") else None,
             )
             for item in frame.events
-        ]
+        ]  # fmt: skip
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
+    welcome = None
+    if frame.HasField("welcome"):
+        welcome = Welcome(frame.welcome.incarnation, frame.welcome.recognises_repeats)
+    return BrokerFrame(events, welcome, frame.acknowledged)
 
 
 def encode_broker_frames(events: Sequence[ClientEvent], largest: int) -> list[bytes]:
     return _split(events, largest, _broker_frame)
+
+
+def encode_acknowledgement(number: int) -> bytes:
+    """A frame that acknowledges all publications up to a number."""
+    return pb.BrokerFrame(acknowledged=number).SerializeToString()
+
+
+def encode_welcome(welcome: Welcome) -> bytes:
+    """The broker's first frame on a stream."""
+    return pb.BrokerFrame(
+        welcome=pb.Welcome(incarnation=welcome.incarnation, recognises_repeats=welcome.recognises_repeats)
+    ).SerializeToString()
 
 
 def _hello(frame: pb.LinkFrame) -> Hello:
@@ -175,7 +208,7 @@ def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
     frame = pb.BrokerFrame()
     add = frame.events.add
     for item in events:
-        add(
+        added = add(
             outcome=item.outcome,
             clients=item.clients,
             number=item.number,
@@ -184,6 +217,8 @@ def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
             hops=item.hops,
             reason=item.reason,
         )
+        if item.position is not None:
+            added.position.stream, added.position.position = item.position.stream, item.position.position
     return frame.SerializeToString()
 
 

@@ -96,8 +96,9 @@ class Clients:
         if event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
             self._recorder.notifications(
-                _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker
-            )
+                _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker,
+                position=event.position,
+            )  # fmt: skip
         elif event.outcome is Outcome.REJECTED:
             self._counts.rejected += 1
             kind = self._asked.pop((broker, event.number), OperationKind.PUBLISH)

@@ -115,7 +115,8 @@ class SimulatedOverlay:
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
         calibration = self._calibration
         submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
-        session = SimulatedSession(broker, self.events, on_event, submit, notify, limits=limits)
+        name = f"{broker} {len(self._sessions)}"
+        session = SimulatedSession(broker, self.events, on_event, submit, notify, name=name, limits=limits)
         self._sessions.append((broker, session))
         if broker in self._running:
             session.connect(self._running[broker])

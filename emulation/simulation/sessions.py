@@ -11,6 +11,9 @@ from broker_service.sessions import Session
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
 
+ACKNOWLEDGE_AFTER = 50_000_000
+"""Nanoseconds from the handling of a publication until the client has the acknowledgement, with others."""
+
 EVENTS_AT_ONCE = 64
 """Events in one frame at most."""
 
@@ -30,8 +33,10 @@ class SimulatedSession:
         submit: Callable[[], int],
         notify: Callable[[], int],
         *,
+        name: str = "",
         limits: SessionLimits | None = None,
     ) -> None:
+        """`name` tells sessions of one broker apart."""
         self.on_up: Callable[[], None] = _nothing
         """Called whenever a stream has been opened."""
         self.on_down: Callable[[], None] = _nothing
@@ -42,6 +47,8 @@ class SimulatedSession:
         self._submit_latency = submit
         self._notify_latency = notify
         self._requests = ClientRequests(address, on_event, limits or SessionLimits())
+        self._name = name
+        self._acknowledging = False
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
         self._sending = False
@@ -62,11 +69,11 @@ class SimulatedSession:
     def connect(self, broker: SimulatedBroker) -> None:
         """Opens a stream to this incarnation of its broker, and submits again whatever was in force."""
         self.connections += 1
-        if self.connections > 1:
-            self._requests.resubmit()
+        self._requests.begin(broker.core.welcome)
         self._broker = broker
         self._sending = self._reading = False
         self._session = broker.core.open_session()
+        broker.core.name_session(self._session, self._name)
         self._session.on_waiting = self._notify
         self.on_up()
         self._send()
@@ -105,7 +112,24 @@ class SimulatedSession:
         if broker.held is not None:
             broker.held.append(partial(self._submit, broker, session, requests))
         elif broker.alive and not broker.stopping:
-            broker.server.submit(partial(broker.core.handle, session), requests)
+            broker.server.submit(partial(self._handle, broker, session), requests)
+
+    def _handle(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
+        broker.core.handle(session, requests)
+        if session.unacknowledged and not self._acknowledging:
+            self._acknowledge_later(session)
+
+    def _acknowledge_later(self, session: Session) -> None:
+        self._acknowledging = True
+        self._events.background(self._events.now + ACKNOWLEDGE_AFTER, partial(self._acknowledge, session))
+
+    def _acknowledge(self, session: Session) -> None:
+        self._acknowledging = False
+        if session is self._session and session.waiting:
+            self._acknowledge_later(session)
+        elif session is self._session:
+            self._requests.acknowledge(session.acknowledge())
+            self._send()
 
     def _next_arrival(self) -> int:
         self._arrival = max(self._arrival, self._events.now + self._submit_latency())

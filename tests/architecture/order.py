@@ -42,6 +42,7 @@ ROOMS: Mapping[str, Floors] = {
         "gauges routing transport",
         "declaring defects router_timers",
         "actions",
+        "publishing",
         "broker",
         "client_library grpc_shell",
     ),

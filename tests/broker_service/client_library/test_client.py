@@ -119,6 +119,43 @@ async def test_a_session_that_breaks_says_everything_again(tmp_path: Path) -> No
             assert set(client.advertisements) == {"b"}
 
 
+@pytest.mark.parametrize("cut_after", [0, 700, 2_500, 6_000])
+async def test_a_publication_is_routed_once_wherever_its_session_breaks(tmp_path: Path, cut_after: int) -> None:
+    port = free_port()
+    async with Loopback(tmp_path) as overlay, Connection(port).open() as connection:
+        server = await overlay.start("B1", listen=(f"127.0.0.1:{port}", overlay.address("B1")))
+        async with (
+            Session(overlay.address("B1")) as steady,
+            Session(f"127.0.0.1:{connection.port}", SessionLimits(reconnect_first=0.001, batch=5)) as broken,
+        ):
+            subscriber, publisher = await steady.client("S"), await broken.client("P")
+            await subscriber.subscribe("s", STOCKS)
+            await publisher.advertise("a", QUOTES)
+            connection.cut_after(cut_after)
+            for number in range(100):
+                publisher.publish(f"P:{number}", quote(1))
+            async with asyncio.timeout(WITHIN):
+                got = [(await anext(subscriber)).id for _ in range(100)]
+            assert got == [f"P:{number}" for number in range(100)]
+            await publisher.unadvertise("a")
+            assert broken.connections == 2
+            assert server.broker.published == 100
+
+
+async def test_publications_are_acknowledged_without_events(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            publisher = await session.client("P")
+            await publisher.advertise("a", QUOTES)
+            requests = session._transport._requests
+            acknowledged = calls_of(requests, "acknowledge")
+            for number in range(3):
+                publisher.publish(f"P:{number}", quote(1))
+            await until(acknowledged, lambda number: number == 5)
+            assert not requests._unacknowledged
+
+
 async def test_an_operation_that_was_under_way_is_answered_once(tmp_path: Path) -> None:
     port = free_port()
     events: list[ClientEvent] = []

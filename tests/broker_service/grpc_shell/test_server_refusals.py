@@ -55,6 +55,7 @@ async def test_a_malformed_frame_is_refused_and_counted(tmp_path: Path) -> None:
         await overlay.start("B1")
         async with Session(overlay.address("B1")) as other, rpc.channel(overlay.address("B1"), MB) as channel:
             call = rpc.dial(channel, rpc.SESSION)
+            await call.read()  # the welcome
             await call.write(b"\xff no protobuf")
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await call.read()

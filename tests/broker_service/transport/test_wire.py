@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 
 from broker_service.generated import broker_pb2 as pb
 from broker_service.links.frames import Hello, MessageFrame, Probe
-from broker_service.messages import ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
+from broker_service.messages import (
+    BrokerFrame,
+    ClientEvent,
+    ClientFrame,
+    ClientRequest,
+    Kind,
+    Message,
+    Operation,
+    Outcome,
+    StreamPosition,
+    Welcome,
+)
 from broker_service.transport.wire import (
     LONGEST_NAME,
     MOST_IN_FRAME,
@@ -20,9 +31,12 @@ from broker_service.transport.wire import (
     decode_client_frame,
     decode_hello,
     decode_link_frame,
+    encode_acknowledgement,
     encode_broker_frames,
     encode_client_frames,
     encode_link_frame,
+    encode_session,
+    encode_welcome,
 )
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -33,7 +47,15 @@ MESSAGES = st.lists(st.builds(Message, st.sampled_from(Kind), TEXT, BYTES, BYTES
 REQUESTS = st.lists(st.builds(ClientRequest, TEXT, NUMBER, st.sampled_from(Operation), TEXT, BYTES), max_size=20)
 EVENTS = st.lists(
     st.builds(
-        ClientEvent, st.sampled_from(Outcome), st.lists(TEXT, max_size=3).map(tuple), NUMBER, TEXT, BYTES, HOPS, TEXT
+        ClientEvent,
+        st.sampled_from(Outcome),
+        st.lists(TEXT, max_size=3).map(tuple),
+        NUMBER,
+        TEXT,
+        BYTES,
+        HOPS,
+        TEXT,
+        st.none() | st.builds(StreamPosition, TEXT, NUMBER),
     ),
     max_size=20,
 )
@@ -59,16 +81,26 @@ def test_link_frames(messages: list[Message], acknowledged: int, probe: Probe | 
 def test_client_frames(requests: list[ClientRequest], largest: int) -> None:
     frames = encode_client_frames(requests, largest)
     decoded = [decode_client_frame(frame) for frame in frames]
-    assert [request for part in decoded for request in part] == requests
-    assert fits(frames, largest, [len(part) for part in decoded])
+    assert [request for part in decoded for request in part.requests] == requests
+    assert fits(frames, largest, [len(part.requests) for part in decoded])
 
 
 @given(EVENTS, LARGEST)
 def test_broker_frames(events: list[ClientEvent], largest: int) -> None:
     frames = encode_broker_frames(events, largest)
     decoded = [decode_broker_frame(frame) for frame in frames]
-    assert [event for part in decoded for event in part] == events
-    assert fits(frames, largest, [len(part) for part in decoded])
+    assert [event for part in decoded for event in part.events] == events
+    assert {part.acknowledged for part in decoded} == {0}
+    assert fits(frames, largest, [len(part.events) for part in decoded])
+
+
+def test_the_first_frames_of_a_session() -> None:
+    for welcome in (Welcome(3), Welcome(1, recognises_repeats=True)):
+        assert decode_broker_frame(encode_welcome(welcome)) == BrokerFrame([], welcome)
+    assert decode_broker_frame(encode_acknowledgement(7)) == BrokerFrame([], acknowledged=7)
+    assert decode_client_frame(encode_session("ab")) == ClientFrame([], "ab")
+    with pytest.raises(MalformedFrameError, match="256 characters"):
+        decode_client_frame(encode_session("a" * (LONGEST_NAME + 1)))
 
 
 @given(st.binary(min_size=1))

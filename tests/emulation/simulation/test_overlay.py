@@ -106,6 +106,18 @@ def test_both_ends_of_a_link_measure_its_round_trip() -> None:
     assert [link.round_trip for link in links] == [0.010] * 4
 
 
+def test_publications_are_acknowledged_in_time_and_do_not_keep_the_overlay_busy() -> None:
+    trial = Trial(line(delay=0.005))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    requests = trial.sessions["P"]._requests
+    for number in range(3):
+        trial.publish("P", f"p{number}")
+    trial.overlay.settle()
+    assert len(requests._unacknowledged) == 3
+    trial.overlay.pass_time(0.05)
+    assert not requests._unacknowledged
+
+
 def test_only_what_matches_is_notified() -> None:
     trial = Trial(line())
     trial.one_publisher_one_subscriber("B1", "B3")

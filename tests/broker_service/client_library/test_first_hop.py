@@ -1,0 +1,191 @@
+"""The first hop: every publication of a client reaches the router once, wherever its session breaks."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from broker_service.broker import Broker
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.config import BrokerConfig
+from broker_service.language.wire import encode_predicates, encode_publication
+from broker_service.messages import BrokerFrame, ClientEvent, ClientRequest, Operation, Outcome
+from broker_service.sessions import Session
+from tests.broker_service.loopback import QUOTES, STOCKS, quote
+from tests.broker_service.manual_timers import ManualTimers
+from tests.broker_service.overlay import ListTrace
+
+GOOD, BAD = encode_publication(quote(1.0)), encode_publication(quote(-1.0))
+"""Contents, of which the second does not conform to the publisher's advertisement."""
+
+
+class Stream:
+    """A stream between the client and the broker, with the frames that are on their way."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.to_broker: deque[list[ClientRequest]] = deque()
+        self.to_client: deque[BrokerFrame] = deque()
+
+
+class FirstHop:
+    """A publishing client whose streams break, and a subscriber at the same broker who notes what is routed."""
+
+    def __init__(self) -> None:
+        self.incarnation = 0
+        self.events: list[ClientEvent] = []
+        self.routed: list[str] = []
+        self.requests = ClientRequests("B1", self.events.append, SessionLimits(batch=2))
+        self.published = 0
+        self.broken: list[Stream] = []
+        """Streams that the client has left and the broker has not: what was sent on them may still come."""
+        self.start_broker()
+        self.requests.submit("P", Operation.ATTACH)
+        self.requests.submit("P", Operation.ADVERTISE, "a", encode_predicates(QUOTES.predicates))
+
+    def start_broker(self) -> None:
+        self.incarnation += 1
+        config = BrokerConfig(id="B1", incarnation=self.incarnation, protocol="tid")
+        self.broker = Broker(config, lambda: 0, ListTrace("B1"), ManualTimers().schedule)
+        self.subscriber = self.broker.open_session()
+        self.broker.handle(
+            self.subscriber,
+            [
+                ClientRequest("S", 1, Operation.ATTACH),
+                ClientRequest("S", 2, Operation.SUBSCRIBE, "s", encode_predicates(STOCKS.predicates)),
+            ],
+        )
+        self.broken.clear()
+        self.connect()
+
+    def connect(self) -> None:
+        self.stream = Stream(self.broker.open_session())
+        self.broker.name_session(self.stream.session, "session")
+        self.requests.begin(self.broker.welcome)
+
+    def publish(self, body: bytes) -> None:
+        self.published += 1
+        self.requests.submit("P", Operation.PUBLISH, f"p{self.published}{'' if body == GOOD else ' bad'}", body)
+
+    def send(self) -> None:
+        if requests := self.requests.take():
+            self.stream.to_broker.append(requests)
+
+    def handle(self, stream: Stream) -> None:
+        if stream.to_broker:
+            self.broker.handle(stream.session, stream.to_broker.popleft())
+            events = stream.session.take(1_000)
+            stream.to_client.append(BrokerFrame(events, acknowledged=stream.session.acknowledge()))
+
+    def read(self) -> None:
+        if self.stream.to_client:
+            frame = self.stream.to_client.popleft()
+            for event in frame.events:
+                self.requests.answer(event)
+            if frame.acknowledged:
+                self.requests.acknowledge(frame.acknowledged)
+
+    def cut(self) -> None:
+        self.broken.append(self.stream)
+        self.connect()
+
+    def do(self, action: str) -> None:
+        match action:
+            case "publish":
+                self.publish(GOOD)
+            case "publish bad":
+                self.publish(BAD)
+            case "send":
+                self.send()
+            case "handle":
+                self.handle(self.stream)
+            case "read":
+                self.read()
+            case "cut":
+                self.cut()
+            case "handle late" if self.broken:
+                self.handle(self.broken[0])
+            case "notice" if self.broken:
+                self.broker.close_session(self.broken.pop(0).session)
+        self.note_routed()
+
+    def note_routed(self) -> None:
+        self.routed += [event.id for event in self.subscriber.take(1_000) if event.outcome is Outcome.NOTIFIED]
+
+    def finish(self) -> None:
+        """Everything that waits travels."""
+        for _ in range(1_000):
+            for action in ("send", "handle", "read"):
+                self.do(action)
+        assert not self.requests.waiting
+
+
+ACTIONS = st.lists(
+    st.sampled_from(["publish", "publish bad", "send", "handle", "read", "cut", "handle late", "notice"]),
+    min_size=20,
+    max_size=80,
+)
+
+
+REJECTION_LOST_TWICE = [
+    *("publish bad", "send", "handle", "send", "handle", "cut"),
+    *("send", "handle", "read", "cut"),
+]
+"""The rejection is lost with the first stream. The second one handles the declarations alone, before it breaks."""
+
+
+@example(REJECTION_LOST_TWICE)
+@given(ACTIONS)
+@settings(max_examples=300, deadline=None)
+def test_each_publication_is_routed_once_and_in_order_wherever_its_session_breaks(actions: list[str]) -> None:
+    hop = FirstHop()
+    for action in actions:
+        hop.do(action)
+    hop.finish()
+    sent = [f"p{number}" for number in range(1, hop.published + 1)]
+    rejected = Counter(event.id for event in hop.events if event.outcome is Outcome.REJECTED)
+    assert hop.routed == [id for id in sent if f"{id} bad" not in rejected]
+    assert set(rejected.values()) <= {1}
+    assert not set(hop.routed) & set(rejected)
+    assert hop.broker.published == len(hop.routed)
+
+
+def test_a_bad_publication_is_rejected_once_though_it_is_repeated() -> None:
+    hop = FirstHop()
+    for action in ("publish bad", "send", "handle", "send", "handle", "cut"):
+        hop.do(action)
+    assert not hop.events, "the answers are lost with the stream"
+    hop.finish()
+    assert [event.id for event in hop.events if event.outcome is Outcome.REJECTED] == ["p1 bad"]
+    assert hop.broker.rejected == 1
+
+
+@pytest.mark.parametrize(("recognises", "routed"), [(False, ["p2"]), (True, ["p1", "p2"])])
+def test_a_new_incarnation_gets_repeats_only_where_it_recognises_them(
+    recognises: bool, routed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker_service.routing.tid.TidOptions.recognises_repeats", recognises)
+    hop = FirstHop()
+    for action in ("send", "handle", "publish", "send"):
+        hop.do(action)
+    hop.publish(GOOD)
+    hop.start_broker()
+    hop.finish()
+    assert hop.routed == routed
+
+
+def test_the_client_waits_for_acknowledgements_when_it_keeps_many() -> None:
+    hop = FirstHop()
+    hop.requests = ClientRequests("B1", hop.events.append, SessionLimits(batch=2, unacknowledged=3))
+    hop.connect()
+    for _ in range(6):
+        hop.publish(GOOD)
+    for _ in range(6):
+        hop.send()
+    assert [len(frame) for frame in hop.stream.to_broker] == [2, 2]
+    hop.requests.acknowledge(2)
+    hop.send()
+    assert len(hop.stream.to_broker) == 3
