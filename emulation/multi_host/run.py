@@ -51,8 +51,8 @@ PRIVATE = "ansible"
 _PATIENCE = 90.0
 _PATIENCE_EACH = 2.0
 """Seconds in which all hosts must reach the next stage, and the further ones for each broker."""
-_OTHER_STAGES = 8
-"""Stages of a variant besides those at which clients leave, and the end."""
+_OTHER_STAGES = 7
+"""Stages of a variant besides those of the leaving of clients, with the end as one."""
 _ENDS_WITHIN = 60.0
 """Seconds in which an agent may end in order."""
 

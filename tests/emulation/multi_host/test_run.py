@@ -15,7 +15,9 @@ from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, 
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host import run
 from emulation.multi_host.check import Facts
+from emulation.multi_host.gather import HOSTS
 from emulation.multi_host.inventory import Hosts
+from emulation.multi_host.model import read_share_request
 from emulation.multi_host.run import HostsRequest, HostsRun
 from emulation.planning.plan import make_plan
 from emulation.run.interrupt import Interrupt
@@ -31,7 +33,7 @@ routing: {protocol: tid}
 workload:
   operations:
     - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
-timeline: {join: 1s, run: 1s}
+timeline: {join: 1s, run: 1s, drain: 100s, withdraw: 10s}
 """
 FACTS = Facts(links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[])
 DEFECT = "broker defect: B2 (protocol tid) failed"
@@ -114,3 +116,14 @@ def test_another_failure_of_a_host_ends_the_run_on_all_with_its_message(
     with pytest.raises(PlayError, match=r"run.yml: h2: 0 await drained: broker defect"):
         hosts.execute(lambda: None)
     assert plays.played[-1] == "end.yml"
+
+
+def test_a_host_waits_for_others_as_long_as_they_may_drain_and_settle(
+    paths: RunPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host where no message moves is done at once, and one where messages move takes the whole time."""
+    hosts, _ = hosts_run(Plays(ExitCode.BROKER_DEFECT, tmp_path, paths), monkeypatch)
+    hosts.execute(lambda: None)
+    for member in MEMBERS:
+        share = read_share_request(paths.directory / HOSTS / member.name / "share.json")
+        assert share.patience > run._PATIENCE + 100.0 + 10.0
