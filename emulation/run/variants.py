@@ -53,7 +53,7 @@ def run_variants(
                 raise
             context.manifest.interrupted = True
             context.cut_short(number)
-            context.announce("interrupted: whatever ran has been ended in order, and its results are kept")
+            context.announce("interrupted: whatever ran has been ended in order")
             break
     return measurements
 

@@ -18,13 +18,14 @@ from typing import Any, Self, TypeVar
 
 import docker
 import docker.errors
+import requests
 from docker.types import LogConfig, Mount
 
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.interface import BROKER_PROGRAM, LAST_LINES, Ending, Launch
+from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from topology.model import BrokerId
@@ -136,9 +137,10 @@ class ContainerRuntime:
     def ending(self, broker: BrokerId) -> Ending:
         self._processes.pop(broker, None)
         try:
-            code = int(self._api.inspect_container(self._name(broker))["State"]["ExitCode"])
+            # Docker may not have noticed yet that the container's process has ended.
+            code = int(self._api.wait(self._name(broker), timeout=EXIT_CODE_WITHIN)["StatusCode"])
             written: bytes = self._api.logs(self._name(broker), stdout=True, stderr=True, tail=LAST_LINES)
-        except docker.errors.DockerException:
+        except (docker.errors.DockerException, requests.RequestException):
             return Ending(broker, None, ())
         # Docker reports a signal the way a shell does.
         lines = tuple(written.decode(errors="replace").strip().splitlines())

@@ -22,6 +22,9 @@ from emulation.live_overlay.configuration import BrokerFiles
 from record.exit_codes import ExitCode
 from topology.model import BrokerId
 
+EXIT_CODE_WITHIN = 5.0
+"""Seconds in which the exit code of a broker that has ended is known."""
+
 LAST_LINES = 40
 """Lines kept of what a broker has written before its end: a defect's stack trace and the sentence on it."""
 

@@ -19,7 +19,7 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
-from emulation.runtimes.interface import BROKER_PROGRAM, LAST_LINES, Ending, Launch
+from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
@@ -133,7 +133,7 @@ class ProcessRuntime:
 
     def ending(self, broker: BrokerId) -> Ending:
         process = self._running.get(broker)
-        code = None if process is None else process.poll()
+        code = None if process is None else _exit_code(process)
         self.kill(broker)
         path = self._errors.get(broker)
         lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path is not None else []
@@ -166,6 +166,14 @@ class ProcessRuntime:
         if identity is None:
             raise HostError(f"{self.ending(broker)}, right after its start")
         self._identities[broker] = identity
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
+    """Exit code of a process whose first thread has ended; the system knows it when the last one has, too."""
+    try:
+        return process.wait(EXIT_CODE_WITHIN)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def unprivileged(logs: Path) -> list[str]:

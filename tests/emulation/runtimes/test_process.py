@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from broker_service.config import BrokerConfig
+from emulation.host.journal import Journal
+from emulation.host.run_paths import RunPaths
+from emulation.runtimes import process
+from emulation.runtimes.interface import Launch
+from emulation.runtimes.loopback import OwnUser
+from emulation.runtimes.process import ProcessRuntime
+from record.exit_codes import ExitCode
+from tests.emulation.runtimes import lingering
+from tests.waiting import await_true
+
+
+def test_the_exit_code_of_a_broker_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy host ends the threads of a process one after another, and counts it as ended from the first one on."""
+    monkeypatch.setattr(process, "BROKER_PROGRAM", lingering.__name__)
+    paths = RunPaths("run", tmp_path, tmp_path)
+    launch = Launch(config=BrokerConfig(id="A", incarnation=1, protocol="tid"), config_directory=tmp_path / "A")
+    with ProcessRuntime(paths, Journal(paths.journal), OwnUser()) as runtime:
+        runtime.start([launch], {"A": os.getpid()})
+        await_true(lambda: not runtime.processes()["A"].alive, "the first thread has ended")
+        ending = runtime.ending("A")
+    assert ending.exit_code == ExitCode.BROKER_DEFECT
+    assert ending.is_defect
