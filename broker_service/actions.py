@@ -8,8 +8,20 @@ import msgspec
 
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
+from broker_service.publisher_gate import PublisherGate
 from broker_service.router_timers import RouterTimers
-from broker_service.routing.interface import Actions, CancelTimer, Deliver, Erase, Recall, Send, SetTimer, Store
+from broker_service.routing.interface import (
+    Actions,
+    CancelTimer,
+    Deliver,
+    Erase,
+    HoldPublishers,
+    Recall,
+    ReleasePublishers,
+    Send,
+    SetTimer,
+    Store,
+)
 from broker_service.routing.matcher import Comparisons
 from broker_service.sessions import Client, Session
 from broker_service.storage import BoundedStorage
@@ -20,7 +32,7 @@ _DELIVERED, _NOTIFIED = Event.DELIVERED, Outcome.NOTIFIED  # looked up once, as 
 
 
 class ActionExecutor:
-    """Carries out the actions of one router on its broker's links, clients, timers and stable storage."""
+    """Carries out the actions of one router on its broker's links, clients, timers, stable storage and publishers."""
 
     def __init__(
         self,
@@ -29,6 +41,7 @@ class ActionExecutor:
         *,
         timers: RouterTimers,
         storage: BoundedStorage,
+        gate: PublisherGate,
         comparisons: Comparisons,
         recorder: Recorder,
     ) -> None:
@@ -40,6 +53,7 @@ class ActionExecutor:
         self._clients = clients
         self._timers = timers
         self._storage = storage
+        self._gate = gate
         self._comparisons = comparisons
         self._recorder = recorder
 
@@ -61,10 +75,8 @@ class ActionExecutor:
                 self._timers.cancel(action.key)
             elif isinstance(action, Recall):
                 self._recall(action.neighbour)
-            elif isinstance(action, Store):
-                self._storage.store(action.key, action.value)
-            elif isinstance(action, Erase):
-                self._storage.erase(action.key)
+            else:
+                self._keep_or_hold(action)
 
     def send(self, session: Session, event: ClientEvent) -> None:
         """Queues an event for a session; logs one that the session has no room for."""
@@ -74,6 +86,17 @@ class ActionExecutor:
                 self._recorder.message(
                     Event.DROPPED, message, client=client, text="client session does not read", count=1
                 )
+
+    def _keep_or_hold(self, action: Store | Erase | HoldPublishers | ReleasePublishers) -> None:
+        """Performs an action on stable storage or on publishers."""
+        if isinstance(action, Store):
+            self._storage.store(action.key, action.value)
+        elif isinstance(action, Erase):
+            self._storage.erase(action.key)
+        elif isinstance(action, HoldPublishers):
+            self._gate.close(action.reason)
+        else:
+            self._gate.open()
 
     def _put_marked(self, action: Send) -> None:
         """Queues a message that has a label or goes ahead of others."""

@@ -15,11 +15,11 @@ from typing import Any
 
 from broker_service.actions import ActionExecutor
 from broker_service.config import BrokerConfig, LinkConfig
-from broker_service.declaring import Declaring, advertising, subscribing
+from broker_service.declaring import Declarations
 from broker_service.defects import DefectReports
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
-from broker_service.language import ContentError, Publication
-from broker_service.language.wire import decode_predicates, decode_publication
+from broker_service.language import Publication
+from broker_service.language.wire import decode_publication
 from broker_service.links.overlay_link import NANOSECONDS, OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
@@ -34,6 +34,7 @@ from broker_service.messages import (
     Outcome,
     Welcome,
 )
+from broker_service.publisher_gate import PublisherGate
 from broker_service.publishing import Publishing
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
@@ -42,7 +43,7 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.sessions import Client, Content, Declared, Session, SessionNames
+from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder, Trace
 from record.log import Event
@@ -95,9 +96,8 @@ class Broker:
         self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
         self._options = read_options(config.protocol, config.options)
         self._clients: dict[ClientId, Client] = {}
+        self.gate = PublisherGate()
         self._names = SessionNames(config.limits.sessions)
-        self._declared_bytes = 0
-        """Memory that the clients' advertisements and subscriptions occupy, approximately."""
         self.timers = RouterTimers(schedule, self._timer_ran_out)
         self._storage = BoundedStorage({} if stored is None else stored, config.limits.stored_bytes)
         self._named = 0
@@ -108,6 +108,7 @@ class Broker:
             self._clients,
             timers=self.timers,
             storage=self._storage,
+            gate=self.gate,
             comparisons=self._comparisons,
             recorder=self._recorder,
         )
@@ -122,13 +123,15 @@ class Broker:
             clock=clock,
             stopwatch=self._stopwatch,
         )
-        advertisements, subscriptions = advertising(router), subscribing(router)
+        self._declarations = declarations = Declarations(
+            router, self._perform, self._new_id, config.limits.declared_bytes
+        )
         self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
-            Operation.ADVERTISE: partial(self._declare, advertisements),
-            Operation.UNADVERTISE: partial(self._retract, advertisements),
-            Operation.SUBSCRIBE: partial(self._declare, subscriptions),
-            Operation.UNSUBSCRIBE: partial(self._retract, subscriptions),
+            Operation.ADVERTISE: partial(declarations.declare, declarations.advertisements),
+            Operation.UNADVERTISE: partial(declarations.retract, declarations.advertisements),
+            Operation.SUBSCRIBE: partial(declarations.declare, declarations.subscriptions),
+            Operation.UNSUBSCRIBE: partial(declarations.retract, declarations.subscriptions),
             Operation.PUBLISH: self._publishing.publish,
         }
 
@@ -271,6 +274,10 @@ class Broker:
     def close_session(self, session: Session) -> None:
         """The session has ended: its clients' advertisements and subscriptions are withdrawn."""
         self._names.leave(session)
+        for request in self.gate.take(session):
+            if request.operation is _PUBLISH and not session.continued:
+                message = Message(Kind.PUBLISH, request.id, request.body)
+                self._report_dropped(message, f"session ended while publishers were held: {self.gate.reason}")
         for client in list(session.clients.values()):
             with self._defects.handling(f"the withdrawal of client {client.id!r}"):
                 self._withdraw(client)
@@ -282,7 +289,14 @@ class Broker:
         """
         if session.continued:
             return
-        for request in requests:
+        gate = self.gate
+        if session.held:
+            gate.keep(session, requests)
+            return
+        for position, request in enumerate(requests):
+            if gate.closed and request.operation is _PUBLISH:
+                gate.keep(session, requests[position:])
+                return
             try:
                 if request.operation is _ATTACH:
                     self._attach(session, request)
@@ -293,6 +307,11 @@ class Broker:
             except Exception as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion) from error
+
+    def resume(self, session: Session) -> None:
+        """Handles the requests that a session has held back, unless publishers are held again."""
+        if not self.gate.closed:
+            self.handle(session, self.gate.take(session))
 
     def _operate(self, session: Session, request: ClientRequest) -> None:
         client = session.clients.get(request.client)
@@ -324,42 +343,9 @@ class Broker:
         self._withdraw(client)
 
     def _withdraw(self, client: Client) -> None:
-        for subscribed in client.subscriptions.values():
-            self._perform(self._router.unsubscribe(client.id, subscribed.id))
-        for advertised in client.advertisements.values():
-            self._perform(self._router.unadvertise(client.id, advertised.id))
-        self._declared_bytes -= sum(subscribed.size for subscribed in client.subscriptions.values())
-        self._declared_bytes -= sum(advertised.size for advertised in client.advertisements.values())
+        self._declarations.withdraw(client)
         client.session.clients.pop(client.id, None)
         self._clients.pop(client.id, None)
-
-    def _declare(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
-        """Idempotent: repeating a declaration has no effect; a different one under the same name replaces it."""
-        try:
-            content = declaring.read(decode_predicates(request.body))
-        except ContentError as error:
-            raise RejectedError(str(error)) from None
-        declared = declaring.of(client)
-        present = declared.get(request.id)
-        if present is not None and present.body == request.body:
-            return
-        made = Declared(self._new_id(), content, request.body)
-        occupied = self._declared_bytes + made.size - (present.size if present is not None else 0)
-        if occupied > self._limits.declared_bytes:
-            raise RejectedError("the broker has no room for further advertisements and subscriptions")
-        if present is not None:
-            self._retract(declaring, client, request)
-        actions = declaring.declare(client.id, made.id, content)
-        declared[request.id] = made
-        self._declared_bytes = occupied
-        self._perform(actions)
-
-    def _retract(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
-        made = declaring.of(client).pop(request.id, None)
-        if made is None:
-            raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
-        self._declared_bytes -= made.size
-        self._perform(declaring.withdraw(client.id, made.id))
 
     def _make_link(self, config: LinkConfig) -> OverlayLink:
         return OverlayLink(

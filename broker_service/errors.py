@@ -1,7 +1,8 @@
 """The errors of a broker, by whose fault they are.
 
 - `MalformedMessageError`: a neighbour sent what cannot be handled. The message is dropped, counted and logged.
-- `RejectedError`: a client asked for something that cannot be done. The client gets the reason.
+- `RejectedError`: a client asked for something that cannot be done. The client gets the reason. A router raises the
+  kind of it that is `RefusedPublicationError`.
 - `BrokerDefectError`: everything else that handling raises. It is a defect of the broker's own code, nearly always of
   its router, so the broker ends instead of blaming a neighbour or a client.
 
@@ -24,6 +25,10 @@ class MalformedMessageError(Exception):
 
 class RejectedError(Exception):
     """A client's operation that cannot be carried out; the text goes to the client."""
+
+
+class RefusedPublicationError(RejectedError):
+    """A publication that a router does not accept; the text goes to the client."""
 
 
 class BrokerDefectError(Exception):

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import conforms
-from broker_service.messages import ClientEvent, ClientId, Outcome
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
 
 _NOTIFIED = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
 
@@ -48,6 +48,10 @@ class Session:
         """`limit` bounds the number of notifications and that of answers; `most_bytes` bounds both together."""
         self.on_waiting: Callable[[], None] = _nothing
         self.clients: dict[ClientId, Client] = {}
+        self.held: list[ClientRequest] = []
+        """Requests that wait because the router holds publishers (`publisher_gate`)."""
+        self.on_released: Callable[[], None] = _nothing
+        """Called when they may go on: the shell has `Broker.resume` called soon, and not within this call."""
         self.name = ""
         """The client's name for the session, under which another stream may continue it; empty: none may."""
         self.progress = Progress()

@@ -51,6 +51,7 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             malformed=self._malformed(),
             log_lost=self._log_lost(),
             awaited_timers=broker.timers.awaited,
+            held=broker.gate.held,
         )
 
     async def Pace(self, request: pb.PaceRequest, context: Any) -> pb.PaceReply:  # noqa: N802 (gRPC's name)

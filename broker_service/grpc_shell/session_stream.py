@@ -44,6 +44,9 @@ class SessionStream(Duplex):
         self._handler: Handler = self._handle
         self.session = broker.open_session()
         self.session.on_waiting = self.wake
+        self.session.on_released = self._release
+        self._resumed = asyncio.Event()
+        """Set when requests that were held back have been handled, or are held again."""
         self._welcomed = False
         self._acknowledging: asyncio.TimerHandle | None = None
         self._acknowledge_now = False
@@ -56,8 +59,14 @@ class SessionStream(Duplex):
             self._service.submit(self._handler, frame.requests, len(data))
 
     async def ready(self) -> None:
-        while self._service.full or self._service.waits(self._handler):
-            await self._service.progress()
+        while True:
+            if self.session.held:
+                self._resumed.clear()
+                await self._resumed.wait()
+            elif self._service.full or self._service.waits(self._handler):
+                await self._service.progress()
+            else:
+                return
 
     def next_frames(self) -> Sequence[bytes]:
         if not self._welcomed:
@@ -91,12 +100,24 @@ class SessionStream(Duplex):
     def _handle(self, requests: Sequence[ClientRequest]) -> None:
         if self._ended:
             return
+        self._broker.handle(self.session, requests)
+        self._acknowledge_later()
+
+    def _acknowledge_later(self) -> None:
         session = self.session
-        self._broker.handle(session, requests)
         if session.unacknowledged >= ACKNOWLEDGED_AT_ONCE:
             self._acknowledge()
         elif session.unacknowledged and self._acknowledging is None:
             self._acknowledging = self._loop.call_later(ACKNOWLEDGE_WITHIN, self._acknowledge)
+
+    def _release(self) -> None:
+        self._loop.call_soon(self._resume)
+
+    def _resume(self) -> None:
+        if not self._ended:
+            self._broker.resume(self.session)
+            self._acknowledge_later()
+        self._resumed.set()
 
     def _acknowledge(self) -> None:
         if self._acknowledging is not None:

@@ -94,7 +94,18 @@ class Erase(msgspec.Struct, frozen=True):
     key: str
 
 
-Action = Send | Deliver | SetTimer | CancelTimer | Recall | Store | Erase
+class HoldPublishers(msgspec.Struct, frozen=True):
+    """Take no further publications from clients of this broker; they wait in their sessions and, behind those, at the
+    clients. Publications that wait are work that is yet to be done, as an awaited timer is."""
+
+    reason: str
+
+
+class ReleasePublishers(msgspec.Struct, frozen=True):
+    """Take publications again, those that waited first; has no effect when publishers are not held."""
+
+
+Action = Send | Deliver | SetTimer | CancelTimer | Recall | Store | Erase | HoldPublishers | ReleasePublishers
 Actions = Sequence[Action]
 
 
@@ -186,6 +197,9 @@ class Router(ABC):
 
         `message` carries its id and its encoded content, `publication` is the decoded content, `advertisement` the id
         of the oldest advertisement of this client that it conforms to.
+
+        Raises `RefusedPublicationError`, with the reason for the client, when the protocol does not accept it. Nothing
+        may have changed then.
         """
 
     @abstractmethod

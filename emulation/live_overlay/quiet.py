@@ -70,10 +70,11 @@ class QuietDetector:
         silent = [broker for broker in expected.running if broker not in statuses]
         waiting = dict(_waiting(statuses, expected))
         timed = {broker: status.awaited_timers for broker, status in statuses.items() if status.awaited_timers}
+        held = {broker: status.held for broker, status in statuses.items() if status.held}
         counters = {broker: status.counters for broker, status in statuses.items()}
         moved = [broker for broker, count in counters.items() if self._counters.get(broker) != count]
         self._counters = counters
-        self.busy = list(dict.fromkeys((*silent, *(broker for broker, _ in waiting), *timed, *moved)))
+        self.busy = list(dict.fromkeys((*silent, *(broker for broker, _ in waiting), *timed, *held, *moved)))
         obstacles = (
             *(f"broker {broker} does not answer" for broker in silent),
             *link_obstacles(statuses, expected),
@@ -82,6 +83,7 @@ class QuietDetector:
                 for (source, target), count in waiting.items()
             ),
             *(f"broker {broker} awaits {count} of its router's timers" for broker, count in timed.items()),
+            *(f"broker {broker} holds {count} requests of clients back" for broker, count in held.items()),
             *(f"broker {broker} still handles messages" for broker in moved),
         )
         self.obstacle = next(iter(obstacles), "")

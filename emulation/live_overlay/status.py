@@ -35,6 +35,8 @@ class BrokerStatus:
     dropped: int = 0
     awaited_timers: int = 0
     """Timers of the router that run now and count as work."""
+    held: int = 0
+    """Requests of clients that wait because the router holds publishers."""
     links: tuple[LinkEndStatus, ...] = ()
 
     @property
@@ -60,6 +62,7 @@ def status_of(broker: Broker) -> BrokerStatus:
         rejected=broker.rejected,
         dropped=broker.dropped,
         awaited_timers=broker.timers.awaited,
+        held=broker.gate.held,
         links=tuple(
             LinkEndStatus(
                 neighbour=link.neighbour,

@@ -118,6 +118,7 @@ def _status(reply: pb.StatusReply) -> BrokerStatus:
         rejected=reply.rejected,
         dropped=reply.dropped,
         awaited_timers=reply.awaited_timers,
+        held=reply.held,
         links=tuple(
             LinkEndStatus(
                 neighbour=link.neighbour,

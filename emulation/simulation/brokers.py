@@ -157,13 +157,13 @@ class SimulatedTimer:
         self._awaited = int(timer.awaited)
         self._call: Callable[[], None] | None = call
         events = broker.events
-        events.awaited_timers += self._awaited
+        events.pending += self._awaited
         events.background(events.now + round(timer.after * NANOSECONDS), self._fire)
 
     def cancel(self) -> None:
         if self._call is not None:
             self._call = None
-            self._broker.events.awaited_timers -= self._awaited
+            self._broker.events.pending -= self._awaited
 
     def _fire(self) -> None:
         call, held = self._call, self._broker.held

@@ -18,16 +18,16 @@ class EventQueue:
     """A heap of calls. Times are nanoseconds since the simulation began.
 
     *Work* is any call that moves messages; *background* calls happen for ever, or much later, whether or not messages
-    move: gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled, and awaited timers of
-    routers, which are background calls because they may be cancelled.
+    move: gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled, and what is
+    `pending`.
     """
 
-    __slots__ = ("_heap", "_number", "_soon", "_working", "awaited_timers", "now")
+    __slots__ = ("_heap", "_number", "_soon", "_working", "now", "pending")
 
     def __init__(self) -> None:
         self.now = 0
-        self.awaited_timers = 0
-        """Running timers of routers that count as work."""
+        self.pending = 0
+        """Work that is not a call: awaited timers of routers, and requests of clients that are held back."""
         self._soon: deque[Call] = deque()
         self._heap: list[tuple[int, int, int, Call]] = []
         self._number = 0
@@ -60,7 +60,7 @@ class EventQueue:
     @property
     def settled(self) -> bool:
         """True when no work is left."""
-        return not self._working and not self._soon and not self.awaited_timers
+        return not self._working and not self._soon and not self.pending
 
     def run_until(self, time: int) -> None:
         """Makes all calls up to and at this time; `now` is this time then."""
@@ -81,10 +81,6 @@ class EventQueue:
         while not self.settled:
             following = self.now if self._soon else self._heap[0][0] if self._heap else sys.maxsize
             if following > end:
-                moving = (
-                    f"{self.awaited_timers} timers of routers still run"
-                    if self.awaited_timers
-                    else "messages still move"
-                )
+                moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)

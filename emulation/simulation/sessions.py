@@ -48,6 +48,8 @@ class SimulatedSession:
         self._notify_latency = notify
         self._requests = ClientRequests(address, on_event, limits or SessionLimits())
         self._name = name
+        self._held = 0
+        """Requests that the broker holds back."""
         self._acknowledging = False
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
@@ -75,6 +77,7 @@ class SimulatedSession:
         self._session = broker.core.open_session()
         broker.core.name_session(self._session, self._name)
         self._session.on_waiting = self._notify
+        self._session.on_released = partial(self._events.soon, partial(self._resume, broker, self._session))
         self.on_up()
         self._send()
 
@@ -82,6 +85,7 @@ class SimulatedSession:
         """Ends the stream, because the broker has ended."""
         if self._broker is not None:
             self._broker = self._session = None
+            self._count_held(0)
             self.on_down()
 
     def close(self) -> None:
@@ -90,6 +94,7 @@ class SimulatedSession:
         self._broker = self._session = None
         if broker is not None and session is not None:
             session.on_waiting = _nothing
+            self._count_held(0)
             self.on_down()
             self._events.at(self._next_arrival(), partial(broker.core.close_session, session))
 
@@ -116,8 +121,24 @@ class SimulatedSession:
 
     def _handle(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
         broker.core.handle(session, requests)
+        self._after_handling(session)
+
+    def _resume(self, broker: SimulatedBroker, session: Session) -> None:
+        if broker.held is not None:
+            broker.held.append(partial(self._resume, broker, session))
+        elif broker.alive:
+            broker.core.resume(session)
+            self._after_handling(session)
+
+    def _after_handling(self, session: Session) -> None:
+        if session is self._session:
+            self._count_held(len(session.held))
         if session.unacknowledged and not self._acknowledging:
             self._acknowledge_later(session)
+
+    def _count_held(self, held: int) -> None:
+        self._events.pending += held - self._held
+        self._held = held
 
     def _acknowledge_later(self, session: Session) -> None:
         self._acknowledging = True

@@ -40,7 +40,7 @@ ROOMS: Mapping[str, Floors] = {
         "config errors matching sessions storage trace trace_writer turns",
         "links",
         "gauges routing transport",
-        "declaring defects router_timers",
+        "declaring defects publisher_gate router_timers",
         "actions",
         "publishing",
         "broker",

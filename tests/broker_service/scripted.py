@@ -1,8 +1,9 @@
 """A protocol for tests: its router does what publications ask for, and delivers them to clients of their own broker.
 
 Attribute `do` of a publication is a list of actions, separated by spaces: `await:KEY:SECONDS`, `tick:KEY:SECONDS`,
-`cancel:KEY`, `store:KEY:VALUE`, `erase:KEY`, `deliver`. A timer that runs out has no effect. The only table shows what
-is stored, and what was prepared: how many advertisements, subscriptions and links the protocol was shown.
+`cancel:KEY`, `store:KEY:VALUE`, `erase:KEY`, `hold:REASON`, `release`, `refuse:REASON`, `deliver`. The timer `release`
+releases publishers when it runs out; others have no effect. The only table shows what is stored, and what was prepared:
+how many advertisements, subscriptions and links the protocol was shown.
 
 `python -m tests.broker_service.scripted CONFIG.json` runs a broker process that knows this protocol.
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 from unittest import mock
 
+from broker_service.errors import RefusedPublicationError
 from broker_service.grpc_shell.server import main
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
@@ -24,10 +26,13 @@ from broker_service.routing.interface import (
     CancelTimer,
     Deliver,
     Erase,
+    HoldPublishers,
+    ReleasePublishers,
     Router,
     RouterContext,
     SetTimer,
     Store,
+    TimerKey,
 )
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.preparation import Preparation
@@ -98,6 +103,9 @@ class ScriptedRouter(Router):
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
         raise AssertionError("sends nothing")
 
+    def timer(self, key: TimerKey) -> Actions:
+        return [ReleasePublishers()] if key == "release" else []
+
     def tables(self) -> Mapping[str, object]:
         return {
             "stored": {key: value.decode() for key, value in self.context.stored.items()},
@@ -116,6 +124,12 @@ class ScriptedRouter(Router):
                 return Store(key, value.encode())
             case ["erase", key]:
                 return Erase(key)
+            case ["hold", reason]:
+                return HoldPublishers(reason)
+            case ["release"]:
+                return ReleasePublishers()
+            case ["refuse", reason]:
+                raise RefusedPublicationError(reason)
             case ["deliver"]:
                 return Deliver(tuple(dict.fromkeys(self._subscribers.values())), message)
         raise AssertionError(f"no action: {wanted}")

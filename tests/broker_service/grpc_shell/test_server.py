@@ -16,6 +16,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from broker_service.client_library.client import Session
+from broker_service.client_library.client_requests import SessionLimits
 from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
@@ -59,6 +60,32 @@ async def test_a_status_counts_the_timers_that_are_work(tmp_path: Path) -> None:
                 await until(handled, lambda _, requests: requests[0].id == "p1")
                 await until(ran_out, lambda key: key == "c")
                 assert (await status(overlay.address("B1"))).awaited_timers == 1
+
+
+async def test_a_session_with_held_publications_is_not_read(tmp_path: Path) -> None:
+    with registered():
+        async with Loopback(tmp_path) as overlay:
+            server = await overlay.start("B1", protocol=SCRIPTED)
+            address = overlay.address("B1")
+            async with Session(address, SessionLimits(batch=5)) as held, Session(address) as other:
+                publisher, subscriber = await held.client("P"), await other.client("S")
+                await publisher.advertise("a", SCRIPTS)
+                kept = calls_of(server.broker.gate, "keep")
+                publisher.publish("p0", script("hold:full"))
+                for number in range(1, 100):
+                    publisher.publish(f"p{number}", script("deliver"))
+                await until(kept, lambda *_: True)
+                await subscriber.subscribe("s", ALL)
+                await subscriber.advertise("a", SCRIPTS)
+                assert (await status(address)).held == 4, "the rest of the frame, because no further one is read"
+                subscriber.publish("refused", script("refuse:enough"))
+                await until(kept, lambda *_: True)
+                server.broker.gate.open()
+                async with asyncio.timeout(WITHIN):
+                    assert [(await anext(subscriber)).id for _ in range(99)] == [f"p{n}" for n in range(1, 100)]
+                await subscriber.unadvertise("a")
+                assert subscriber.rejected == {"refused": "enough"}
+                assert (await status(address)).held == 0
 
 
 async def test_a_killed_broker_finds_what_its_router_stored(tmp_path: Path) -> None:

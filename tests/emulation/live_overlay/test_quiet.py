@@ -113,3 +113,11 @@ def test_an_awaited_timer_is_work() -> None:
     assert detector.obstacle == "broker A awaits 2 of its router's timers"
     assert detector.busy == ["A"]
     assert quiet(timed, QUIET, QUIET)
+
+
+def test_publications_that_are_held_are_work() -> None:
+    holding = statuses(end("B", sent=3), end("A", received=3), held=7)
+    detector = QuietDetector()
+    assert [detector.look(look, expected()) for look in (holding, holding)] == [False, False]
+    assert detector.obstacle == "broker A holds 7 requests of clients back"
+    assert detector.busy == ["A"]

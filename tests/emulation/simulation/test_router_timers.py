@@ -45,7 +45,7 @@ def test_timers_of_a_killed_broker_are_not_awaited() -> None:
     trial = Scripted()
     trial.do("await:a:3")
     trial.overlay.kill("B1")
-    assert trial.overlay.events.awaited_timers == 0
+    assert trial.overlay.events.pending == 0
     trial.overlay.restart("B1")
     trial.overlay.settle(2.5)
 
@@ -54,7 +54,7 @@ def test_timers_of_a_paused_broker_are_awaited_until_it_goes_on() -> None:
     trial = Scripted()
     trial.do("await:a:3")
     trial.overlay.pause("B1")
-    with pytest.raises(UnsettledError, match="1 timers of routers still run after 10 seconds"):
+    with pytest.raises(UnsettledError, match="1 timers or held requests are left after 10 seconds"):
         trial.overlay.settle(10.0)
     trial.overlay.resume("B1")
     trial.overlay.settle(10.0)
