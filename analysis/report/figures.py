@@ -6,7 +6,7 @@ colour in every plot.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -34,6 +34,8 @@ LOAD_SCALE = ((0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e"))
 """Colours of links, by the share of the busiest link's load."""
 LINK_CLASSES = 6
 """Number of widths in which links are drawn."""
+MOST_LINKS_SHOWN = 5_000
+"""Links drawn in an overlay; the half million of a mesh of 1,000 brokers would make a page of hundreds of megabytes."""
 LABELLED_BROKERS_AT_MOST = 80
 MARKED_POINTS_AT_MOST = 40
 """Largest number of points that a line marks; more marks would hide the line."""
@@ -71,7 +73,7 @@ def overlay_figure(
     """
     positions = layout(overlay)
     load = {(row.source, row.target): row for row in links}
-    carried = {link: _publications(load, link) for link in overlay.links}
+    carried = {link: _publications(load, link) for link in _shown_links(overlay, load)}
     figure = blank_figure(height=460)
     for step in range(LINK_CLASSES):
         _draw_links(figure, positions, carried, busiest, step)
@@ -89,6 +91,16 @@ def busiest_link(links: Sequence[LinkLoad]) -> int:
     for row in links:
         carried[row.variant, frozenset((row.source, row.target))] += row.publications
     return max(carried.values(), default=1) or 1
+
+
+def _shown_links(overlay: Overlay, load: Mapping[tuple[str, str], LinkLoad]) -> Iterable[Link]:
+    """All links of an overlay; of one with very many, those that carried most."""
+    if len(overlay.links) <= MOST_LINKS_SHOWN:
+        return overlay.links
+    carried: Counter[tuple[str, str]] = Counter()
+    for (source, target), row in load.items():
+        carried[min(source, target), max(source, target)] += row.publications
+    return [overlay.link(*ends) for ends, publications in carried.most_common(MOST_LINKS_SHOWN) if publications]
 
 
 def _publications(load: Mapping[tuple[str, str], LinkLoad], link: Link) -> int:

@@ -91,9 +91,13 @@ def show(request: TopologyRequest) -> ExitCode:
 
 def show_json(request: TopologyRequest) -> ExitCode:
     """The measures of an overlay, for scripts. Raises `BadInputError`."""
-    overlay = resolve(request).overlay()
+    source = resolve(request)
+    overlay, evolution = source.overlay(), source.evolution()
     described = {"name": overlay.name, **msgspec.to_builtins(metrics(overlay), str_keys=True)}
     described |= {name: structure.data for name, structure in descriptions(overlay).items()}
+    if evolution is not None and source.scenario is not None:
+        connectivity = evolution.connectivity(source.scenario.timeline.duration)
+        described |= {"changes": len(evolution.changes), "connectivity": msgspec.to_builtins(connectivity)}
     content = msgspec.json.encode(described)
     sys.stdout.write(msgspec.json.format(content, indent=1).decode() + "\n")
     return ExitCode.CORRECT

@@ -13,6 +13,8 @@ from analysis.tables.definitions import (
     PhaseTimes,
     QueueLength,
 )
+from topology.full_mesh import drawn_full_mesh
+from topology.links import LinkTemplates
 from topology.model import Broker, Link, LinkProperties, Overlay
 
 TRIANGLE = Overlay(
@@ -58,6 +60,17 @@ def test_link_load_counts_both_directions_and_variants_share_the_scale() -> None
     links = [load("B1", "B2", 30), load("B2", "B1", 10), load("B2", "B3", 5), load("B1", "B2", 60, "dynamic")]
     assert figures.busiest_link(links) == 60
     assert figures.busiest_link([]) == 1
+
+
+def test_of_very_many_links_those_are_drawn_that_carried_most() -> None:
+    """A full mesh of 101 brokers has 5,050 links; the least loaded one that carried anything is still drawn."""
+    mesh = drawn_full_mesh("m", [Broker(f"B{number}") for number in range(1, 102)], LinkTemplates(), 1)
+    links = [load("B1", "B2", 30), load("B2", "B1", 10), load("B9", "B100", 1), load("B3", "B4", 0)]
+    figure = figures.overlay_figure(mesh, links, [], 40)
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert sum(trace.x.count(None) for trace in lines) == 2
+    labels = next(trace for trace in figure.data if trace.mode == "markers").hovertext
+    assert [label.partition(",")[0] for label in labels] == ["<b>B1 – B2</b>", "<b>B9 – B100</b>"]
 
 
 def test_overlay_draws_every_link_once_and_labels_both_directions() -> None:

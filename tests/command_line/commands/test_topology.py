@@ -277,7 +277,9 @@ def test_a_changing_overlay_is_shown_and_drawn_at_a_time(topology: Command, movi
         assert re.search(r"^changes +1 links appear, 1 vanish in 9 s *$", shown.out, re.MULTILINE)
         assert topology("draw", moving, "--at", time, "--out", tmp_path / "m.svg").code == 0
         assert (tmp_path / "m.svg").read_text().count("<path") == links
-        assert json.loads(topology("show", moving, "--at", time, "--json").out)["links"] == links
+        described = json.loads(topology("show", moving, "--at", time, "--json").out)
+        assert (described["links"], described["changes"]) == (links, 2)
+        assert described["connectivity"] == {"time": 1.0, "pairs": 1.0}
 
 
 def test_changes_become_a_file(topology: Command, moving: Path, tmp_path: Path) -> None:

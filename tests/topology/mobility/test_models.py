@@ -38,6 +38,7 @@ def test_legs_are_straight_inside_the_area_and_without_gaps(seed: int, model: Mo
     for leg, following in pairwise(way.legs):
         assert leg.end == following.begin
         assert math.dist(leg.at(leg.end), following.position) < 1e-6
+        assert leg.velocity != (0.0, 0.0) or following.velocity != (0.0, 0.0), "one pause between two legs"
     stays = [leg for leg in way.legs[:-1] if leg.velocity == (0.0, 0.0)]
     assert all(leg.end - leg.begin == pytest.approx(7.0) for leg in stays)
     assert bool(stays) == (pause > 0 and len(way.legs) > 2)
