@@ -14,12 +14,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 
+from broker_service.messages import Kind
 from emulation.host import provenance
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
@@ -31,6 +32,7 @@ from record.fidelity import FidelityVerdict
 from record.files import LOGS
 from scenario import Scenario
 from scenario.workload import OperationKind
+from studies.calibration.control import surplus_of_control
 from studies.calibration.latency import LatencySamples, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import NANOSECONDS, MeasuredWork, measure_work
@@ -97,7 +99,7 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
     """
     load = os.getloadavg()[0]
     with _directory() as directory:
-        work = measure_work(_made(directory / "work"), on_progress)
+        work = with_control(measure_work(_made(directory / "work"), on_progress), on_progress)
         latencies = _latencies(brokers, runtime, directory, console, on_progress)
     notifications = len(latencies.intervals.notify)
     if notifications < FEWEST:
@@ -106,6 +108,13 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
             "end what else runs on this host and try again"
         )
     return Measured(assemble(latencies.intervals, work, _origin(latencies.method, load)), latencies)
+
+
+def with_control(work: MeasuredWork, on_progress: Progress) -> MeasuredWork:
+    """The work, with the kind of message that no client can be made to send."""
+    on_progress("a broker's work: control messages")
+    cost = work.kinds[OperationKind.PUBLISH.value] + surplus_of_control()
+    return replace(work, kinds={**work.kinds, Kind.CONTROL.word: max(0, round(cost))})
 
 
 def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin) -> Calibration:

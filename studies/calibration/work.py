@@ -3,7 +3,8 @@
 The broker in the middle of a line of three passes everything on, so each of its messages comes in by one link and
 leaves by the other. Publications come at two rates: at the low one each travels in a frame of its own, at the high one
 many share a frame. What the broker used in both, less what it uses at rest, gives the two unknowns, the time of a frame
-(in and out) and that of a publication. The other kinds follow, each in a phase of its own at a high rate.
+(in and out) and that of a publication. The other kinds of clients' messages follow, each in a phase of its own at a
+high rate. Control messages, which no client makes, are measured in `studies.calibration.control`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SETTLE = 0.6
 """Seconds between two phases."""
 LOW_RATE, LOW_SECONDS = 800.0, 2.0
 HIGH_RATE, HIGH_SECONDS = 8_000.0, 2.5
-CONTROL: Mapping[OperationKind, tuple[float, int]] = {
+DECLARED: Mapping[OperationKind, tuple[float, int]] = {
     OperationKind.ADVERTISE: (1_000.0, 300),
     OperationKind.UNADVERTISE: (1_000.0, 260),
     OperationKind.SUBSCRIBE: (800.0, 400),
@@ -97,7 +98,7 @@ def phases() -> list[LoadPhase]:
     for name, kind, rate, count in (
         ("low", OperationKind.PUBLISH, LOW_RATE, round(LOW_RATE * LOW_SECONDS)),
         ("high", OperationKind.PUBLISH, HIGH_RATE, round(HIGH_RATE * HIGH_SECONDS)),
-        *((kind.value, kind, *load) for kind, load in CONTROL.items()),
+        *((kind.value, kind, *load) for kind, load in DECLARED.items()),
     ):
         made.append(LoadPhase(name, kind, made[-1].end + SETTLE, count / rate, count))
     return made
@@ -147,7 +148,7 @@ def solve(plan: Sequence[LoadPhase], usages: Sequence[Usage]) -> MeasuredWork:
     frame = (low_work * high.messages - high_work * low.messages) / determinant
     publish = (high_work - frame * high.frames) / high.messages
     kinds = {OperationKind.PUBLISH.value: publish}
-    for kind in CONTROL:
+    for kind in DECLARED:
         work, usage = busy[kind.value]
         kinds[kind.value] = max(publish, (work - frame * usage.frames) / usage.messages)
     return MeasuredWork(max(0, round(frame)), {kind: max(0, round(cost)) for kind, cost in kinds.items()})
@@ -157,7 +158,7 @@ def solve(plan: Sequence[LoadPhase], usages: Sequence[Usage]) -> MeasuredWork:
 
 
 def publishing(plan: Sequence[LoadPhase]) -> list[Operation]:
-    """One advertisement for all publications, and those that only the phases of control messages need."""
+    """One advertisement for all publications, and those that only the phases of declarations need."""
     made = [_operation(0, "P1", OperationKind.ADVERTISE, "all", predicates=_wanted(_COMMON))]
     number = 0
     for phase in plan:
@@ -181,7 +182,7 @@ def subscribing(plan: Sequence[LoadPhase]) -> list[Operation]:
 
 def _each(phase: LoadPhase, client: str, prefix: str) -> Iterator[Operation]:
     assert phase.kind is not None
-    (_, made), (_, withdrawn) = CONTROL[OperationKind.ADVERTISE], CONTROL[OperationKind.UNADVERTISE]
+    (_, made), (_, withdrawn) = DECLARED[OperationKind.ADVERTISE], DECLARED[OperationKind.UNADVERTISE]
     for number, at in enumerate(phase.times):
         predicates = None
         if phase.kind is OperationKind.ADVERTISE:
