@@ -71,19 +71,19 @@ def test_a_cell_that_was_left_behind_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_host_that_an_inventory_has_twice_runs_one_cell_after_another(tmp_path: Path) -> None:
-    held = threading.Event()
+    taken = threading.Event()
 
     def take() -> None:
         with hold_host_lock(holder(), tmp_path):
-            held.set()
+            taken.set()
 
     with held(tmp_path) as process:
         thread = threading.Thread(target=take)
         thread.start()
-        assert not held.wait(1.0)
+        assert not taken.wait(1.0)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert held.wait(_WITHIN)
+        assert taken.wait(_WITHIN)
         thread.join()
 
 
