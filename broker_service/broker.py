@@ -17,6 +17,8 @@ from broker_service.actions import ActionExecutor
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.declaring import Declarations
 from broker_service.defects import DefectReports
+from broker_service.disturbance import Disturbance
+from broker_service.disturber import Disturber
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
@@ -113,6 +115,9 @@ class Broker:
             recorder=self._recorder,
         )
         self._perform = self._actions.perform
+        self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
+        for link in config.links:
+            self._disturber.set(link.neighbour, link.disturbance)
         self._router = router = protocol_named(config.protocol).router(self._router_context(config))
         self._actions.returned = router.returned
         self._publishing = Publishing(
@@ -152,6 +157,16 @@ class Broker:
         )
 
     @property
+    def awaited_timers(self) -> int:
+        """Timers that count as work: those of the router, and those of messages that are held back."""
+        return self.timers.awaited + self._disturber.held
+
+    def cancel_timers(self) -> None:
+        """Ends all timers, because the broker ends."""
+        self.timers.cancel_all()
+        self._disturber.cancel_all()
+
+    @property
     def clients(self) -> int:
         return len(self._clients)
 
@@ -179,15 +194,32 @@ class Broker:
     # Neighbours
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
-        """Handles messages from a link, in order. A malformed message is dropped and counted.
+        """Handles messages from a link, in order, but for what a disturbance makes of them."""
+        self.links[neighbour].received += len(messages)
+        if self._disturber:
+            messages = self._disturber.admitted(neighbour, messages)
+        self._route(neighbour, messages)
+
+    def disturb(self, neighbour: BrokerId, disturbance: Disturbance) -> None:
+        """Disturbs messages that come from a neighbour from now on; an empty disturbance ends that.
+
+        Raises `ValueError` for a broker that is no neighbour.
+        """
+        if neighbour not in self.links:
+            raise ValueError(f"{self.id} and {neighbour} are not linked")
+        self._disturber.set(neighbour, disturbance)
+
+    def _receive_late(self, neighbour: BrokerId, message: Message) -> None:
+        self._route(neighbour, (message,))
+
+    def _route(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
+        """Has the router handle messages of a neighbour. A malformed message is dropped and counted.
 
         Each is recorded with the time at which its turn came and with the time that the router took.
         """
-        link = self.links[neighbour]
         record, route, perform = self._recorder.message, self._router.receive, self._perform
         clock, stopwatch, comparisons = self._clock, self._stopwatch, self._comparisons
         for message in messages:
-            link.received += 1
             came, began = clock(), stopwatch()
             try:
                 if message.hops > MOST_HOPS:
@@ -256,6 +288,7 @@ class Broker:
             raise ValueError(f"{self.id} and {neighbour} are not linked")
         link = self.links.pop(neighbour)
         link.vanish()
+        self._disturber.set(neighbour, Disturbance())
         self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
         with self._defects.handling(f"the disappearance of the neighbour {neighbour}"):
             self._perform(self._router.neighbour_removed(neighbour))

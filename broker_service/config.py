@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 
 
@@ -76,6 +77,8 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     appearance: int = 1
     """The number of times that the two brokers have been linked, this time included; equal at both ends. A stream
     between ends of different appearances is refused."""
+    disturbance: Disturbance = Disturbance()
+    """Disturbance of the messages that come from the neighbour."""
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

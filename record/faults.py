@@ -22,6 +22,14 @@ class HealKind(enum.StrEnum):
     LINK_UP = "link_up"
     RECOVER = "recover"
     CLEAN = "clean"
+    RECONNECT = "reconnect"
+    """Follows a reset at once: brokers open another stream by themselves."""
+    UNDISTURB = "undisturb"
+
+
+LOST_STREAMS = "lost streams"
+"""Links that do not resume: whatever a broken stream held is lost. No fault by itself, but a condition that a routing
+protocol must survive (`record.promises`)."""
 
 
 class FaultKind(enum.StrEnum):
@@ -45,6 +53,10 @@ class FaultKind(enum.StrEnum):
     """Delay, jitter, loss or rate differ for messages sent from now on."""
     CORRUPT = "corrupt", HealKind.CLEAN
     """Frames arrive damaged; TCP detects them, drops them and sends them again."""
+    RESET = "reset", HealKind.RECONNECT
+    """The stream between two brokers is closed; the link stays."""
+    DISTURB = "disturb", HealKind.UNDISTURB
+    """Messages are lost, repeated or held back after the link has delivered them."""
 
     def __new__(cls, value: str, healed_by: HealKind) -> Self:
         member = str.__new__(cls, value)

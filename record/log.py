@@ -29,6 +29,9 @@ class Event(enum.StrEnum):
     """A notification left for a client."""
     DROPPED = "dropped"
     """A message ended here. text: the reason; count: the number of messages, when counted together."""
+    DISTURBED = "disturbed"
+    """The fault `disturb` hit a message that came from a neighbour. text: `lost`, `repeated` or `held back`; duration:
+    the time for which it is held back. One that is not lost is `received` as often as the router gets it."""
     RECALLED = "recalled"
     """The router took a message back that was meant for a neighbour. peer: the neighbour."""
     REJECTED = "rejected"

@@ -54,12 +54,12 @@ class Loss(enum.StrEnum):
 
 
 QUEUES_LOST: Mapping[str, Loss] = {
-    **dict.fromkeys(FaultKind, Loss.NOTHING),
+    **{kind: Loss.NOTHING for kind in FaultKind if kind is not FaultKind.DISTURB},
     FaultKind.KILL: Loss.IN_FLIGHT,
     FaultKind.STOP: Loss.IN_FLIGHT,
 }
 """The cost of faults to a protocol that leaves publications to the queues of brokers: a broker that ends takes its
-queues with it, and nothing else loses any."""
+queues with it, and nothing else loses any. It does not survive messages that its links lose, repeat or reorder."""
 
 
 class Promises(msgspec.Struct, frozen=True, kw_only=True):

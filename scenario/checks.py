@@ -9,7 +9,8 @@ import msgspec
 
 from broker_service.language import ContentError
 from broker_service.routing import PROTOCOLS, read_options
-from record.promises import Completeness, Promises
+from record.faults import LOST_STREAMS, FaultKind
+from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
@@ -62,6 +63,7 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             yield Problem(("routing",), str(error))
         else:
             yield from _expectations(scenario, promises)
+            yield from _survival(scenario, promises)
 
 
 def _expectations(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
@@ -69,6 +71,18 @@ def _expectations(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
         name = scenario.routing.protocol
         message = f"{name} promises every delivery, and a ratio is expected of best effort only; remove it"
         yield Problem(("expect", "delivery"), message)
+
+
+def _survival(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
+    """Losses of messages that the scenario asks for and that the protocol does not promise to survive."""
+    name = scenario.routing.protocol
+    if not scenario.brokers.limits.resume and promises.loss(LOST_STREAMS) is Loss.EVERYTHING:
+        message = f"{name} does not promise to survive what broken streams lose then; remove it"
+        yield Problem(("brokers", "limits", "resume"), message)
+    for index, fault in enumerate(scenario.faults):
+        if fault.disturb is not None and promises.loss(FaultKind.DISTURB) is Loss.EVERYTHING:
+            message = f"{name} does not promise to survive messages that are lost, repeated or held back; remove it"
+            yield Problem(("faults", index, "disturb"), message)
 
 
 def _each_option(name: str, struct: type[msgspec.Struct], options: Mapping[str, Any]) -> Iterator[Problem]:

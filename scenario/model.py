@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints, ValidationError, field_validator, model_validator
 
 from broker_service.config import Limits
 from broker_service.routing import PROTOCOLS
@@ -128,6 +128,9 @@ class BrokerLimits(Section):
     """Time before a broken link is opened again; it doubles with each attempt."""
     reconnect_last: Duration = _DEFAULTS.reconnect_last
     """Longest time between two attempts."""
+    resume: StrictBool = _DEFAULTS.resume
+    """`false`: a broken stream loses what was in flight on it and what waited, as plain TCP connections do. Refused for
+    a routing protocol that does not promise to survive it."""
     message_bytes: Size = _DEFAULTS.message_bytes
     """Largest frame accepted from a client or a neighbour."""
     utilisation_window: Duration = _DEFAULTS.utilisation_window

@@ -16,7 +16,7 @@ from analysis.reading.outages import Outage, lasting, outages
 from record.faults import FaultKind
 from record.promises import Loss, Promises
 
-SILENCING = frozenset({FaultKind.KILL, FaultKind.STOP, FaultKind.PAUSE, FaultKind.LINK_DOWN})
+SILENCING = frozenset({FaultKind.KILL, FaultKind.STOP, FaultKind.PAUSE, FaultKind.LINK_DOWN, FaultKind.RESET})
 _LOSSY = frozenset({Loss.IN_FLIGHT, Loss.EVERYTHING})
 
 

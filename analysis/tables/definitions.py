@@ -333,7 +333,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     variant: str
     kind: str
-    """kill, stop, pause, slow, throttle, link_down (a partition and a flap, too), degrade or corrupt."""
+    """kill, stop, pause, slow, throttle, link_down (a partition and a flap, too), degrade, corrupt, reset, disturb."""
     what: list[str]
     """The brokers, the links (`A-B`) or the directions of links (`A->B`)."""
     began_ns: int

@@ -10,6 +10,7 @@ import msgspec
 
 from broker_service.broker import Broker
 from broker_service.config import LinkConfig
+from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.link_ports import LinkPorts
@@ -50,7 +51,7 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             tables=msgspec.json.encode(broker.tables()).decode() if request.tables else "",
             malformed=self._malformed(),
             log_lost=self._log_lost(),
-            awaited_timers=broker.timers.awaited,
+            awaited_timers=broker.awaited_timers,
             held=broker.gate.held,
         )
 
@@ -86,6 +87,17 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
         except ValueError as error:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
         return pb.ResetReply()
+
+    async def Disturb(self, request: pb.DisturbRequest, context: Any) -> pb.DisturbReply:  # noqa: N802 (gRPC's name)
+        """Disturbs the messages of a neighbour."""
+        try:
+            disturbance = Disturbance(
+                lose=request.lose, repeat=request.repeat, hold=request.hold, held_for=request.held_for
+            )
+            self._broker.disturb(request.neighbour, disturbance)
+        except ValueError as error:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+        return pb.DisturbReply()
 
 
 def _link_config(end: pb.LinkEnd) -> LinkConfig:

@@ -149,7 +149,7 @@ class BrokerServer:
     async def _close(self) -> None:
         for server in self._all_servers:
             await server.stop(None)
-        self.broker.timers.cancel_all()
+        self.broker.cancel_timers()
         self._service.close()
         if self._stored is not None:
             self._stored.close()

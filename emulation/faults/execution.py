@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.faults.injector import Action
@@ -92,6 +93,14 @@ def _to_link(action: Action, direction: LinkDirection, overlay: LiveOverlay) -> 
             overlay.corrupt(direction, share)
         case HealKind.CLEAN, _:
             overlay.corrupt(direction, 0.0)
+        case FaultKind.RESET, _:
+            overlay.reset(direction)
+        case HealKind.RECONNECT, _:
+            pass  # brokers open another stream by themselves
+        case FaultKind.DISTURB, Disturbance() as disturbance:
+            overlay.disturb(direction, disturbance)
+        case HealKind.UNDISTURB, _:
+            overlay.disturb(direction, Disturbance())
         case kind, given:
             raise ValueError(f"{kind} of a link, with {given!r}")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.disturbance import Disturbance
 from broker_service.routing import read_options
 from broker_service.service_time import ServiceTime
-from topology import BrokerId, Link, Overlay
+from topology import BrokerId, Link, LinkDirection, Overlay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,11 @@ class BrokerConfigs:
         del self._links[a][b], self._links[b][a]
         pair = frozenset((a, b))
         self._removals[pair] = self._removals.get(pair, 0) + 1
+
+    def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
+        """Brokers that start from now on disturb what comes in this direction."""
+        ends = self._links[direction.target]
+        ends[direction.source] = msgspec.structs.replace(ends[direction.source], disturbance=disturbance)
 
     def _require_changing_neighbours(self) -> None:
         settings = self._settings

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from emulation.live_overlay.status import BrokerStatus
 from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
@@ -97,6 +98,12 @@ class LiveOverlay(Protocol):
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         """Damages this share of the frames sent in this direction from now on; 0 ends it."""
+
+    def reset(self, direction: LinkDirection) -> None:
+        """Has the broker at which the direction begins close its stream over the link, which opens another one."""
+
+    def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
+        """Has the broker at which the direction ends disturb its messages from now on; empty: no longer."""
 
     def status(self) -> Mapping[BrokerId, BrokerStatus]:
         """Status of the running brokers; one that does not answer is missing."""

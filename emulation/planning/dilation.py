@@ -9,7 +9,7 @@ scenario's time.
 Stretched are the times that the scenario states:
 
 1. Links: delay and jitter are multiplied, rates divided. So a link holds as many frames as before, and queue limits,
-   counted in frames, keep their meaning; so do shares (loss, corruption).
+   counted in frames, keep their meaning; so do shares (loss, corruption, disturbance).
 2. Clients: the time of every operation is multiplied by the factor, whether it was generated or written out.
 3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, and those options of the
    routing protocol that are times (`ProtocolOptions.times`).
@@ -38,7 +38,7 @@ from emulation.planning.preparation import prepared_for
 from scenario import Scenario
 from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Timeline
-from scenario.sections.faults import FaultItem
+from scenario.sections.faults import FaultItem, HeldBack
 from scenario.sections.service_time import ServiceTimeDistribution
 from topology import BrokerId, Delays, Link, LinkProperties, LinkSource, MeshLinks, Overlay, Range
 from topology.evolution import Appears, Evolution
@@ -114,6 +114,8 @@ def _fault(fault: FaultItem, factor: float) -> FaultItem:
         update["at"] = Moment(fault.at.seconds * factor, fault.at.phase)
     if fault.service_time is not None:
         update["service_time"] = _service_time(fault.service_time, factor)
+    if fault.hold is not None:
+        update["hold"] = HeldBack(fault.hold.share, fault.hold.seconds * factor)
     if fault.bandwidth is not None:
         update["bandwidth"] = fault.bandwidth / factor
     return fault.model_copy(update=update)

@@ -11,6 +11,7 @@ import msgspec
 from google.protobuf.message import Message
 
 from broker_service.config import LinkConfig
+from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.service_time import ServiceTime
@@ -80,6 +81,11 @@ class BrokerControls:
     def reset(self, broker: BrokerId, neighbour: BrokerId) -> None:
         """Has a broker close the stream to a neighbour. Raises `HostError` when it does not answer or refuses."""
         self._command(broker, "Reset", pb.ResetRequest(neighbour=neighbour), f"reset its link to {neighbour}")
+
+    def disturb(self, broker: BrokerId, neighbour: BrokerId, disturbance: Disturbance) -> None:
+        """Has a broker disturb a neighbour's messages. Raises `HostError` when it does not answer or refuses."""
+        request = pb.DisturbRequest(neighbour=neighbour, **msgspec.structs.asdict(disturbance))
+        self._command(broker, "Disturb", request, f"disturb messages of {neighbour}")
 
     def _command(self, broker: BrokerId, name: str, request: Message, asked: str) -> None:
         try:

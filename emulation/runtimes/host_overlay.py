@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay import (
@@ -232,6 +233,14 @@ class HostOverlay:
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         self._network.corrupt(direction.source, direction.target, share)
+
+    def reset(self, direction: LinkDirection) -> None:
+        self._request(direction.source, partial(self._controls.reset, direction.source, direction.target))
+
+    def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
+        self._configs.disturb(direction, disturbance)
+        neighbour, broker = direction.source, direction.target
+        self._request(broker, partial(self._controls.disturb, broker, neighbour, disturbance))
 
     # Observation
 

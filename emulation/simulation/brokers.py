@@ -69,7 +69,7 @@ class SimulatedBroker:
         """True when a message waits here, is served, or is in flight to a neighbour, or the router awaits a timer."""
         return (
             self.server.waiting > 0
-            or self.core.timers.awaited > 0
+            or self.core.awaited_timers > 0
             or any(link.queue_length or link.in_flight for link in self.core.links.values())
         )
 
@@ -85,7 +85,7 @@ class SimulatedBroker:
         self.alive = False
         self.held = None
         self.server.close()
-        self.core.timers.cancel_all()
+        self.core.cancel_timers()
         for end in self.ends.values():
             end.close()
 

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 
 from broker_service.broker import Broker
 from broker_service.client_library.client_requests import SessionLimits
+from broker_service.disturbance import Disturbance
 from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent
 from broker_service.service_time import ServiceTime
@@ -223,6 +224,15 @@ class SimulatedOverlay:
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         self.link(direction.source, direction.target).corrupt(direction.source, share)
+
+    def reset(self, direction: LinkDirection) -> None:
+        self.link(direction.source, direction.target).reset(direction.source)
+
+    def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
+        self._configs.disturb(direction, disturbance)
+        neighbour, running = direction.source, self._running.get(direction.target)
+        if running is not None:
+            running.when_running(partial(running.core.disturb, neighbour, disturbance))
 
     # Observation
 

@@ -135,6 +135,20 @@ class SimulatedLink:
         """Damages this share of the packets sent in a direction from now on, which are then sent again."""
         self._directions[source].corrupt(share)
 
+    def reset(self, broker: BrokerId) -> None:
+        """Has a broker close its stream, if it has one; the other notices where the link carries that."""
+        end, opposite, delay = self._ends[broker], self._ends[self.other(broker)], self._directions[broker].delay
+        if end is None or not end.stream:
+            return
+        stream, number = end.stream, end.opposite_stream
+        end.close_stream(stream)
+        if opposite is not None and self._directions[broker].up:
+            self._after(delay, partial(opposite.close_stream, number))
+        if self._stream is not None and self._stream.number_at(broker) == stream:
+            self._stream = None
+            noticed = 0.0 if broker == self.a else delay
+            self._after(noticed + self._limits.reconnect_first, self.connect)
+
     # Opening of a stream: the end that dials sends a hello, the other answers
 
     def connect(self) -> None:

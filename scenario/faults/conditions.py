@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from record.faults import FaultKind, HealKind
 from topology import BrokerId, LinkDirection, LinkProperties
 
 Target = BrokerId | LinkDirection
-Setting = float | ServiceTime | LinkProperties | None
+Setting = float | ServiceTime | LinkProperties | Disturbance | None
 """To what extent a condition holds: None where it holds or does not. Which of these depends on the kind."""
 
 
@@ -110,13 +111,32 @@ class Corrupted:
     heals_by: ClassVar[HealKind] = begins_by.healed_by
 
 
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The stream is closed by the broker at which this direction begins. Lasts no time."""
+
+    target: LinkDirection
+    begins_by: ClassVar[FaultKind] = FaultKind.RESET
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed:
+    """Messages that come in this direction are lost, repeated or held back."""
+
+    target: LinkDirection
+    disturbance: Disturbance
+    begins_by: ClassVar[FaultKind] = FaultKind.DISTURB
+    heals_by: ClassVar[HealKind] = begins_by.healed_by
+
+
 BrokerCondition = Down | Paused | Throttled | Slowed
-LinkCondition = Cut | Degraded | Corrupted
+LinkCondition = Cut | Degraded | Corrupted | Reset | Disturbed
 Condition = BrokerCondition | LinkCondition
 
 OF_BROKERS: tuple[type[BrokerCondition], ...] = (Down, Paused, Throttled, Slowed)
 """Being down first: the others depend on it."""
-OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted)
+OF_LINKS: tuple[type[LinkCondition], ...] = (Cut, Degraded, Corrupted, Reset, Disturbed)
 
 
 def begins_by(condition: Condition) -> FaultKind:
@@ -130,12 +150,12 @@ def setting(holding: Sequence[Condition], own: LinkProperties) -> Setting:
     `own` are the properties of the link's direction, where the target is one.
     """
     match holding[-1]:
-        case Throttled(_, given) | Slowed(_, given) | Corrupted(_, given):
+        case Throttled(_, given) | Slowed(_, given) | Corrupted(_, given) | Disturbed(_, given):
             return given
         case Degraded():
             for condition in holding:
                 assert isinstance(condition, Degraded)
                 own = condition.change.applied(own)
             return own
-        case Down() | Paused() | Cut():
+        case Down() | Paused() | Cut() | Reset():
             return None

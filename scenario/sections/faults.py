@@ -10,15 +10,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, WithJsonSchema, model_validator
 
+from broker_service.disturbance import Disturbance
 from record.faults import FaultKind
 from scenario.faults.conditions import (
     Condition,
     Corrupted,
     Cut,
     Degraded,
+    Disturbed,
     Down,
     LinkChange,
     Paused,
+    Reset,
     Slowed,
     Throttled,
 )
@@ -28,7 +31,7 @@ from scenario.faults.times import Counter, CountReached, Moment, Phase, When
 from scenario.sections.section import Count as Number
 from scenario.sections.section import CpuQuota, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
-from scenario.sections.units import BIT_RATE, DURATION, Duration, Share
+from scenario.sections.units import BIT_RATE, DURATION, SHARE, Duration, Share
 from topology import BrokerId, LinkDirection
 
 _MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
@@ -56,6 +59,26 @@ def _count(value: object) -> CountReached:
     return CountReached(int(match["number"]), Counter(match["counter"]))
 
 
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A share of messages, and the seconds for which they are held back."""
+
+    share: float = 0.0
+    seconds: float = 0.0
+
+
+def _held_back(value: object) -> HeldBack:
+    if isinstance(value, HeldBack):
+        return value
+    share, by, time = value.partition(" by ") if isinstance(value, str) else ("", "", "")
+    if not by:
+        raise ValueError(f"expected a share by a duration, such as 2% by 50ms; got {value!r}")
+    held = HeldBack(SHARE.parse(share), DURATION.parse(time))
+    if not held.seconds:
+        raise ValueError("messages are held back for a time above 0")
+    return held
+
+
 def _list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -79,6 +102,12 @@ Counted = Annotated[
     BeforeValidator(_count),
     PlainSerializer(lambda count: f"{count.number} {count.counter.value}"),
     _shown("count", "1000 notifications", "500 publications"),
+]
+HeldShare = Annotated[
+    HeldBack,
+    BeforeValidator(_held_back),
+    PlainSerializer(lambda held: f"{SHARE.format(held.share)} by {DURATION.format(held.seconds)}"),
+    _shown("share by a duration", "2% by 50ms"),
 ]
 BitRate = Annotated[
     float, BeforeValidator(BIT_RATE.parse), PlainSerializer(BIT_RATE.format), _shown("bandwidth", "1mbit")
@@ -129,11 +158,13 @@ _SETTINGS: Mapping[str, _Settings] = {
     "flap": _Settings(needed=("down", "up"), free=("lasts", "times")),
     "degrade": _Settings(some_of=("delay", "jitter", "loss", "bandwidth")),
     "corrupt": _Settings(needed=("share",)),
+    "reset": _Settings(free=()),
+    "disturb": _Settings(some_of=("lose", "repeat", "hold")),
     "heal": _Settings(free=()),
 }
 """Each verb and its further fields."""
 _LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
-_OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt"})
+_OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt", "reset", "disturb"})
 _ANY_SETTING = (
     "lasts",
     "cpu",
@@ -146,6 +177,9 @@ _ANY_SETTING = (
     "loss",
     "bandwidth",
     "share",
+    "lose",
+    "repeat",
+    "hold",
 )
 
 
@@ -203,6 +237,11 @@ class FaultItem(Section):
     """Changes the `delay`, `jitter`, `loss` or `bandwidth` of links."""
     corrupt: LinkTexts | None = None
     """Damages a `share` of the frames on links; TCP sends them again."""
+    reset: LinkTexts | None = None
+    """Closes the stream between two brokers once; they open another one. `B1->B2`: B1 closes it, B2 finds out."""
+    disturb: LinkTexts | None = None
+    """Has brokers `lose`, `repeat` or `hold` back shares of the messages that links have delivered. Refused for a
+    routing protocol that does not promise to survive it."""
     heal: Literal["all"] | None = None
     """`all`: ends every fault that lasts."""
 
@@ -226,6 +265,12 @@ class FaultItem(Section):
     """For `degrade`."""
     share: Share | None = None
     """For `corrupt`."""
+    lose: Share | None = None
+    """For `disturb`: share of messages that are lost."""
+    repeat: Share | None = None
+    """For `disturb`: share of messages that come twice."""
+    hold: HeldShare | None = None
+    """For `disturb`: share of messages that are held back, and the time: `2% by 50ms`."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> FaultItem:
@@ -246,6 +291,11 @@ class FaultItem(Section):
             raise ValueError("`down` and `up` must be more than 0")
         return self
 
+    @model_validator(mode="after")
+    def _disturbs_within_reason(self) -> FaultItem:
+        self._disturbance()
+        return self
+
     @property
     def verb(self) -> str:
         return next(verb for verb in _SETTINGS if getattr(self, verb) is not None)
@@ -263,7 +313,7 @@ class FaultItem(Section):
         conditions = tuple(self._conditions(targets))
         if self.flap is not None:
             return Repeat(Sequence((Hold(conditions, self.down), Wait(self.up or 0.0))), self._times())
-        return Hold(conditions, self.lasts)
+        return Hold(conditions, 0.0 if self.reset is not None else self.lasts)
 
     def _lift(self, targets: Targets) -> Lift:
         named = getattr(self, self.verb)
@@ -281,6 +331,11 @@ class FaultItem(Section):
         if self.verb in _OF_LINKS:
             return map(self._link_condition, targets.directions(named))
         return map(self._broker_condition, targets.brokers(named))
+
+    def _disturbance(self) -> Disturbance:
+        """Raises `ValueError` for shares that exceed 1 together."""
+        held = self.hold or HeldBack()
+        return Disturbance(lose=self.lose or 0.0, repeat=self.repeat or 0.0, hold=held.share, held_for=held.seconds)
 
     def _times(self) -> int | None:
         """Number of times that a link goes down: every time that starts within `for`."""
@@ -312,4 +367,8 @@ class FaultItem(Section):
                 return Degraded(direction, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth))
             case "corrupt":
                 return Corrupted(direction, self.share or 0.0)
+            case "reset":
+                return Reset(direction)
+            case "disturb":
+                return Disturbed(direction, self._disturbance())
         return Cut(direction)

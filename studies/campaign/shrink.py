@@ -31,7 +31,7 @@ from topology import LinkDirection
 Item = TypeVar("Item")
 
 _OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow")
-_OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt")
+_OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt", "reset", "disturb")
 
 
 def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> tuple[Item, ...]:

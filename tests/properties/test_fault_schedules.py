@@ -82,11 +82,12 @@ def fault(source: random.Random, burst: float, brokers: list[str], links: list[t
             {"partition": source.choice([[group, "rest"], {"from": group, "to": "rest"}])},
             {"degrade": [f"{a}-{b}"], "delay": "100ms"},
             {"corrupt": [f"{a}-{b}"], "share": 0.1},
+            {"reset": [source.choice([f"{a}-{b}", f"{a}->{b}"])]},
         ]
     )
     at = burst + source.choice([0.0, source.uniform(0.0, 2.0)])
     lasts = source.choice([source.uniform(0.05, 0.5), source.uniform(0.5, 5.0)])
-    return {**settings, "at": f"{at:.3f}s", "for": f"{lasts:.3f}s"}
+    return {**settings, "at": f"{at:.3f}s", **({} if "reset" in settings else {"for": f"{lasts:.3f}s"})}
 
 
 @pytest.mark.parametrize(("system", "seed"), [*(("tid", seed) for seed in range(5)), ("octopia", 0), ("octopia", 1)])

@@ -39,8 +39,8 @@ def test_the_recovery_from_a_death_waits_for_what_keeps_brokers_silent() -> None
 def test_each_kind_costs_what_the_guarantees_say(kind: FaultKind) -> None:
     fault = [event(10, "B1", kind, True), event(20, "B1", kind.healed_by, False)]
     lasts, never = Intervals.of([(10, 25)]), Intervals()
-    assert lossy_intervals(fault, PROMISES, 5, BROKERS) == (lasts if kind in {"kill", "stop"} else never)
-    silencing = kind in {"kill", "stop", "pause", "link_down"}
+    assert lossy_intervals(fault, PROMISES, 5, BROKERS) == (lasts if kind in {"kill", "stop", "disturb"} else never)
+    silencing = kind in {"kill", "stop", "pause", "link_down", "reset", "disturb"}
     assert silent_intervals(fault, PROMISES, 5, BROKERS) == (lasts if silencing else never)
 
 

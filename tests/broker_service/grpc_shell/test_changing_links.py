@@ -24,6 +24,9 @@ from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
 LIMITS = Limits(heartbeat=30, reconnect_first=0.01, reconnect_last=0.05)
 
 
+Request = pb.LinksRequest | pb.ResetRequest | pb.DisturbRequest
+
+
 class Pair:
     """The brokers B1 and B2, which are not linked."""
 
@@ -49,11 +52,12 @@ class Pair:
     async def remove(self, broker: str) -> None:
         await self.ask(broker, pb.LinksRequest(remove=[self.ends[broker]["neighbour"]]))
 
-    async def ask(self, broker: str, request: pb.LinksRequest | pb.ResetRequest) -> None:
+    async def ask(self, broker: str, request: Request) -> None:
         async with rpc.channel(self.overlay.address(broker), MB) as channel:
             stub = broker_pb2_grpc.BrokerControlStub(channel)
-            call = stub.Links if isinstance(request, pb.LinksRequest) else stub.Reset
-            await call(request)
+            await {pb.LinksRequest: stub.Links, pb.ResetRequest: stub.Reset, pb.DisturbRequest: stub.Disturb}[
+                type(request)
+            ](request)
 
     async def called(self, broker: str, name: str) -> None:
         """Returns when the router of a broker has been called so once more than at the last time."""
@@ -138,6 +142,26 @@ async def test_a_stream_that_is_reset_opens_again_and_loses_nothing(tmp_path: Pa
         assert [message.id for message in received] == [f"{side} {n}" for side in ("B1", "B2") for n in range(5)]
 
 
+async def test_messages_are_disturbed_on_request(tmp_path: Path) -> None:
+    async with pair(tmp_path) as both:
+        for broker in ("B1", "B2"):
+            await both.add(broker)
+        await both.called("B1", "link_up")
+        core = both.overlay.servers["B1"].broker
+        for id, request in (
+            ("lost", pb.DisturbRequest(neighbour="B1", lose=1.0)),
+            ("late", pb.DisturbRequest(neighbour="B1", hold=1.0, held_for=0.05)),
+            ("undisturbed", pb.DisturbRequest(neighbour="B1")),
+        ):
+            await both.ask("B2", request)
+            received = calls_of(both.overlay.servers["B2"].broker, "receive")
+            core._perform([Send("B2", Message(Kind.CONTROL, id))])
+            await until(received, lambda *_: True)
+        while len(both.routers["B2"].messages) < 2:
+            await until(both.happened, lambda *_: True)
+        assert {message.id for message in both.routers["B2"].messages} == {"late", "undisturbed"}
+
+
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
@@ -149,10 +173,12 @@ async def test_a_stream_that_is_reset_opens_again_and_loses_nothing(tmp_path: Pa
             "Expected `object`",
         ),
         (pb.ResetRequest(neighbour="B9"), "B1 and B9 are not linked"),
+        (pb.DisturbRequest(neighbour="B9", lose=0.5), "B1 and B9 are not linked"),
+        (pb.DisturbRequest(neighbour="B9", lose=1.5), "lose, repeat and hold are shares from 0 to 1"),
     ],
 )
 async def test_requests_that_cannot_be_are_refused_and_change_nothing(
-    tmp_path: Path, request_: pb.LinksRequest | pb.ResetRequest, reason: str
+    tmp_path: Path, request_: Request, reason: str
 ) -> None:
     async with pair(tmp_path) as both:
         with pytest.raises(grpc.aio.AioRpcError, match=reason):

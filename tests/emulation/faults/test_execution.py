@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from emulation.faults import Action, perform
 from emulation.faults.execution import described
@@ -16,6 +17,7 @@ from topology import LinkDirection, LinkProperties
 
 AB, BA, BC = LinkDirection("B1", "B2"), LinkDirection("B2", "B1"), LinkDirection("B2", "B3")
 SLOWER = LinkProperties(delay=0.5)
+DISTURBANCE = Disturbance(lose=0.1)
 SERVICE = ServiceTime(mean=0.01)
 
 
@@ -69,6 +71,9 @@ def done(*actions: Action) -> Deeds:
         (Action(HealKind.RECOVER, AB, SLOWER), ("change", AB, SLOWER)),
         (Action(FaultKind.CORRUPT, AB, 0.1), ("corrupt", AB, 0.1)),
         (Action(HealKind.CLEAN, AB, SLOWER), ("corrupt", AB, 0.0)),
+        (Action(FaultKind.RESET, AB), ("reset", AB)),
+        (Action(FaultKind.DISTURB, AB, DISTURBANCE), ("disturb", AB, DISTURBANCE)),
+        (Action(HealKind.UNDISTURB, AB, SLOWER), ("disturb", AB, Disturbance())),
     ],
 )
 def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any, ...]) -> None:
@@ -80,6 +85,12 @@ def test_each_action_is_one_deed_and_one_record(action: Action, deed: tuple[Any,
     assert deeds.records[0].time == (1_000_000_000 if action.heals else 0), (
         "a fault when it begins, a heal when it is done"
     )
+
+
+def test_a_reset_heals_by_itself() -> None:
+    deeds = done(Action(FaultKind.RESET, AB), Action(HealKind.RECONNECT, AB))
+    assert deeds.done == [("reset", AB)]
+    assert deeds.logged() == [("fault", "reset", "B1->B2"), ("healed", "reconnect", "B1->B2")]
 
 
 def test_both_directions_of_a_link_are_one_record() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from emulation.faults import Action, FaultInjector
 from record.faults import FaultKind, HealKind
@@ -17,9 +18,11 @@ from scenario.faults.conditions import (
     Corrupted,
     Cut,
     Degraded,
+    Disturbed,
     Down,
     LinkChange,
     Paused,
+    Reset,
     Slowed,
     Throttled,
 )
@@ -142,6 +145,15 @@ def test_a_late_look_leaves_nothing_out() -> None:
     assert [str(action) for action in late] == ["link_down B1->B2", "link_up B1->B2"] * 3
 
 
+def test_a_reset_takes_no_time_and_may_come_again_at_once() -> None:
+    once = Hold((Reset(AB), Reset(AB.reverse)), 0.0)
+    faults = injector((1, once), (1, once))
+    assert [str(action) for action in faults.advance(SECOND)] == 2 * [
+        "reset B1->B2", "reset B2->B1", "reconnect B1->B2", "reconnect B2->B1"
+    ]  # fmt: skip
+    assert not faults.in_effect
+
+
 def test_equal_times_keep_the_order_of_the_scenario() -> None:
     faults = injector((1, Hold((Paused("B3"),))), (1, Hold((Paused("B1"),))), (1, Hold((Paused("B2"),))))
     assert [str(action) for action in faults.advance(SECOND)] == ["pause B3", "pause B1", "pause B2"]
@@ -161,6 +173,7 @@ CONDITIONS: st.SearchStrategy[Condition] = st.one_of(
     st.builds(Cut, DIRECTIONS),
     st.builds(Degraded, DIRECTIONS, st.builds(LinkChange, st.none() | st.just(0.5), loss=st.none() | st.just(0.1))),
     st.builds(Corrupted, DIRECTIONS, st.sampled_from([0.01, 0.1])),
+    st.builds(Disturbed, DIRECTIONS, st.sampled_from([Disturbance(lose=0.1), Disturbance(repeat=0.1)])),
 )
 HOLDS = st.builds(Hold, st.lists(CONDITIONS, min_size=1, max_size=3).map(tuple), st.none() | st.integers(1, 9))
 
@@ -172,6 +185,7 @@ CONDITION_OF = {
     FaultKind.LINK_DOWN: Cut, HealKind.LINK_UP: Cut,
     FaultKind.DEGRADE: Degraded, HealKind.RECOVER: Degraded,
     FaultKind.CORRUPT: Corrupted, HealKind.CLEAN: Corrupted,
+    FaultKind.DISTURB: Disturbed, HealKind.UNDISTURB: Disturbed,
 }  # fmt: skip
 
 
@@ -190,7 +204,7 @@ def naive(holds: Sequence[tuple[int, Hold]], now: int) -> dict[tuple[type, Any],
                 continue
             case Degraded(_, change):
                 here[key] = change.applied(here.get(key, OWN))
-            case Throttled(_, setting) | Corrupted(_, setting):
+            case Throttled(_, setting) | Corrupted(_, setting) | Disturbed(_, setting):
                 here[key] = setting
             case _:
                 here[key] = None

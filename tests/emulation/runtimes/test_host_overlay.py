@@ -16,6 +16,7 @@ import pytest
 
 from broker_service.client_library.client_session import ClientSession
 from broker_service.config import Limits
+from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.messages import ClientEvent, Operation
@@ -190,6 +191,16 @@ def test_a_cut_is_noticed_and_undone(hosted: Hosted) -> None:
     hosted.until(lambda: not hosted.linked("B"), "B hears nothing of A")
     hosted.overlay.restore(AB)
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+
+
+def test_a_stream_is_reset_and_messages_are_disturbed_on_request(hosted: Hosted) -> None:
+    for direction in (AB, AB.reverse):
+        hosted.overlay.reset(direction)
+        hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+        hosted.overlay.disturb(direction, Disturbance(lose=0.5))
+        hosted.overlay.disturb(direction, Disturbance())
+    with pytest.raises(HostError, match="A and C are not linked"):
+        hosted.overlay.reset(LinkDirection("A", "C"))
 
 
 def test_a_link_is_degraded_and_recovers(hosted: Hosted) -> None:

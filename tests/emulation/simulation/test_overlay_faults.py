@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from broker_service.config import Limits
+from broker_service.disturbance import Disturbance
 from broker_service.messages import Operation
 from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
@@ -339,3 +340,79 @@ def test_the_same_seed_gives_the_same_log_under_faults() -> None:
             trial.wait(3.0)
         logs.append([record for trace in trial.traces.values() for record in trace.records])
     assert logs[0] == logs[1]
+
+
+# Streams that are reset
+
+
+@pytest.mark.parametrize("directions", [(B12,), (B21,), (B12, B21)])
+def test_a_reset_costs_a_moment_and_no_publication(directions: tuple[LinkDirection, ...]) -> None:
+    trial = Faulty()
+    for number in range(100):
+        trial.publish("P", f"p{number}")
+        if number % 10 == 5:
+            for direction in directions:
+                trial.overlay.reset(direction)
+        trial.wait(0.0007 * (number % 30))
+    trial.overlay.settle()
+    assert trial.ids("S") == [f"p{number}" for number in range(100)]
+    assert len(trial.breaks("B1")) == len(trial.breaks("B2")) > 1
+
+
+def test_on_links_that_do_not_resume_a_reset_loses_what_the_stream_held() -> None:
+    trial = Faulty(line(delay=0.050), limits=Limits(resume=False, window=4))
+    for number in range(10):
+        trial.publish("P", f"p{number}")
+    trial.wait(0.055)
+    trial.overlay.reset(B12)
+    trial.publish("P", "later")
+    trial.overlay.settle()
+    dropped = [record.id for record in trial.traces["B1"].of(Event.DROPPED) if record.text == "stream broke"]
+    assert trial.ids("S") == ["p0", "p1", "p2", "p3", "later"]
+    assert dropped == [f"p{number}" for number in range(4, 10)]
+
+
+def test_a_reset_of_a_link_that_is_cut_or_paused_is_undone_with_that() -> None:
+    for fault, heal in (("cut", "restore"), ("pause", "resume")):
+        trial = Faulty()
+        getattr(trial.overlay, fault)(B12 if fault == "cut" else "B2")
+        trial.overlay.reset(B12)
+        trial.publish("P", "p1")
+        trial.wait(10.0)
+        assert trial.ids("S") == []
+        getattr(trial.overlay, heal)(B12 if fault == "cut" else "B2")
+        trial.wait(10.0)
+        assert trial.ids("S") == ["p1"]
+
+
+# Messages that are disturbed
+
+
+def test_messages_are_lost_repeated_and_held_back_in_the_disturbed_direction_only() -> None:
+    trial = Faulty()
+    trial.overlay.disturb(B21, Disturbance(lose=1.0))
+    trial.publish("P", "p1")
+    trial.overlay.settle()
+    trial.overlay.disturb(B12, Disturbance(lose=1.0))
+    trial.publish("P", "lost")
+    trial.overlay.settle()
+    trial.overlay.disturb(B12, Disturbance(hold=1.0, held_for=3.0))
+    held = trial.publish("P", "held")
+    trial.wait(1.0)
+    trial.overlay.disturb(B12, Disturbance())
+    trial.publish("P", "p2")
+    trial.wait(1.0)
+    assert trial.ids("S") == ["p1", "p2"]
+    trial.overlay.settle()
+    assert trial.ids("S") == ["p1", "p2", "held"]
+    assert trial.delay("held", held) == pytest.approx(3002.0)
+    fates = [(record.id, record.text) for record in trial.traces["B2"].of(Event.DISTURBED)]
+    assert fates == [("lost", "lost"), ("held", "held back")]
+
+
+def test_a_disturbance_outlives_the_broker() -> None:
+    trial = Faulty()
+    trial.overlay.disturb(LinkDirection("B3", "B2"), Disturbance(lose=1.0))
+    trial.overlay.restart("B2")
+    trial.wait(10.0)
+    assert trial.traces["B2"].of(Event.DISTURBED) != []

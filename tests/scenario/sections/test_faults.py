@@ -19,6 +19,7 @@ from scenario.faults.conditions import (
     Down,
     LinkChange,
     Paused,
+    Reset,
     Slowed,
     Throttled,
 )
@@ -73,6 +74,7 @@ PROGRAMS: dict[str, Program] = {
     "degrade: B1->B2, delay: 50ms, loss: 5%": hold(Degraded(AB, LinkChange(delay=0.05, loss=0.05))),
     "degrade: B1->B2, jitter: 5ms, bandwidth: 1mbit": hold(Degraded(AB, LinkChange(jitter=0.005, rate=1e6))),
     "corrupt: B1->B2, share: 1%, for: 1s": hold(Corrupted(AB, 0.01), seconds=1),
+    "reset: B1-B2": hold(Reset(AB), Reset(BA), seconds=0),
     "flap: B1->B2, down: 1s, up: 2s": Repeat(Sequence((hold(Cut(AB), seconds=1), Wait(2.0)))),
     "flap: B1->B2, down: 1s, up: 2s, times: 4": Repeat(Sequence((hold(Cut(AB), seconds=1), Wait(2.0))), 4),
     "flap: B1->B2, down: 1s, up: 2s, for: 10s": Repeat(Sequence((hold(Cut(AB), seconds=1), Wait(2.0))), 4),
@@ -135,9 +137,9 @@ def test_faults_may_vary(tmp_path: Path) -> None:
 # ruff: noqa: E501 - a message stands on one line
 MISTAKES = {
     "at: 60s": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, partition, link_down, "
-               "link_up, flap, degrade, corrupt, heal; got none",
+               "link_up, flap, degrade, corrupt, reset, disturb, heal; got none",
     "at: 60s, kill: B1, stop: B2": "faults[0]: needs exactly one of kill, stop, restart, pause, resume, slow, "
-               "partition, link_down, link_up, flap, degrade, corrupt, heal; got kill, stop",
+               "partition, link_down, link_up, flap, degrade, corrupt, reset, disturb, heal; got kill, stop",
     "at: 60s, kil: B1": "faults[0].kil: unknown field 'kil'; did you mean 'kill'?",
     "kill: B1": "faults[0]: needs `at` or `after`, and not both",
     "at: 1s, after: 1 publications, kill: B1": "faults[0]: needs `at` or `after`, and not both",
@@ -168,6 +170,12 @@ MISTAKES = {
     "at: 60s, partition: {from: B1}": "faults[0].partition.to: this field is required",
     "at: 60s, partition: {form: B1, to: B2}": "faults[0].partition.form: unknown field 'form'; did you mean 'from'?",
     "at: 60s, partition: [B1, B4]": "faults[0].partition: no link leads from one group to another",
+    "at: 60s, reset: B1-B2, for: 1s": "faults[0]: `for` does not belong to reset",
+    "at: 60s, disturb: B1-B2": "faults[0]: disturb needs at least one of lose, repeat, hold",
+    "at: 60s, disturb: B1-B2, hold: 2%": "faults[0].hold: expected a share by a duration, such as 2% by 50ms; got '2%'",
+    "at: 60s, disturb: B1-B2, hold: 2% by 0s": "faults[0].hold: messages are held back for a time above 0",
+    "at: 60s, disturb: B1-B2, lose: 60%, repeat: 50%": "faults[0]: lose, repeat and hold are shares from 0 to 1, and 1 together at most",
+    "at: 60s, disturb: B1-B2, lose: 1%": "faults[0].disturb: tid does not promise to survive messages that are lost, repeated or held back; remove it",
     "at: 60s, heal: B1": "faults[0].heal: must be 'all', not 'B1'",
 }  # fmt: skip
 
