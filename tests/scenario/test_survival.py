@@ -35,7 +35,7 @@ DISTURB = "{at: 0s, disturb: B1->B2, lose: 1%, repeat: 0.5%, hold: 2% by 50ms, f
 
 @pytest.fixture
 def survives(monkeypatch: pytest.MonkeyPatch) -> dict[str, Loss]:
-    """What the protocol of the scenario promises to survive; tests add to it."""
+    """The promises of the scenario's protocol, to which tests add."""
     found: dict[str, Loss] = {}
 
     class TryingOptions(TidOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
