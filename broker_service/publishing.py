@@ -69,7 +69,7 @@ class Publishing:
             self._recorder.message(_RECEIVED, message, client=client.id, time=came)
             raise
         took = self._stopwatch() - began - self._comparisons.decoding
-        progress.last = max(number, progress.last)
+        progress.last = max(progress.last, number)
         self.published += 1
         self._recorder.message(_RECEIVED, message, client=client.id, time=came, duration=took)
         self._actions.perform(actions)

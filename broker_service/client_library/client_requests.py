@@ -120,7 +120,9 @@ class ClientRequests:
         if len(unacknowledged) >= self._limits.unacknowledged:
             return []
         taken = [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
-        unacknowledged.extend(request for request in taken if request.operation is _PUBLISH)
+        for request in taken:
+            if request.operation is _PUBLISH:
+                unacknowledged.append(request)
         return taken
 
     def acknowledge(self, number: int) -> None:

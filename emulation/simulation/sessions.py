@@ -131,9 +131,9 @@ class SimulatedSession:
             self._after_handling(session)
 
     def _after_handling(self, session: Session) -> None:
-        if session is self._session:
+        if (session.held or self._held) and session is self._session:
             self._count_held(len(session.held))
-        if session.unacknowledged and not self._acknowledging:
+        if not self._acknowledging and session.unacknowledged:
             self._acknowledge_later(session)
 
     def _count_held(self, held: int) -> None:
