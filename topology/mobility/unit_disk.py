@@ -12,23 +12,26 @@ from topology.evolution import Appears, Change, Evolution, Vanishes
 from topology.mobility.contacts import contacts
 from topology.mobility.models import Area
 from topology.mobility.trajectories import Point, Trajectory
-from topology.model import Broker, BrokerId, Link, LinkSource, Overlay, OverlayError, check_size
+from topology.model import LARGEST_MESH, Broker, BrokerId, Link, LinkSource, Overlay, OverlayError, check_size
 
-PLACEMENTS = 1_000
-"""Random placements of brokers tried for one that is connected."""
+MOST_PLACEMENTS, LEAST_PLACEMENTS = 1_000, 20
+"""Random placements tried for one that is connected: fewer of many brokers, because each costs their square."""
+_PAIRS_TRIED = 40_000_000
+"""Pairs of brokers looked at in all placements together."""
 
 
 def place(brokers: int, area: Area, radius: float, rng: random.Random) -> list[Point]:
     """Points drawn uniformly from the area, all of them anew until every two are joined by a path.
 
-    Raises `OverlayError` when no placement of a thousand is connected.
+    Raises `OverlayError` when no placement is connected, of a thousand with up to 200 brokers.
     """
-    for _ in range(PLACEMENTS):
+    placements = max(LEAST_PLACEMENTS, min(MOST_PLACEMENTS, _PAIRS_TRIED // brokers**2))
+    for _ in range(placements):
         points = [area.draw(rng) for _ in range(brokers)]
         if _is_connected(points, radius):
             return points
     raise OverlayError(
-        f"none of {PLACEMENTS:,} random placements of {brokers} brokers in {area.width:g} m x {area.height:g} m is "
+        f"none of {placements:,} random placements of {brokers} brokers in {area.width:g} m x {area.height:g} m is "
         f"connected with a range of {radius:g} m: take more brokers, a longer range, or a smaller area"
     )
 
@@ -38,6 +41,7 @@ def unit_disk(name: str, positions: Mapping[BrokerId, Point], radius: float, lin
 
     Links have the properties that `links` gives. Raises `OverlayError` when it is disconnected.
     """
+    _check_number(len(positions))
     order = list(positions)
     near = _within(list(positions.values()), radius)
     pairs = [(order[a], order[b]) for a, b in np.argwhere(np.triu(near, 1)).tolist()]
@@ -48,6 +52,7 @@ def unit_disk(name: str, positions: Mapping[BrokerId, Point], radius: float, lin
 
 def moving(name: str, ways: Mapping[BrokerId, Trajectory], radius: float, links: LinkSource, end: float) -> Evolution:
     """The evolution of an overlay of radio range until `end` seconds after its start. It may be partitioned."""
+    _check_number(len(ways))
     order = list(ways)
     brokers = tuple(Broker(broker, {"position": way.at(0.0)}) for broker, way in ways.items())
     start: list[Link] = []
@@ -69,6 +74,12 @@ def at_positions(overlay: Overlay, ways: Mapping[BrokerId, Trajectory], time: fl
     """The overlay with the brokers' positions at this time, for a drawing."""
     brokers = (Broker(b.id, {**b.attributes, "position": ways[b.id].at(time)}) for b in overlay.brokers)
     return replace(overlay, brokers=tuple(brokers))
+
+
+def _check_number(brokers: int) -> None:
+    """Raises `OverlayError` for more brokers than a matrix of their distances may have rows."""
+    if brokers > LARGEST_MESH:
+        raise OverlayError(f"{brokers:,} brokers in a plane; {LARGEST_MESH:,} is the most")
 
 
 def _when(change: Change) -> tuple[float, bool]:

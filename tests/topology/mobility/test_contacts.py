@@ -123,6 +123,14 @@ def test_placements_are_connected_and_within_the_area(seed: int) -> None:
         assert (f"B{b + 1}" in overlay.neighbours(f"B{a + 1}")) == near
 
 
+def test_too_many_brokers_for_a_plane_are_refused() -> None:
+    still = Trajectory((Leg(0.0, 0.0, (0.0, 0.0), (0.0, 0.0)),))
+    with pytest.raises(ValueError, match="2,501 brokers in a plane; 2,500 is the most"):
+        moving("o", {f"B{number}": still for number in range(2501)}, 1.0, LINKS, 1.0)
+    with pytest.raises(ValueError, match="2,501 brokers in a plane; 2,500 is the most"):
+        unit_disk("o", {f"B{number}": (0.0, 0.0) for number in range(2501)}, 1.0, LINKS)
+
+
 def test_a_hopeless_placement_is_refused() -> None:
     with pytest.raises(ValueError, match="none of 1,000 random placements of 20 brokers"):
         place(20, Area(1e6, 1e6), 1.0, random.Random(1))
