@@ -109,6 +109,11 @@ class OverlayLink:
         return len(self._waiting) + len(self._repeat)
 
     @property
+    def acknowledged(self) -> int:
+        """Messages that the neighbour has handled."""
+        return self._acknowledged
+
+    @property
     def in_flight(self) -> int:
         return len(self._in_flight)
 

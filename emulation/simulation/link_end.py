@@ -106,7 +106,7 @@ class LinkEnd:
         if direction.up:
             beat = MessageFrame((), self._link.received, Probe(self._events.now))
             arrival = self._events.now + round(direction.delay * NANOSECONDS)
-            self._events.background(arrival, partial(opposite._receive, number, beat))
+            self._events.background(arrival, partial(opposite._receive_beat, number, beat))
 
     def give_up(self, stream: int) -> None:
         """The stream that was dialled was not answered."""
@@ -197,6 +197,11 @@ class LinkEnd:
             self._process.server.submit(self._handle_stream, messages)
         if self._link.sendable:  # an acknowledgement made room
             self._wake()
+
+    def _receive_beat(self, stream: int, beat: MessageFrame) -> None:
+        """Receives the modelled heartbeat, unless jitter had a later frame overtake it: it would be out of order."""
+        if not self.hold(partial(self._receive_beat, stream, beat)) and self._link.acknowledged <= beat.acknowledged:
+            self._receive(stream, beat)
 
     def _handle(self, stream: int, messages: Sequence[Message]) -> None:
         if self._session.handle(stream, messages, self._events.now):

@@ -106,6 +106,22 @@ def test_both_ends_of_a_link_measure_its_round_trip() -> None:
     assert [link.round_trip for link in links] == [0.010] * 4
 
 
+def test_a_first_beat_that_jitter_lets_frames_overtake_acknowledges_nothing_anew() -> None:
+    """Frames that were sent after the beat have acknowledged more messages by the time it arrives."""
+    links = {**ring(), ("B1", "B3"): LinkProperties(delay=0.001, jitter=0.001)}
+    for seed in range(40):
+        trial = Trial(links, seed=seed)
+        for broker in ("B1", "B2", "B3"):
+            trial.attach(broker, broker)
+        for broker in ("B1", "B2", "B3"):
+            trial.ask(broker, Operation.ADVERTISE, "a", STOCKS)
+            trial.ask(broker, Operation.SUBSCRIBE, "s", STOCKS)
+        trial.publish("B1", "p")
+        trial.overlay.settle()
+        trial.overlay.pass_time(0.1)
+        assert {client: len(events) for client, events in trial.notified.items()} == {"B1": 1, "B2": 1, "B3": 1}, seed
+
+
 def test_publications_are_acknowledged_in_time_and_do_not_keep_the_overlay_busy() -> None:
     trial = Trial(line(delay=0.005))
     trial.one_publisher_one_subscriber("B1", "B3")
