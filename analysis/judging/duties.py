@@ -16,7 +16,10 @@ advertisement of the publisher certainly held; or where a fault that is not surv
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import replace
 
 from analysis.judging.history import History
 from analysis.judging.judged import Duty
@@ -28,8 +31,7 @@ Found = Sequence[tuple[Standing, Status]]
 """Subscriptions that match a publication, whenever they were made, each with its status."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True, gc=False):
     """The oracle's judgement on one publication and one client."""
 
     client: str

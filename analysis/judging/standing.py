@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+import msgspec
+
 from analysis.judging.history import SETTLE, History
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import Lifetime
@@ -23,8 +25,7 @@ class Status(IntEnum):
     SETTLED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Flight:
+class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The way of one publication, as far as rights to it depend on it."""
 
     published: Published
