@@ -48,7 +48,9 @@ is a must even if that broker failed, once that is back.
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
 counted and reported. It is the defect *reordered*
 
-- where routing promises the order of each publisher: for every notification;
+- where routing promises the order of each publisher: for every notification; and where the protocol gives publications
+  positions in streams, for every notification that came after a later position of its stream, whoever published it, so
+  that two clients get two publications in the same order (`analysis.reading.stream_positions`);
 - where routing promises order along an advertisement (fixed TID routing does; dynamic routing takes different paths by
   design): if the client must get both publications, and both conform to the same first advertisement of their
   publisher, so that they travel on one tree.

@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from analysis.judging.delivery_counts import DeliveryCounts
+from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.standing import unconfirmed
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
+from analysis.reading.stream_positions import Fall
 from analysis.tables.definitions import Defect
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
@@ -24,7 +26,7 @@ from analysis.tables.summary import (
     Example,
 )
 from record.manifest import VariantRecord
-from record.promises import Completeness
+from record.promises import Completeness, Order
 
 
 def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Delivery:
@@ -33,6 +35,8 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     counts = findings.publishers.counts.get(number, DeliveryCounts())
     defects = [defect for defect in findings.logs.defects if defect.variant == number]
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
+    falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
+    problems += map(_fall_example, falls[:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
     return struct_from(
         Delivery,
@@ -40,6 +44,7 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
         counts,
         verdicts=_verdicts(counts, publications.published, best_effort, {problem.defect for problem in problems}),
         best_effort=best_effort,
+        against_streams=len(falls) or msgspec.UNSET,
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
         unconfirmed=unconfirmed(lifetime for lifetime in findings.lifetimes if lifetime.variant == number),
         examples=[*problems, *findings.publishers.examples.of(number)],
@@ -82,7 +87,7 @@ def _verdicts(
         Defect.LOST: counts.lost > 0,
         Defect.DUPLICATED: counts.duplicate > 0,
         Defect.SPURIOUS: counts.spurious > 0,
-        Defect.REORDERED: counts.reordered > 0,
+        Defect.REORDERED: counts.reordered > 0 or Defect.REORDERED in problems,
         BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
         STATE_LEFT: STATE_LEFT in problems,
     }
@@ -106,6 +111,19 @@ def _defect_example(defect: BrokerDefect) -> Example:
         published_ns=None,
         detail=defect.text,
         reached=[defect.broker],
+        paths=[],
+    )
+
+
+def _fall_example(fall: Fall) -> Example:
+    return Example(
+        defect=Defect.REORDERED.value,
+        publication="",
+        client=fall.client,
+        publisher=None,
+        published_ns=None,
+        detail=f"position {fall.position} of the stream {fall.stream} came after position {fall.later}",
+        reached=[],
         paths=[],
     )
 

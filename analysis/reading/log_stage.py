@@ -24,6 +24,7 @@ from analysis.reading.publication_events import (
     encode,
     encode_content,
 )
+from analysis.reading.stream_positions import ClientStream, StreamPositions
 from analysis.reading.traffic import COUNTED, Traffic
 from analysis.run_files.clocks import ONE_CLOCK, Clocks
 from analysis.run_files.logs import (
@@ -57,6 +58,7 @@ class LogTally:
     outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
     defects: list[BrokerDefect] = field(default_factory=list)
+    streams: StreamPositions = field(default_factory=StreamPositions)
 
     def merge(self, other: LogTally) -> None:
         self.records += other.records
@@ -67,6 +69,7 @@ class LogTally:
         self.outages += other.outages
         self.neighbours += other.neighbours
         self.defects += other.defects
+        self.streams.merge(other.streams)
 
     @property
     def loss(self) -> LogLoss:
@@ -160,6 +163,9 @@ class LogStage:
             elif event is Event.DEFECT:
                 self._read_defect(record, LogPosition(record.time, file, offset, line), tally)
                 continue
+            elif event is Event.NOTIFIED and record.position is not None:
+                self._read_position(record, record.position, (file, offset), tally)
+                continue
             else:
                 continue
             variant = self.variants.get(record.variant)
@@ -172,6 +178,11 @@ class LogStage:
                     at, variant, event, kind, record.client, record.id, record.node, record.peer, predicates
                 )
             )
+
+    def _read_position(self, record: TraceRecord, position: int, block: tuple[str, int], tally: LogTally) -> None:
+        variant = self.variants.get(record.variant)
+        if variant is not None and record.client is not None and record.stream is not None:
+            tally.streams.add(ClientStream(variant, record.client, record.stream), block, position)
 
     def _read_outage(self, record: TraceRecord, at: LogPosition, tally: LogTally) -> None:
         """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""

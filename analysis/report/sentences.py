@@ -38,7 +38,7 @@ def delivery_sentence(delivery: Delivery) -> str:
 
 def _best_effort_sentence(delivery: Delivery) -> str:
     """Everything but the ratio."""
-    if delivery.lost or delivery.duplicate or delivery.spurious or delivery.reordered:
+    if delivery.lost or delivery.duplicate or delivery.spurious or delivery.reordered or delivery.against_streams:
         return _wrong(delivery)
     return (
         f"None of {delivery.delivered:,} notifications arrived twice or at another client, and every broker notified "
@@ -54,6 +54,9 @@ def _wrong(delivery: Delivery) -> str:
         f"{delivery.reordered:,} arrived after a later one, although routing promises order"
         if delivery.reordered
         else "",
+        ""
+        if delivery.against_streams is UNSET
+        else f"{delivery.against_streams:,} arrived against their stream's order",
     ]
     sentence = "; ".join(part for part in found if part)
     return sentence[0].upper() + sentence[1:] + "." + _excused(delivery)

@@ -115,6 +115,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """Spurious notifications by cause."""
     reordered: int
     """Notifications that a later publication overtook, though routing promises order."""
+    against_streams: int | msgspec.UnsetType = msgspec.UNSET
+    """Notifications that came after one of a later position in their stream, though routing promises order. Only where
+    there are any; they make the verdict `reordered`, too."""
     overtaken: int
     """First notifications that a later publication of the same publisher overtook, whether or not order is promised."""
     unconfirmed: int

@@ -103,10 +103,12 @@ class History:
     def unsubscribe(self, at: float, id: str = "s1", answer: Event | None = Event.CONFIRMED) -> History:
         return self.operate(Event.UNSUBSCRIBE, "S", id, at, answer)
 
-    def publish(self, id: str = "P:1", at: float = 110, price: float = 100, **numbers: float) -> History:
+    def publish(
+        self, id: str = "P:1", at: float = 110, price: float = 100, *, client: str = "P", **numbers: float
+    ) -> History:
         content = {"numbers": {"price": price, **numbers}, "strings": {"class": "STOCK"}}
-        peer = self.homes.get("P")
-        return self.add(DRIVER, Event.PUBLISH, at, client="P", id=id, peer=peer, intended=round(at * SECOND), **content)
+        peer, intended = self.homes.get(client), round(at * SECOND)
+        return self.add(DRIVER, Event.PUBLISH, at, client=client, id=id, peer=peer, intended=intended, **content)
 
     def accept(self, id: str = "P:1", at: float = 110.01) -> History:
         return self.add(DRIVER, Event.CONFIRMED, at, client="P", id=id, kind="publish")
@@ -128,6 +130,10 @@ class History:
         for number, id in enumerate(ids or ("P:1",)):
             self.add(DRIVER, Event.NOTIFIED, at + number / 1000, client=client, id=id, peer="B3")
         return self
+
+    def get(self, id: str, at: float, position: int, client: str = "S", stream: str = "B1") -> History:
+        """A notification with a position in a stream."""
+        return self.add(DRIVER, Event.NOTIFIED, at, client=client, id=id, peer="B3", stream=stream, position=position)
 
     def manifest(self) -> dict[str, Any]:
         times = [("join", 80.0, RUN_START), ("run", RUN_START, RUN_END), ("drain", RUN_END, DRAIN_END)]

@@ -69,6 +69,11 @@ def test_a_ratio_says_what_is_not_known() -> None:
     assert none.in_words() == "nothing was due, so there is no delivery ratio"
 
 
+def test_what_came_against_the_order_of_its_stream_is_named() -> None:
+    bad = msgspec.structs.replace(GOOD, verdicts=["reordered"], against_streams=2)
+    assert sentences.delivery_sentence(bad) == "2 arrived against their stream's order."
+
+
 def test_a_run_without_publications_is_not_called_correct() -> None:
     assert "nothing to deliver" in sentences.delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
 
