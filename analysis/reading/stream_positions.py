@@ -16,7 +16,7 @@ import numpy as np
 
 
 class ClientStream(NamedTuple):
-    """What one client got of a stream, in one variant."""
+    """A stream as one client got it, in one variant."""
 
     variant: int
     client: str
