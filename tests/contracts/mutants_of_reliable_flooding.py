@@ -1,0 +1,96 @@
+"""Reliable flooding, broken in one way each. `README.md` names what catches each of them."""
+
+from __future__ import annotations
+
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.interface import Action, Actions, SetTimer, Store, TimerKey
+from tests.contracts.routers.reliable_flooding import (
+    Acknowledgement,
+    Number,
+    ReliableFloodingRouter,
+    Stamp,
+    Stream,
+)
+
+
+class NeverRetransmits(ReliableFloodingRouter):
+    """Floods each publication once."""
+
+    def timer(self, key: TimerKey) -> Actions:
+        return ()
+
+
+class DoesNotAwaitItsTimers(ReliableFloodingRouter):
+    """Takes retransmission for housekeeping."""
+
+    def _await(self, key: Number) -> Action:
+        return SetTimer(key, self._context.options.retry)
+
+
+class StoresNoPublications(ReliableFloodingRouter):
+    """Keeps what it accepted in memory only."""
+
+    def _recover(self) -> list[Number]:
+        super()._recover()
+        self._kept.clear()
+        self._missing.clear()
+        return []
+
+
+class NumbersAnewAfterACrash(ReliableFloodingRouter):
+    """Does not store the numbers that it has come to."""
+
+    def _reach(self, stream: Stream, number: int) -> Action:
+        action = super()._reach(stream, number)
+        return Store(action.key, b"") if isinstance(action, Store) else action
+
+    def _recover(self) -> list[Number]:
+        return []
+
+
+class NotifiesAsItComes(ReliableFloodingRouter):
+    """Holds nothing back, and recognises repetitions by their number alone."""
+
+    def _accept(self, stream: Stream, number: int, message: Message) -> list[Action]:
+        held = self._held[stream]
+        if number in held or number <= self._reached.get(stream, 0):
+            return []
+        held[number] = message
+        reached = self._reached.get(stream, 0)
+        while reached + 1 in held:
+            reached += 1
+            held.pop(reached)
+        return [self._reach(stream, reached), self._notification(message)]
+
+
+class NotifiesOfEveryAttempt(ReliableFloodingRouter):
+    """Takes a retransmission for a publication that it has not had yet."""
+
+    def _accept(self, stream: Stream, number: int, message: Message) -> list[Action]:
+        return super()._accept(stream, number, message) or [self._notification(message)]
+
+
+class IsContentWithOneAcknowledgement(ReliableFloodingRouter):
+    """Erases a publication when the first broker has it."""
+
+    def _acknowledged(self, acknowledgement: Acknowledgement) -> Actions:
+        everyone = [
+            Acknowledgement(acknowledgement.origin, acknowledgement.client, acknowledgement.number, broker)
+            for broker in self._others
+        ]
+        return [action for single in everyone for action in super(type(self), self)._acknowledged(single)]
+
+
+class PassesOnTheFirstAttemptOnly(ReliableFloodingRouter):
+    """Ends retransmissions at brokers that have the publication already."""
+
+    def _is_news(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> bool:
+        known = stamp.number <= self._reached.get(stream, 0)
+        return super()._is_news(stream, stamp, neighbour) and not known
+
+
+class AcknowledgesWhatItHoldsBack(ReliableFloodingRouter):
+    """Acknowledges a publication whose clients it has not notified yet."""
+
+    def _acknowledge(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> list[Action]:
+        return [self._acknowledgement(stream, max(stamp.number, self._reached.get(stream, 0)), neighbour)]

@@ -1,0 +1,295 @@
+"""Reliable flooding: each publication reaches every broker, in its publisher's order, whatever brokers crash meanwhile.
+
+Rules:
+
+1. The broker of a publisher numbers its publications, stores each one, and floods it. It floods a publication again
+   every `retry` seconds until all other brokers have acknowledged it; then it erases it.
+2. Each attempt is flooded once: a broker passes an attempt on to all neighbours but the one it came from, and ignores
+   further copies of it. A later attempt reaches brokers that a crash kept the earlier ones from.
+3. A broker notifies its clients of a publisher's publications in the order of their numbers and holds back those that
+   came early. It stores the number that it has come to, so that its next incarnation neither waits for publications
+   that were erased nor repeats notifications, and acknowledges all up to that number.
+4. An acknowledgement takes the way back that the publication came, ahead of publications. When it is lost with a
+   broker, the next attempt brings another one, by another way if need be.
+
+Retransmissions are awaited: an overlay settles when every broker has every publication.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import msgspec
+
+from broker_service.language import Publication, Subscription
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.common.decoding import encode_header, header_decoder
+from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    CancelTimer,
+    Deliver,
+    Erase,
+    RouterContext,
+    Send,
+    SetTimer,
+    Store,
+    TimerKey,
+)
+from broker_service.routing.matcher import Matcher
+from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.preparation import Preparation
+from record.faults import FaultKind
+from record.promises import Loss, Order, Promises
+
+_SURVIVES: Mapping[str, Loss] = {
+    **dict.fromkeys(FaultKind, Loss.NOTHING),
+    FaultKind.KILL: Loss.UNACCEPTED,
+    FaultKind.STOP: Loss.UNACCEPTED,
+}
+
+
+class ReliableFloodingOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    retry: float = 0.5
+    """Seconds after which a publication that some broker has not acknowledged is flooded again."""
+    remembered: int = 10_000
+    """Publications of others of which a broker remembers the latest attempt and where it came from."""
+
+    times: ClassVar[tuple[str, ...]] = ("retry",)
+
+    def __post_init__(self) -> None:
+        if self.retry <= 0 or self.remembered < 1:
+            raise ValueError("retry and remembered must be more than 0")
+
+    @property
+    def promises(self) -> Promises:
+        return Promises(order=Order.PUBLISHER, survives=_SURVIVES)
+
+    @property
+    def reconciles_within(self) -> float:
+        return 2 * self.retry
+
+    def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
+        """Names all brokers to each broker, because the broker of a publisher awaits their acknowledgements."""
+        return dict.fromkeys(preparation.brokers, msgspec.msgpack.encode(list(preparation.brokers)))
+
+
+class Stream(NamedTuple):
+    """The publications of a client at a broker."""
+
+    origin: BrokerId
+    client: ClientId
+
+
+class Number(NamedTuple):
+    """The place of a publication in the stream of this broker's client; the key of its timer."""
+
+    client: ClientId
+    number: int
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """Header of a publication."""
+
+    origin: BrokerId
+    client: ClientId
+    number: int
+    attempt: int
+    """Grows with each flood of the origin, over all its incarnations."""
+
+
+class Acknowledgement(msgspec.Struct, frozen=True, array_like=True):
+    """Header of a control message: a broker has all publications of a stream up to a number."""
+
+    origin: BrokerId
+    client: ClientId
+    number: int
+    broker: BrokerId
+
+
+class Stored(msgspec.Struct, frozen=True, array_like=True):
+    """A publication in stable storage."""
+
+    client: ClientId
+    number: int
+    id: str
+    body: bytes
+
+
+class Reached(msgspec.Struct, frozen=True, array_like=True):
+    """Place that a broker has come to in a stream, in stable storage."""
+
+    origin: BrokerId
+    client: ClientId
+    number: int
+
+
+class Attempt(NamedTuple):
+    """The latest attempt of a publication, and the neighbour that it came from first."""
+
+    attempt: int
+    neighbour: BrokerId
+
+
+_decode_stamp = header_decoder(Stamp)
+_decode_acknowledgement = header_decoder(Acknowledgement)
+_decode_stored = msgspec.msgpack.Decoder(Stored).decode
+_decode_reached = msgspec.msgpack.Decoder(Reached).decode
+_PUBLICATION, _REACHED = "publication ", "reached "
+"""Beginnings of keys in stable storage."""
+
+
+class ReliableFloodingRouter(DispatchingRouter):
+    """See the module."""
+
+    def __init__(self, context: RouterContext[ReliableFloodingOptions]) -> None:
+        super().__init__({Kind.PUBLISH: self._receive_publication, Kind.CONTROL: self._receive_acknowledgement})
+        self._context = context
+        self._broker = context.broker
+        self._others = frozenset(msgspec.msgpack.decode(context.prepared, type=list[str])) - {context.broker}
+        self._subscriptions: Matcher[tuple[ClientId, str]] = context.matcher()
+        self._attempts = context.incarnation << 32
+        self._latest: dict[tuple[Stream, int], Attempt] = {}
+        self._reached: dict[Stream, int] = {}
+        """Number of the last publication of each stream that the clients here were notified of."""
+        self._held: defaultdict[Stream, dict[int, Message]] = defaultdict(dict)
+        self._kept: dict[Number, Message] = {}
+        """Publications of clients here that some broker has not acknowledged."""
+        self._missing: dict[Number, set[BrokerId]] = {}
+        self._recovered = self._recover()
+        """Publications of former incarnations, until their timers run."""
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        self._subscriptions.add((client, id), subscription)
+        return ()
+
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        self._subscriptions.remove((client, id))
+        return ()
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        stream = Stream(self._broker, client)
+        key = Number(client, self._reached.get(stream, 0) + 1)
+        actions = [self._reach(stream, key.number)]
+        if self._others:
+            self._keep(key, message)
+            stored = Stored(client, key.number, message.id, message.body)
+            actions.append(Store(_name(key), msgspec.msgpack.encode(stored)))
+            actions += self._attempt(key)
+        return [*actions, self._notification(message)]
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        recovered, self._recovered = self._recovered, []
+        return [self._await(key) for key in recovered]
+
+    def timer(self, key: TimerKey) -> Actions:
+        return self._attempt(key) if isinstance(key, Number) and key in self._kept else ()
+
+    def tables(self) -> Mapping[str, object]:
+        return {"unacknowledged": len(self._kept)}
+
+    # Publications of clients here
+
+    def _recover(self) -> list[Number]:
+        for name, value in self._context.stored.items():
+            if name.startswith(_PUBLICATION):
+                stored = _decode_stored(value)
+                self._keep(Number(stored.client, stored.number), Message(Kind.PUBLISH, stored.id, stored.body))
+            else:
+                reached = _decode_reached(value)
+                self._reached[Stream(reached.origin, reached.client)] = reached.number
+        return list(self._kept)
+
+    def _keep(self, key: Number, message: Message) -> None:
+        self._kept[key] = message
+        self._missing[key] = set(self._others)
+
+    def _attempt(self, key: Number) -> list[Action]:
+        """Floods a publication, for the first time or again."""
+        self._attempts += 1
+        stamp = Stamp(self._broker, key.client, key.number, self._attempts)
+        return [*self._flood(msgspec.structs.replace(self._kept[key], header=encode_header(stamp))), self._await(key)]
+
+    def _await(self, key: Number) -> Action:
+        return SetTimer(key, self._context.options.retry, awaited=True)
+
+    def _acknowledged(self, acknowledgement: Acknowledgement) -> Actions:
+        actions: list[Action] = []
+        for key in [key for key in self._kept if _covers(acknowledgement, key)]:
+            self._missing[key].discard(acknowledgement.broker)
+            if not self._missing[key]:
+                del self._kept[key], self._missing[key]
+                actions += [Erase(_name(key)), CancelTimer(key)]
+        return actions
+
+    # Publications of others
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        stamp = _decode_stamp(message.header)
+        stream = Stream(stamp.origin, stamp.client)
+        if stamp.origin == self._broker or not self._is_news(stream, stamp, neighbour):
+            return ()
+        onward = self._flood(message, neighbour)
+        return [*onward, *self._accept(stream, stamp.number, message), *self._acknowledge(stream, stamp, neighbour)]
+
+    def _is_news(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> bool:
+        latest = self._latest.get((stream, stamp.number))
+        if latest is not None and stamp.attempt <= latest.attempt:
+            return False
+        self._latest[stream, stamp.number] = Attempt(stamp.attempt, neighbour)
+        if len(self._latest) > self._context.options.remembered:
+            del self._latest[next(iter(self._latest))]
+        return True
+
+    def _accept(self, stream: Stream, number: int, message: Message) -> list[Action]:
+        """Notifies clients of this publication and of those that waited for it, or holds it back."""
+        reached = self._reached.get(stream, 0)
+        if number <= reached:
+            return []
+        held = self._held[stream]
+        held[number] = message
+        ready = []
+        while reached + 1 in held:
+            reached += 1
+            ready.append(held.pop(reached))
+        return [self._reach(stream, reached), *map(self._notification, ready)] if ready else []
+
+    def _reach(self, stream: Stream, number: int) -> Action:
+        self._reached[stream] = number
+        value = msgspec.msgpack.encode(Reached(stream.origin, stream.client, number))
+        return Store(f"{_REACHED}{stream.origin} {stream.client}", value)
+
+    def _notification(self, message: Message) -> Action:
+        return Deliver(tuple(dict.fromkeys(client for client, _ in self._subscriptions.match(message))), message)
+
+    def _acknowledge(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> list[Action]:
+        reached = self._reached.get(stream, 0)
+        return [self._acknowledgement(stream, reached, neighbour)] if reached >= stamp.number else []
+
+    def _acknowledgement(self, stream: Stream, number: int, neighbour: BrokerId) -> Action:
+        acknowledgement = Acknowledgement(stream.origin, stream.client, number, self._broker)
+        message = Message(Kind.CONTROL, "", header=encode_header(acknowledgement), hops=1)
+        return Send(neighbour, message, label="ack", ahead=True)
+
+    def _receive_acknowledgement(self, neighbour: BrokerId, message: Message) -> Actions:
+        found = _decode_acknowledgement(message.header)
+        if found.origin == self._broker:
+            return self._acknowledged(found)
+        way = self._latest.get((Stream(found.origin, found.client), found.number))
+        onward = msgspec.structs.replace(message, hops=message.hops + 1)
+        return [Send(way.neighbour, onward, ahead=True)] if way is not None else ()
+
+    def _flood(self, message: Message, source: BrokerId | None = None) -> list[Action]:
+        onward = msgspec.structs.replace(message, hops=message.hops + 1)
+        return [Send(neighbour, onward) for neighbour in self._context.links if neighbour != source]
+
+
+def _covers(acknowledgement: Acknowledgement, key: Number) -> bool:
+    return key.client == acknowledgement.client and key.number <= acknowledgement.number
+
+
+def _name(key: Number) -> str:
+    return f"{_PUBLICATION}{key.number} {key.client}"
