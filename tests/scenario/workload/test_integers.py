@@ -17,6 +17,7 @@ from broker_service.language.relations import conforms, matches
 from broker_service.language.wire import encode_publication
 from scenario import Scenario
 from scenario.workload import Operation, OperationKind, Workload, generate, recorded_predicate
+from scenario.workload.integers import Publishing
 
 MakeScenario = Callable[..., Scenario]
 
@@ -170,6 +171,16 @@ def test_advertised_intervals_have_the_share_and_may_wrap(make_scenario: MakeSce
         held[operation.client] += high - low + 1
     assert set(held.values()) == {120}
     assert len(of_kind(workload, OperationKind.ADVERTISE)) > 40
+
+
+@pytest.mark.parametrize(("first", "inside"), [(5, {5, 6, 7}), (9, {9, 0, 1})])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999999])
+def test_a_publisher_of_unpopular_values_stays_in_its_interval(first: int, inside: set[int], share: float) -> None:
+    """Popularity is so small there that sums of it do not grow."""
+    popularity = np.array([0, 0, 0, 1, 1, 0, 0, 0, 1, 0], dtype=np.float64)
+    cumulative = np.concatenate([[0.0], np.cumsum(popularity)])
+    publishing = Publishing(np.array([0]), np.array([first]), np.array([3]), np.array([1.0]), cumulative)
+    assert publishing.value(0, share) in inside
 
 
 def test_contents_are_padded_to_the_size(make_scenario: MakeScenario) -> None:
