@@ -90,8 +90,10 @@ def decode_client_frame(data: bytes) -> ClientFrame:
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
-    names = [frame.session, *(name for request in requests for name in (request.client, request.id))]
-    if any(len(name) > LONGEST_NAME for name in names):
+    for request in requests:
+        if len(request.client) > LONGEST_NAME or len(request.id) > LONGEST_NAME:
+            raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
+    if len(frame.session) > LONGEST_NAME:
         raise MalformedFrameError(f"a name of more than {LONGEST_NAME} characters")
     return ClientFrame(requests, frame.session)
 
