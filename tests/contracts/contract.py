@@ -12,11 +12,9 @@ from studies.conformance.case_runner import settings
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Result
+from tests.contracts.properties import CORRECT
 from tests.contracts.protocols import in_place_of, registered
 from tests.contracts.running import cases, judged, tried
-
-CORRECT = "correct"
-"""The finding where nothing is wrong."""
 
 Property = Callable[[], str]
 """Returns what is wrong in words of its own, or `CORRECT`."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from studies.conformance.protocols import ConformanceProtocol
+from tests.contracts import mutants_of_mesh_unicast as mesh
 from tests.contracts import mutants_of_reliable_flooding as flooding
 from tests.contracts.contract import Catch, Contract
-from tests.contracts.protocols import RELIABLE_FLOODING
+from tests.contracts.properties import no_broker_receives_in_vain, on_full_meshes, searched
+from tests.contracts.protocols import MESH_UNICAST, RELIABLE_FLOODING
 from tests.contracts.running import scenario
+from tests.properties import checks
 
 _PUBLISHERS = ("P@B1", "Q@B4")
 _SUBSCRIBERS = ("S1@B2", "S2@B3", "S3@B4", "T@B4")
@@ -48,4 +52,38 @@ _RELIABLE_FLOODING = Contract(
     ),
 )
 
-CONTRACTS: Mapping[str, Contract] = {contract.protocol: contract for contract in (_RELIABLE_FLOODING,)}
+
+def _meshed(fault: str) -> str:
+    topology = f"{{kind: full, brokers: 4, {_LINK}}}"
+    return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, [fault])
+
+
+_MESH_ROW = ConformanceProtocol(MESH_UNICAST, MESH_UNICAST)
+_MESH_UNICAST = Contract(
+    protocol=MESH_UNICAST,
+    scenarios={
+        "a link of a mesh is down": _meshed("{at: run+3s, link_down: B1-B4, for: 2s}"),
+        "a link of a mesh is down while clients subscribe": _meshed("{at: 0.5s, link_down: B1-B4, for: 4s}"),
+        "a broker of a mesh crashes": _meshed("{at: run+3s, kill: B3, for: 2s}"),
+    },
+    file="mesh_unicast.json",
+    real=("mesh-unicast-goes-round-a-link-that-stays-down", "mesh-unicast-announces-to-a-restarted-broker"),
+    shipped=("cycles.json", "lines.json", "meshes.json", "octopia-clusters.json", "single-broker.json"),
+    properties={
+        "each client is notified once": searched(checks.delivered_exactly_once, _MESH_ROW, on_full_meshes()),
+        "no broker receives in vain": searched(no_broker_receives_in_vain, _MESH_ROW, on_full_meshes(settled=True)),
+    },
+    catches=(
+        Catch(mesh.LeavesPublicationsToTheQueue, "mesh-unicast-goes-round-a-link-that-stays-down", "missing"),
+        Catch(mesh.LosesWhatIsHandedBack, "a link of a mesh is down", "lost"),
+        Catch(mesh.LosesAnnouncementsHandedBack, "a link of a mesh is down while clients subscribe", "lost"),
+        Catch(mesh.RecognisesNoCopies, "mesh-unicast-hands-back-what-may-have-arrived", "surplus"),
+        Catch(mesh.DetoursForEver, "mesh-unicast-takes-one-detour-to-a-dead-broker", "unsettled"),
+        Catch(mesh.DoesNotRelay, "a link of a mesh is down", "lost, duplicated"),
+        Catch(mesh.AnnouncesToNewcomersNothing, "mesh-unicast-announces-to-a-restarted-broker", "missing"),
+        Catch(mesh.AnnouncesNoEnds, "no broker receives in vain", "broken"),
+        Catch(mesh.SendsToEveryBroker, "no broker receives in vain", "broken"),
+    ),
+)
+
+CONTRACTS: Mapping[str, Contract] = {contract.protocol: contract for contract in (_RELIABLE_FLOODING, _MESH_UNICAST)}

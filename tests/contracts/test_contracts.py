@@ -14,9 +14,10 @@ from studies.conformance.display import explanation
 from studies.conformance.host import host_case_runner
 from studies.conformance.model import Case
 from studies.conformance.selection import Trial, in_company
-from tests.contracts.contract import CORRECT, Catch, Contract
+from tests.contracts.contract import Catch, Contract
 from tests.contracts.contracts import CONTRACTS
 from tests.contracts.on_hosts import brokers_know_the_protocols
+from tests.contracts.properties import CORRECT
 from tests.contracts.protocols import registered
 from tests.contracts.running import HERE, judged, shipped_cases
 
