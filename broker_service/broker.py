@@ -196,7 +196,7 @@ class Broker:
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
         """Handles messages from a link, in order, but for what a disturbance makes of them."""
         self.links[neighbour].received += len(messages)
-        if self._disturber:
+        if self._disturber.active:
             messages = self._disturber.admitted(neighbour, messages)
         self._route(neighbour, messages)
 

@@ -39,14 +39,12 @@ class Disturber:
         self._timers = RouterTimers(schedule, self._let_go)
         self._recorder = recorder
         self._release = release
+        self.active = False
+        """True while any link is disturbed."""
         self._disturbances: dict[BrokerId, tuple[Disturbance, random.Random]] = {}
         self._held: dict[TimerKey, tuple[Message, OverlayLink, int]] = {}
         """Each with the link and with the incarnation of the neighbour from which it came."""
         self._numbers = 0
-
-    def __bool__(self) -> bool:
-        """True while any link is disturbed."""
-        return bool(self._disturbances)
 
     @property
     def held(self) -> int:
@@ -58,6 +56,7 @@ class Disturber:
         self._disturbances.pop(neighbour, None)
         if disturbance:
             self._disturbances[neighbour] = (disturbance, random.Random(f"{self._seed}:{neighbour}"))
+        self.active = bool(self._disturbances)
 
     def admitted(self, neighbour: BrokerId, messages: Sequence[Message]) -> Sequence[Message]:
         """Those of a neighbour's messages that are to be handled now."""
