@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from studies.conformance.protocols import ConformanceProtocol
+from tests.contracts import gossip_properties
+from tests.contracts import mutants_of_gossip as gossip
 from tests.contracts import mutants_of_mesh_unicast as mesh
 from tests.contracts import mutants_of_reliable_flooding as flooding
 from tests.contracts.contract import Catch, Contract
 from tests.contracts.properties import no_broker_receives_in_vain, on_full_meshes, searched
-from tests.contracts.protocols import MESH_UNICAST, RELIABLE_FLOODING
+from tests.contracts.protocols import GOSSIP, MESH_UNICAST, RELIABLE_FLOODING
 from tests.contracts.running import scenario
 from tests.properties import checks
 
@@ -86,4 +89,41 @@ _MESH_UNICAST = Contract(
     ),
 )
 
-CONTRACTS: Mapping[str, Contract] = {contract.protocol: contract for contract in (_RELIABLE_FLOODING, _MESH_UNICAST)}
+_TO_ALL = {"fanout": 64}
+"""More than any broker has neighbours, so that no publication is left to chance."""
+_GOSSIP_ROW = ConformanceProtocol(GOSSIP, GOSSIP, _TO_ALL)
+_GOSSIP = Contract(
+    protocol=GOSSIP,
+    options=_TO_ALL,
+    scenarios={
+        "gossip in a mesh": scenario(
+            f"{{protocol: {GOSSIP}, fanout: 2}}",
+            f"{{kind: full, brokers: 6, {_LINK}}}",
+            _PUBLISHERS,
+            ("S1@B2", "S2@B2", "T@B2", "S3@B3", "S4@B5", "S5@B6"),
+        )
+    },
+    file="gossip.json",
+    real=("gossip-reaches-every-broker-of-a-ring", "gossip-goes-round-a-dead-broker"),
+    shipped=("cycles.json", "lines.json", "meshes.json", "mobility.json", "single-broker.json", "withdrawals.json"),
+    properties={
+        "everyone is notified though links change": partial(
+            gossip_properties.everyone_is_notified_though_links_change, _GOSSIP_ROW
+        ),
+        "few publications are remembered": partial(gossip_properties.few_publications_are_remembered, _GOSSIP_ROW),
+        "few copies are sent": partial(gossip_properties.few_copies_are_sent, _GOSSIP_ROW),
+    },
+    catches=(
+        Catch(gossip.NotifiesOfEveryCopy, "gossip in a mesh", "duplicated"),
+        Catch(gossip.NotifiesOneClient, "gossip in a mesh", "lost"),
+        Catch(gossip.NotifiesAllClients, "gossip in a mesh", "spurious"),
+        Catch(gossip.KeepsVanishedNeighbours, "everyone is notified though links change", "defect"),
+        Catch(gossip.IgnoresNewNeighbours, "everyone is notified though links change", "missing"),
+        Catch(gossip.RemembersEverything, "few publications are remembered", "unbounded"),
+        Catch(gossip.SendsToAllNeighbours, "few copies are sent", "too many"),
+    ),
+)
+
+CONTRACTS: Mapping[str, Contract] = {
+    contract.protocol: contract for contract in (_RELIABLE_FLOODING, _MESH_UNICAST, _GOSSIP)
+}

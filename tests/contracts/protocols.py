@@ -16,14 +16,16 @@ from unittest import mock
 from broker_service.grpc_shell.server import main
 from broker_service.routing.interface import Router, RouterContext
 from broker_service.routing.registry import PROTOCOLS, Protocol
+from tests.contracts.routers.gossip import GossipOptions, GossipRouter
 from tests.contracts.routers.mesh_unicast import MeshUnicastOptions, MeshUnicastRouter
 from tests.contracts.routers.reliable_flooding import ReliableFloodingOptions, ReliableFloodingRouter
 
-RELIABLE_FLOODING, MESH_UNICAST = "reliable-flooding", "mesh-unicast"
+RELIABLE_FLOODING, MESH_UNICAST, GOSSIP = "reliable-flooding", "mesh-unicast", "gossip"
 
 CONTRACT_PROTOCOLS: Mapping[str, Protocol] = {
     RELIABLE_FLOODING: Protocol(ReliableFloodingRouter, ReliableFloodingOptions),
     MESH_UNICAST: Protocol(MeshUnicastRouter, MeshUnicastOptions),
+    GOSSIP: Protocol(GossipRouter, GossipOptions),
 }
 
 
