@@ -37,7 +37,7 @@ from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import LOGS, log_file
 from record.log import Event, TraceRecord
-from scenario import load
+from scenario.loading import load
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "oct-path-selection.yaml"
 AS_FAST_AS_CAN_BE = {"brokers.service_time": "0s", "timeline.run": "2s"}

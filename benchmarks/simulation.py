@@ -31,7 +31,7 @@ from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.files import LOGS
 from record.log import Event
-from scenario import load
+from scenario.loading import load
 
 SPEED = Target("virtual time of the quickstart in a second", Bound.AT_LEAST, 20, "s")
 RELAY_RATE = Target("events of ten relaying brokers", Bound.AT_LEAST, 100_000, "events/CPU s")

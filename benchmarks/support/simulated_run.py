@@ -16,7 +16,7 @@ from pathlib import Path
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.files import LOGS
-from scenario import load
+from scenario.loading import load
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"
 BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}

@@ -26,7 +26,7 @@ from emulation.upkeep.clean import clean
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.manifest import MODELLED, RungChoice
-from scenario import load
+from scenario.loading import load
 from studies.junit import require_writable
 
 _REASON_SHOWN = 110

@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from record.errors import BadInputError
-from scenario import Scenario, load
+from scenario.loading import load
+from scenario.model import Scenario
 from scenario.sections.messages import describe
 from scenario.sections.section import suggestion
 from scenario.sections.topology import KINDS, PAPERS, TopologyKind, TopologySection

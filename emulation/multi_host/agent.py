@@ -49,7 +49,7 @@ from record import manifest
 from record.errors import HostError, UserError
 from record.exit_codes import ExitCode
 from record.manifest import HostRecord
-from scenario import Scenario
+from scenario.model import Scenario
 
 _RESPONDER = "responder"
 

@@ -35,9 +35,8 @@ from typing import Any
 from broker_service.routing import read_options
 from emulation.planning.plan import VariantPlan
 from emulation.planning.preparation import prepared_for
-from scenario import Scenario
 from scenario.faults.times import Moment
-from scenario.model import Brokers, Routing, Timeline
+from scenario.model import Brokers, Routing, Scenario, Timeline
 from scenario.sections.faults import FaultItem, HeldBack
 from scenario.sections.service_time import ServiceTimeDistribution
 from topology import BrokerId, Delays, Link, LinkProperties, LinkSource, MeshLinks, Overlay, Range

@@ -18,10 +18,12 @@ from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
 from record.errors import BadInputError, HostError
-from scenario import Scenario, Variant
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
-from scenario.workload import Operation, OperationKind, Workload, generate
+from scenario.model import Scenario, Variant
+from scenario.workload.generate import generate
+from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.workload import Workload
 from topology import BrokerId, Overlay
 from topology.evolution import Evolution
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from broker_service.language import Advertisement, Predicate, Subscription
 from emulation.live_overlay.preparation import Declarations, prepared_by
-from scenario import Scenario
-from scenario.workload import Operation, OperationKind, Workload, recorded_predicate
+from scenario.model import Scenario
+from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.workload import Workload
 from topology import BrokerId, Overlay
 
 

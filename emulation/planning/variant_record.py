@@ -10,7 +10,7 @@ from msgspec import UNSET
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
 from record.manifest import VariantRecord
-from scenario import Scenario
+from scenario.model import Scenario
 
 
 def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> VariantRecord:

@@ -13,7 +13,7 @@ from emulation.planning.plan import drivers
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 from record.log import Event
-from scenario.workload import Workload
+from scenario.workload.workload import Workload
 
 
 class ClientNodes:

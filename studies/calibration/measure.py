@@ -30,8 +30,8 @@ from emulation.simulation.calibration import Calibration, Latency, Origin
 from record.errors import HostError
 from record.fidelity import FidelityVerdict
 from record.files import LOGS
-from scenario import Scenario
-from scenario.workload import OperationKind
+from scenario.model import Scenario
+from scenario.workload.operations import OperationKind
 from studies.calibration.control import surplus_of_control
 from studies.calibration.latency import LatencySamples, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay

@@ -15,7 +15,7 @@ from emulation.run.directory import RunOutcome
 from emulation.runtimes.ladder import SIMULATED
 from emulation.simulation.run import simulate
 from record.files import replace_file
-from scenario import load_text
+from scenario.loading import load_text
 from scenario.yaml_files.source import as_yaml, parse
 from studies.campaign.result import CellResult, variant_result
 

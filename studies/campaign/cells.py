@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from record.errors import BadInputError
-from scenario import ScenarioError, load
+from scenario.loading import load
 from scenario.sections.faults import FaultItem
 from scenario.sections.vary import value_name
+from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import Cell
 from studies.campaign.model import AS_WRITTEN, Campaign

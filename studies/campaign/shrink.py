@@ -19,9 +19,9 @@ from typing import TypeVar
 
 from emulation.planning.plan import VariantPlan
 from record.errors import BadInputError
-from scenario import Scenario
 from scenario.faults import Targets
 from scenario.faults.targets import REST
+from scenario.model import Scenario
 from scenario.sections.faults import FaultItem, OneWay, Partition
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import Cell

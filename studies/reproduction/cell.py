@@ -20,7 +20,7 @@ from emulation.run.directory import RunOutcome
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.errors import UserError
-from scenario import load
+from scenario.loading import load
 from studies.reproduction.plan import Cell
 from studies.reproduction.results import CellResult, ResultStore
 

@@ -12,9 +12,10 @@ import msgspec
 from analysis.claims import Claim, Claims, Recipe
 from analysis.claims.shipped import MEASURES
 from record.errors import BadInputError
-from scenario import Scenario, load
+from scenario.loading import load
+from scenario.model import Scenario
 from scenario.sections.section import suggestion
-from scenario.workload import generate
+from scenario.workload.generate import generate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SEEDS = 6

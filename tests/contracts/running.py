@@ -10,7 +10,7 @@ from analysis.pipeline import analyze
 from analysis.tables.summary import Delivery
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
-from scenario import load
+from scenario.loading import load
 from studies.conformance import Result, SimulatedCaseRunner, read_all, run_case
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol

@@ -13,7 +13,7 @@ import typer
 
 from analysis.claims import load_claims
 from command_line.program import app
-from scenario import load
+from scenario.loading import load
 from studies.campaign.model import load_campaign
 from tests.documentation.markdown import PAGES, ROOT, Command, commands
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from broker_service.routing import PROTOCOLS
-from scenario import load, load_text
+from scenario.loading import load, load_text
 from studies.campaign.model import load_campaign
 from studies.conformance.protocols import PROTOCOLS as CONFORMANCE_ROWS
 from tests.documentation.markdown import PAGES, ROOT

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
-from scenario import load_text
+from scenario.loading import load_text
 from studies.conformance import CaseVerdict, SimulatedCaseRunner, read_all, run_case
 from studies.conformance.display import explanation
 from studies.conformance.protocols import ConformanceProtocol

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from analysis.claims import load_claims
-from scenario import load
+from scenario.loading import load
 from tests.documentation.markdown import ROOT
 
 DIRECTORY = ROOT / "scenarios"

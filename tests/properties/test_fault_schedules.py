@@ -15,7 +15,7 @@ from analysis.pipeline import analyze
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
-from scenario import Scenario
+from scenario.model import Scenario
 
 JOIN, RUN = 6.0, 40.0
 LAST_HEALED = JOIN + RUN - 12.0

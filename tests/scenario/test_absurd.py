@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenario import ScenarioError, load
+from scenario.loading import load
+from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.source import parse
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scenario import load
+from scenario.loading import load
 from scenario.reference import SECTIONS, reference, updated
 from scenario.sections.section import Section
-from scenario.workload import generate
+from scenario.workload.generate import generate
 
 DOCUMENT = Path("docs/scenarios.md")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)

@@ -14,7 +14,9 @@ from broker_service.routing.registry import Protocol
 from broker_service.routing.tid import TidOptions
 from emulation.planning.variant_record import new_variant
 from record.promises import Completeness, Promises
-from scenario import Scenario, ScenarioError, load
+from scenario.loading import load
+from scenario.model import Scenario
+from scenario.yaml_files.errors import ScenarioError
 
 SCENARIO = """
 name: s

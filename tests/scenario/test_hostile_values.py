@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from emulation.planning.plan import make_plan
 from record.errors import UserError
-from scenario import load_text
+from scenario.loading import load_text
 from scenario.yaml_files.fields import FieldPath
 from scenario.yaml_files.scalars import plain_value
 from scenario.yaml_files.source import DEEPEST, LONGEST_FIELD, MOST_VALUES, as_yaml, parse, parse_json, read

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scenario import Scenario, ScenarioError, load
+from scenario.loading import load
+from scenario.model import Scenario
+from scenario.yaml_files.errors import ScenarioError
 from topology import Range, save
 
 GOOD = """\

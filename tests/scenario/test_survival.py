@@ -15,10 +15,12 @@ from broker_service.routing.registry import Protocol
 from broker_service.routing.tid import TidOptions
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Promises
-from scenario import Scenario, ScenarioError, load
 from scenario.faults.conditions import Disturbed
 from scenario.faults.programs import Hold
 from scenario.faults.targets import Targets
+from scenario.loading import load
+from scenario.model import Scenario
+from scenario.yaml_files.errors import ScenarioError
 from topology import LinkDirection
 
 SCENARIO = """

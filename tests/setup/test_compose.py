@@ -22,7 +22,7 @@ from emulation.host.docker_host import docker_client
 from emulation.host.emulator_image import REPOSITORY
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
-from scenario import load
+from scenario.loading import load
 from tests.listening import LOOPBACK, listening_addresses
 from tests.waiting import await_true
 

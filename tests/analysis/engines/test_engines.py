@@ -26,7 +26,7 @@ from emulation.simulation.run import simulate
 from record.errors import RunDirectoryError
 from record.log import Event, PredicateRecord, TraceRecord
 from record.promises import Completeness, Loss, Order, Promises
-from scenario import load
+from scenario.loading import load
 from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import EXPECTED

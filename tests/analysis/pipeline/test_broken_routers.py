@@ -21,7 +21,7 @@ from broker_service.routing import registry
 from broker_service.routing.interface import Action, Actions, Deliver, Router, RouterContext, Send
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
-from scenario import load
+from scenario.loading import load
 
 PUBLISHERS = {"Ann": "B1", "Abe": "B3"}
 SUBSCRIBERS = {"Bob": "B3", "Cid": "B4", "Dan": "B1"}

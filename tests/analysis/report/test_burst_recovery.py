@@ -26,7 +26,7 @@ from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
-from scenario import load
+from scenario.loading import load
 
 SCENARIO = """
 name: burst

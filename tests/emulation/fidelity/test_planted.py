@@ -36,7 +36,7 @@ from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
 from record.manifest import RungChoice
-from scenario import load
+from scenario.loading import load
 from tests.tries import one_of_three
 
 pytestmark = [

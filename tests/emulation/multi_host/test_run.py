@@ -23,7 +23,7 @@ from emulation.planning.plan import make_plan
 from emulation.run.interrupt import Interrupt
 from record.exit_codes import ExitCode
 from record.manifest import HostRecord, Manifest
-from scenario import load_text
+from scenario.loading import load_text
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
 SCENARIO = """

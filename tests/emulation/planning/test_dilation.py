@@ -21,8 +21,9 @@ from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan
 from emulation.simulation.calibration import Calibration, Latency
 from emulation.simulation.run import simulate
-from scenario import Scenario, load
 from scenario.faults import plan as plan_faults
+from scenario.loading import load
+from scenario.model import Scenario
 from topology import MeshLinks
 from topology.mesh import link_delays
 

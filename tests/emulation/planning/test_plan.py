@@ -17,8 +17,8 @@ from emulation.planning.plan import (
     write_driver_inputs,
 )
 from record.errors import HostError
-from scenario import load
-from scenario.workload import OperationKind, read_operations
+from scenario.loading import load
+from scenario.workload.operations import OperationKind, read_operations
 
 SCENARIO = """
 name: two-ways

@@ -14,7 +14,7 @@ from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan
 from emulation.simulation.overlay import SimulatedOverlay
 from record.errors import BadInputError
-from scenario import load
+from scenario.loading import load
 from studies.conformance import ConformanceProtocol
 from studies.conformance.case_runner import settings
 from tests.broker_service.scripted import SCRIPTED, ScriptedOptions, registered

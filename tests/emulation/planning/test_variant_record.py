@@ -4,7 +4,7 @@ from pathlib import Path
 
 from emulation.planning.variant_record import new_variant
 from record.promises import Order
-from scenario import load
+from scenario.loading import load
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

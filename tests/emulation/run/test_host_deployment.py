@@ -24,7 +24,7 @@ from emulation.run.progress import NoDisplay, Snapshot
 from emulation.runtimes.interface import Ending
 from record.exit_codes import ExitCode
 from record.manifest import Manifest
-from scenario import load_text
+from scenario.loading import load_text
 
 SCENARIO = """
 name: shared

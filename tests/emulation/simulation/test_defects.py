@@ -12,7 +12,7 @@ from analysis.pipeline import analyze
 from analysis.tables.summary import BROKER_DEFECT, Summary
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
-from scenario import load_text
+from scenario.loading import load_text
 from tests.broker_service.defective import DEFECTIVE, registered
 
 SCENARIO = """

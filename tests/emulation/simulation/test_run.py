@@ -23,7 +23,7 @@ from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import FidelityVerdict
 from record.log import Event, TraceRecord
-from scenario import load
+from scenario.loading import load
 
 ROOT = Path(__file__).resolve().parents[3]
 SECOND = 1_000_000_000
@@ -44,7 +44,7 @@ HASH = """
 import hashlib, sys
 from pathlib import Path
 from emulation.planning.plan import make_plan
-from scenario import load
+from scenario.loading import load
 from emulation.simulation.run import simulate
 run = simulate(make_plan(load(Path(sys.argv[1]))), Path(sys.argv[2])).directory
 for log in sorted((run / "logs").iterdir()):

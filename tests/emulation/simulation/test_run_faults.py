@@ -15,7 +15,7 @@ from record import manifest
 from record.errors import HostError
 from record.log import Event, TraceRecord
 from record.manifest import PhaseRecord
-from scenario import load
+from scenario.loading import load
 
 SECOND = 1_000_000_000
 SCENARIO = """

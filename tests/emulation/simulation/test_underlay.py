@@ -10,7 +10,7 @@ from analysis.run_files.run_directory import RunDirectory, open_run
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
-from scenario import load
+from scenario.loading import load
 
 ROUTERS = "{kind: transit-stub, brokers: 6, transit_domains: 2, transit_routers: 2, stubs: 1, overlay: full}"
 SCENARIO = """

@@ -18,7 +18,7 @@ from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record import manifest
 from record.exit_codes import ExitCode
-from scenario import load_text
+from scenario.loading import load_text
 
 SCENARIO = """
 name: withdrawal

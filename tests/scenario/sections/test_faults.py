@@ -9,7 +9,6 @@ import yaml
 
 from broker_service.service_time import Distribution, ServiceTime
 from record.faults import FaultKind
-from scenario import Scenario, ScenarioError, load
 from scenario.faults import Counter, CountReached, FaultSchedule, Moment, Phase, plan
 from scenario.faults.conditions import (
     Condition,
@@ -24,6 +23,9 @@ from scenario.faults.conditions import (
     Throttled,
 )
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
+from scenario.loading import load
+from scenario.model import Scenario
+from scenario.yaml_files.errors import ScenarioError
 from topology import LinkDirection
 
 HEAD = """\

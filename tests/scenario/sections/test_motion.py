@@ -14,8 +14,10 @@ import pytest
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import make_plan
 from record.errors import BadInputError
-from scenario import Scenario, ScenarioError, load
+from scenario.loading import load
+from scenario.model import Scenario
 from scenario.sections.motion import MOTIONS
+from scenario.yaml_files.errors import ScenarioError
 from topology.evolution import Appears, Evolution, Vanishes
 from topology.mobility.movement_files import load_movements
 

@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from broker_service.service_time import Distribution, ServiceTime
-from scenario import Scenario, ScenarioError, load
+from scenario.loading import load
+from scenario.model import Scenario
+from scenario.yaml_files.errors import ScenarioError
 
 SCENARIO = """\
 name: slow

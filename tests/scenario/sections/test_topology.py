@@ -13,8 +13,10 @@ import pytest
 
 from broker_service.routing.registry import PROTOCOLS, Protocol
 from broker_service.routing.tid import TidOptions
-from scenario import Scenario, ScenarioError, load
+from scenario.loading import load
+from scenario.model import Scenario
 from scenario.sections.topology import KINDS, PAPERS
+from scenario.yaml_files.errors import ScenarioError
 from topology import LinkTemplates, Overlay, build, metrics, save, scot_of, shapes
 from topology.files import from_graphml, from_json, to_graphml, to_json
 from topology.mesh_files import to_csv

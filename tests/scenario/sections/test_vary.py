@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scenario import Scenario, ScenarioError, load, load_text
+from scenario.loading import load, load_text
+from scenario.model import Scenario
+from scenario.yaml_files.errors import ScenarioError
 
 BASE = """\
 name: paired

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scenario import QuotesWorkload, Scenario, ScenarioError, load, load_text
-from scenario.sections.workload import KINDS
+from scenario.loading import load, load_text
+from scenario.model import Scenario
+from scenario.sections.workload import KINDS, QuotesWorkload
 from scenario.workload.generate import GENERATORS
+from scenario.yaml_files.errors import ScenarioError
 
 REST = """
 name: any

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenario import Scenario
+from scenario.model import Scenario
 
 MakeScenario = Callable[..., Scenario]
 

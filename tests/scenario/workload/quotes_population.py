@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scenario.workload import Workload
 from scenario.workload.quotes.population import QuotesPopulation
+from scenario.workload.workload import Workload
 
 
 def quotes_of(workload: Workload) -> QuotesPopulation:

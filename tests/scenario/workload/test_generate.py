@@ -12,8 +12,10 @@ import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import conforms, intersects, matches
-from scenario import Scenario
-from scenario.workload import Operation, OperationKind, Workload, generate, recorded_predicate
+from scenario.model import Scenario
+from scenario.workload.generate import generate
+from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.workload import Workload
 from tests.scenario.workload.quotes_population import quotes_of
 
 MakeScenario = Callable[..., Scenario]

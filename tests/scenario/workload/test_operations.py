@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from broker_service.language import ContentError, Operator, Predicate
 from record.log import PredicateRecord
-from scenario import Scenario
-from scenario.workload import (
+from scenario.model import Scenario
+from scenario.workload.generate import generate
+from scenario.workload.operations import (
     Operation,
     OperationKind,
-    generate,
     predicate_record,
     read_operations,
     recorded_predicate,

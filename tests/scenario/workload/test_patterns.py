@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication
 from broker_service.language.relations import conforms
-from scenario import Scenario
-from scenario.workload import Operation, OperationKind, Workload, generate, recorded_predicate
+from scenario.model import Scenario
+from scenario.workload.generate import generate
+from scenario.workload.operations import Operation, OperationKind, recorded_predicate
 from scenario.workload.patterns import Lengths, lengths, receiving
+from scenario.workload.workload import Workload
 
 MakeScenario = Callable[..., Scenario]
 

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import conforms, matches
-from scenario import Scenario
-from scenario.workload import Operation, OperationKind, Workload, generate, recorded_predicate
+from scenario.model import Scenario
+from scenario.workload.generate import generate
+from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.workload import Workload
 
 MakeScenario = Callable[..., Scenario]
 

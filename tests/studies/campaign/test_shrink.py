@@ -16,8 +16,8 @@ from broker_service.messages import ClientId, Message
 from broker_service.routing import registry
 from broker_service.routing.interface import Actions, Deliver, Router
 from record.errors import BadInputError
-from scenario import load_text
 from scenario.faults import CountReached, FaultSchedule
+from scenario.loading import load_text
 from studies.campaign import Cell, CellResult, cells, load_campaign, run_simulated
 from studies.campaign.shrink import NotReproducedError, resolved, shrink, smallest
 from tests.studies.campaign.made_up import result, write_campaign

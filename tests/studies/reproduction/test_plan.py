@@ -11,7 +11,7 @@ import pytest
 from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, load_claims
 from emulation.planning.plan import make_plan
 from record.errors import BadInputError, UserError
-from scenario import load
+from scenario.loading import load
 from studies.reproduction import (
     Cell,
     CellResult,

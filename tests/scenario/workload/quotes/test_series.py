@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenario import QuoteFile, Scenario, ScenarioError
-from scenario.workload import generate
+from scenario.model import Scenario
+from scenario.sections.workload import QuoteFile
+from scenario.workload.generate import generate
 from scenario.workload.quotes.bootstrap import bootstrap, extended
 from scenario.workload.quotes.series import QuoteSeries, real_quotes
 from scenario.workload.quotes.sources import read_quotes
 from scenario.workload.streams import numeric_stream
+from scenario.yaml_files.errors import ScenarioError
 
 ARCHIVE = Path("../shared/data/stockquotes.tar.gz")
 

@@ -9,9 +9,10 @@ import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects, matches
-from scenario import Scenario
-from scenario.workload import Workload, generate
+from scenario.model import Scenario
+from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind
+from scenario.workload.workload import Workload
 from tests.scenario.workload.quotes_population import quotes_of
 
 MakeScenario = Callable[..., Scenario]
