@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -11,7 +12,7 @@ import networkx as nx
 from broker_service.broker import Broker
 from broker_service.errors import BrokerDefectError
 from emulation.simulation import SimulatedOverlay
-from studies.conformance.case_runner import settle
+from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.model import Case, Declaration
 from studies.conformance.protocols import ConformanceProtocol
@@ -44,22 +45,26 @@ class Trial:
         advertise = _step("advertise", "P", BROKERS[0], "a", STOCKS)
         self._steps = [advertise, *(_step("subscribe", f"S-{broker}", broker, "s", STOCKS) for broker in BROKERS)]
         self._protocol = protocol
-        self._case = Case(id="changing", brokers=BROKERS, links=list(links), steps=self._steps, expect={}, seed=seed)
+        self.case = Case(id="changing", brokers=BROKERS, links=list(links), steps=self._steps, expect={}, seed=seed)
+
+    def declare(self, run: CaseRun, clients: CaseClients) -> None:
+        """Advertises and subscribes."""
+        for step in self._steps:
+            clients.perform(step)
+        settle(run)
 
     def publish(self, *, changing: bool) -> None:
         """Publishes one after another; the links change before each where they are `changing`."""
         runner = SimulatedCaseRunner(lambda broker: self.arrivals.setdefault(broker, Arrivals(broker)))
-        with runner.run(self._case, self._protocol) as run:
+        with runner.run(self.case, self._protocol) as run:
             clients = CaseClients(run, set(BROKERS))
             self.got = clients.got
-            for step in self._steps:
-                clients.perform(step)
-            settle(run)
+            self.declare(run, clients)
             for number in range(PUBLICATIONS):
                 if changing:
                     self._replace_link(run.overlay)
                     settle(run)
-                clients.perform(_step("publish", "P", BROKERS[0], f"p{number}", "[class,'STOCK']"))
+                clients.perform(_publication(number))
                 settle(run)
             self.remembered = max(map(_remembered, run.overlay.brokers.values()))
 
@@ -80,17 +85,32 @@ class Trial:
 def everyone_is_notified_though_links_change(row: ConformanceProtocol) -> str:
     """With a fanout above the number of neighbours, each publication reaches everybody once; else `missing`, `surplus`
     or, where a router sends to a broker that is no neighbour, `defect`."""
-    wanted = [f"p{number}" for number in range(PUBLICATIONS)]
     for seed in SEEDS:
         trial = Trial(row, RING, seed)
         try:
             trial.publish(changing=True)
         except BrokerDefectError:
             return "defect"
-        for broker in BROKERS:
-            if (got := trial.got.get(f"S-{broker}", [])) != wanted:
-                return "missing" if set(wanted) - set(map(str, got)) else "surplus"
+        if (finding := _finding(trial.got, PUBLICATIONS)) != CORRECT:
+            return finding
     return CORRECT
+
+
+def everyone_is_notified_over_links_that_return(runner: CaseRunner, row: ConformanceProtocol) -> str:
+    """Each link of a ring vanishes in turn and comes back, on brokers of any runtime; `missing` or `surplus` where a
+    subscriber is not notified of each publication once."""
+    trial = Trial(row, RING, 0)
+    with runner.run(trial.case, row) as run:
+        clients = CaseClients(run, set(BROKERS))
+        trial.declare(run, clients)
+        for number, link in enumerate(trial.case.overlay().links):
+            run.overlay.remove_link(link.a, link.b)
+            settle(run)
+            clients.perform(_publication(number))
+            settle(run)
+            run.overlay.add_link(link)
+            settle(run)
+    return _finding(clients.got, len(RING))
 
 
 def few_publications_are_remembered(row: ConformanceProtocol) -> str:
@@ -106,6 +126,18 @@ def few_copies_are_sent(row: ConformanceProtocol) -> str:
     trial.publish(changing=False)
     copies = sum(sum(arrivals.publications.values()) for arrivals in trial.arrivals.values())
     return CORRECT if copies <= PUBLICATIONS * len(BROKERS) * FANOUT else "too many"
+
+
+def _finding(got: Mapping[str, Sequence[object]], publications: int) -> str:
+    wanted = [f"p{number}" for number in range(publications)]
+    for notified in (got.get(f"S-{broker}", []) for broker in BROKERS):
+        if notified != wanted:
+            return "missing" if set(wanted) - set(notified) else "surplus"
+    return CORRECT
+
+
+def _publication(number: int) -> Declaration:
+    return _step("publish", "P", BROKERS[0], f"p{number}", "[class,'STOCK']")
 
 
 def _remembered(broker: Broker) -> int:

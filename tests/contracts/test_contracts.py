@@ -16,9 +16,10 @@ from studies.conformance.model import Case
 from studies.conformance.selection import Trial, in_company
 from tests.contracts.contract import Catch, Contract
 from tests.contracts.contracts import CONTRACTS
+from tests.contracts.gossip_properties import everyone_is_notified_over_links_that_return
 from tests.contracts.on_hosts import brokers_know_the_protocols
 from tests.contracts.properties import CORRECT
-from tests.contracts.protocols import registered
+from tests.contracts.protocols import GOSSIP, registered
 from tests.contracts.running import HERE, judged, shipped_cases
 
 README = (HERE / "README.md").read_text(encoding="utf-8")
@@ -95,6 +96,12 @@ def test_the_page_names_what_catches_each_variant() -> None:
     ]
 
 
+@pytest.mark.usefixtures("known")
+def test_links_of_simulated_gossip_vanish_and_return() -> None:
+    finding = everyone_is_notified_over_links_that_return(SimulatedCaseRunner(), CONTRACTS[GOSSIP].row)
+    assert finding == CORRECT
+
+
 @pytest.mark.container
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["process", "container"])
@@ -102,5 +109,6 @@ def test_on_real_brokers(runtime: str) -> None:
     trials = [Trial(case, contract.row) for contract in CONTRACTS.values() for case in contract.on_real_brokers]
     with brokers_know_the_protocols(), Interrupt() as interrupt, host_case_runner(runtime, interrupt, print) as runner:
         results = [run_case(trial.case, trial.protocol, runner) for trial in in_company(trials)]
+        assert everyone_is_notified_over_links_that_return(runner, CONTRACTS[GOSSIP].row) == CORRECT
     for result in results:
         check(result)
