@@ -19,7 +19,7 @@ from broker_service.declaring import Declarations
 from broker_service.defects import DefectReports
 from broker_service.disturbance import Disturbance
 from broker_service.disturber import Disturber
-from broker_service.errors import BrokerDefectError, MalformedMessageError, RejectedError
+from broker_service.errors import BrokerDefectError, MalformedMessageError, RefusedPublicationError, RejectedError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.overlay_link import NANOSECONDS, OverlayLink
@@ -336,7 +336,7 @@ class Broker:
                 else:
                     self._operate(session, request)
             except RejectedError as error:
-                self._reject(session, request, str(error))
+                self._reject(session, request, error)
             except Exception as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion) from error
@@ -413,12 +413,14 @@ class Broker:
     def _confirm(self, session: Session, request: ClientRequest) -> None:
         self._actions.send(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
 
-    def _reject(self, session: Session, request: ClientRequest, reason: str) -> None:
+    def _reject(self, session: Session, request: ClientRequest, error: RejectedError) -> None:
         self.rejected += 1
+        reason = str(error)
+        event = Event.REFUSED if isinstance(error, RefusedPublicationError) else Event.REJECTED
         if request.operation is _PUBLISH:
             session.progress.reject(request.number, reason)
         message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
-        self._recorder.message(Event.REJECTED, message, client=request.client, text=reason)
+        self._recorder.message(event, message, client=request.client, text=reason)
         rejection = ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason)
         self._actions.send(session, rejection)
 

@@ -84,6 +84,7 @@ def test_a_refused_publication_was_never_accepted(trial: Scripted) -> None:
     trial.overlay.settle()
     status = trial.overlay.status()["B1"]
     assert (status.published, status.rejected) == (1, 1)
-    (rejected,) = [record for record in trial.traces["B1"].records if record.event is Event.REJECTED]
-    assert (rejected.id, rejected.text) == ("p1", "enough")
+    (refused,) = [record for record in trial.traces["B1"].records if record.event is Event.REFUSED]
+    assert (refused.id, refused.text) == ("p1", "enough")
+    assert not [record for record in trial.traces["B1"].records if record.event is Event.REJECTED]
     assert trial.ids("S") == ["p2"]
