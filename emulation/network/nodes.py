@@ -34,6 +34,18 @@ class Node(Host):  # type: ignore[misc]
         self._wanted: list[str] = []
         super().__init__(name, **parameters)
 
+    def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802 - Mininet's name
+        """Start the shell with Ctrl-C and SIGTERM blocked, for itself and its children.
+
+        Both reach the emulator's process group, which the shell leaves only once `mnexec` runs. If they ended the shell
+        before, Mininet would wait for its prompt for ever.
+        """
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            super().startShell(mnopts)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
     def _popen(self, cmd: list[str], **parameters: Any) -> Popen[bytes]:
         """Start a process in the node, marked as one of the run."""
         return super()._popen(cmd, env=os.environ | {RUN_VARIABLE: self._run_id}, **parameters)  # type: ignore[no-any-return]

@@ -54,6 +54,7 @@ class RelayProcess:
                 stderr=self._errors,
                 cwd=_ROOT,
                 env=os.environ | {RUN_VARIABLE: run_id},
+                start_new_session=True,  # Ctrl-C is the emulator's to handle, and still needs its links
             )
         self._priority: str | None = None
 

@@ -43,6 +43,7 @@ async def test_a_frame_of_100_mb_ends_its_session_only(tmp_path: Path) -> None:
         await overlay.start("B1")
         async with Session(overlay.address("B1")) as other, rpc.channel(overlay.address("B1"), MB) as channel:
             call = rpc.dial(channel, rpc.SESSION)
+            await call.read()  # the welcome
             await call.write(bytes(100 * MB))
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await call.read()

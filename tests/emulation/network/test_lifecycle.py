@@ -186,3 +186,19 @@ def test_links_that_do_not_exist_cannot_be_changed(run_id: str) -> None:
         pytest.raises(NetworkError, match="there is no link between A and X"),
     ):
         network.cut("A", "X")
+
+
+def test_the_shell_of_a_node_is_safe_from_ctrl_c_before_it_leaves_the_process_group() -> None:
+    """Ended there, it would have Mininet wait for its prompt for ever."""
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with EmulatedNetwork(overlay_of(LINK), "shells", LinkDriver.USERSPACE) as network:
+        for broker in ("A", "B"):
+            assert {signal.SIGINT, signal.SIGTERM} <= blocked_by(network.pid(broker))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == blocked
+
+
+def blocked_by(pid: int) -> set[int]:
+    """The signals that a process blocks."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    (mask,) = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigBlk:")]
+    return {number for number in range(1, 65) if mask >> (number - 1) & 1}

@@ -21,7 +21,7 @@ from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.runtimes import ContainerRuntime, Launch
-from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT
+from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT, STORED_MOUNT
 from emulation.runtimes.interface import Resources
 
 pytestmark = [
@@ -136,11 +136,11 @@ def test_it_has_no_privileges_and_cannot_get_any(containers: Containers, name: s
     assert status["Seccomp"] == ["2"], "Docker's filter of system calls"
 
 
-@pytest.mark.parametrize(("name", "own"), [("sandbox", set()), ("broker", {SOCKET_MOUNT, LOG_MOUNT})])
+@pytest.mark.parametrize(("name", "own"), [("sandbox", set()), ("broker", {SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT})])
 def test_it_writes_to_its_socket_and_log_directories_only(containers: Containers, name: str, own: set[str]) -> None:
     assert containers.processes[name].writable == own | MEMORY
     mounted = {mount["Destination"]: mount["RW"] for mount in containers.inspected[name]["Mounts"]}
-    assert mounted == ({CONFIG_MOUNT: False, SOCKET_MOUNT: True, LOG_MOUNT: True} if own else {})
+    assert mounted == ({CONFIG_MOUNT: False} | dict.fromkeys(own, True) if own else {})
 
 
 @pytest.mark.parametrize("name", NAMES)
