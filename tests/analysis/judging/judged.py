@@ -1,0 +1,22 @@
+"""Checks of the summary of judged histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.tables.summary import Delivery, Summary
+from tests.analysis.oracle_cases import Case
+
+
+def delivery(judged: Summary, name: str) -> Delivery:
+    """The delivery of the variant with this name."""
+    return next(variant.delivery for variant in judged.variants if variant.name == name)
+
+
+def assert_judged(judged: Summary, case: Case, counts: Iterable[str]) -> None:
+    """Its history was judged as the case states; those of `counts` that the case does not name are 0."""
+    found = delivery(judged, case.history.variant)
+    wanted = dict.fromkeys(counts, 0) | {"verdicts": case.verdicts, "expected": case.expected}
+    wanted |= {"delivered": case.delivered, **case.numbers}
+    assert {key: getattr(found, key) for key in wanted} == wanted
+    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
