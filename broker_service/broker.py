@@ -27,7 +27,6 @@ from broker_service.messages import (
     MOST_HOPS,
     OPERATION_KINDS,
     BrokerId,
-    ClientEvent,
     ClientId,
     ClientRequest,
     Kind,
@@ -35,15 +34,13 @@ from broker_service.messages import (
     Operation,
     Outcome,
     Welcome,
+    answer,
 )
 from broker_service.publisher_gate import PublisherGate
 from broker_service.publishing import Publishing
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.interface import (
-    RouterContext,
-    TimerKey,
-)
+from broker_service.routing.interface import RouterContext, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
@@ -51,9 +48,8 @@ from broker_service.trace import Recorder, Trace
 from record.log import Event
 
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every message needs these.
-_RECEIVED, _DELIVERED = Event.RECEIVED, Event.DELIVERED
-_ATTACH, _PUBLISH, _NOTIFIED = Operation.ATTACH, Operation.PUBLISH, Outcome.NOTIFIED
-
+_RECEIVED = Event.RECEIVED
+_ATTACH, _PUBLISH = Operation.ATTACH, Operation.PUBLISH
 
 MATCHING_INDEX = "matching_index"
 """Name under which `Broker.tables` shows the number of subscriptions in its matching index."""
@@ -411,7 +407,7 @@ class Broker:
     # Answers
 
     def _confirm(self, session: Session, request: ClientRequest) -> None:
-        self._actions.send(session, ClientEvent(Outcome.CONFIRMED, (request.client,), request.number, request.id))
+        self._actions.send(session, answer(request, Outcome.CONFIRMED))
 
     def _reject(self, session: Session, request: ClientRequest, error: RejectedError) -> None:
         self.rejected += 1
@@ -421,8 +417,7 @@ class Broker:
             session.progress.reject(request.number, reason)
         message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
         self._recorder.message(event, message, client=request.client, text=reason)
-        rejection = ClientEvent(Outcome.REJECTED, (request.client,), request.number, request.id, reason=reason)
-        self._actions.send(session, rejection)
+        self._actions.send(session, answer(request, Outcome.REJECTED, reason))
 
     # Log
 

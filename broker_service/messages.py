@@ -136,6 +136,11 @@ class ClientEvent(msgspec.Struct, frozen=True):
     """Of a notification, where the routing protocol gives it one."""
 
 
+def answer(request: ClientRequest, outcome: Outcome, reason: str = "") -> ClientEvent:
+    """The event that answers a request."""
+    return ClientEvent(outcome, (request.client,), request.number, request.id, reason=reason)
+
+
 class Welcome(msgspec.Struct, frozen=True):
     """The broker's first words on a stream; the client sends nothing before."""
 

@@ -16,7 +16,7 @@ from broker_service.actions import ActionExecutor
 from broker_service.errors import RejectedError
 from broker_service.language import ContentError, Publication
 from broker_service.language.wire import decode_publication
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Kind, Message, Outcome
+from broker_service.messages import ClientRequest, Kind, Message, Outcome, answer
 from broker_service.routing.interface import Router
 from broker_service.routing.matcher import Comparisons
 from broker_service.sessions import Client
@@ -77,9 +77,7 @@ class Publishing:
     def _answer_again(self, client: Client, request: ClientRequest, rejected: Mapping[int, str]) -> None:
         reason = rejected.get(request.number)
         if reason is not None:
-            clients: tuple[ClientId, ...] = (client.id,)
-            event = ClientEvent(Outcome.REJECTED, clients, request.number, request.id, reason=reason)
-            self._actions.send(client.session, event)
+            self._actions.send(client.session, answer(request, Outcome.REJECTED, reason))
 
 
 def _checked(client: Client, request: ClientRequest) -> tuple[Publication, str]:

@@ -17,6 +17,7 @@ import msgspec
 import networkx as nx
 import numpy as np
 
+from topology.bounded_files import read_bounded
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.links import LinkTemplates
 from topology.mesh import Mesh
@@ -87,9 +88,7 @@ def load(path: Path, templates: LinkTemplates = LinkTemplates(), seed: int = 0) 
     Raises `OverlayError` (naming the file) or `OSError`.
     """
     with path.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise OverlayError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that an overlay file may have")
+        content = read_bounded(file, path, LARGEST_FILE, "an overlay file")
     try:
         return from_graphml(content, path.stem, templates, seed) if path.suffix == ".graphml" else from_json(content)
     except OverlayError as error:

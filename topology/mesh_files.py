@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from topology.bounded_files import read_bounded
 from topology.mesh import Mesh
 from topology.model import Broker, OverlayError, check_size
 
@@ -53,9 +54,7 @@ def to_csv(mesh: Mesh) -> str:
 def load_mesh(path: Path, unit: Unit | None = None) -> Mesh:
     """Reads a latency matrix; a file without a unit needs `unit`. Raises `OverlayError` or `OSError`."""
     with path.open("rb") as file:
-        content = file.read(LARGEST_MATRIX + 1)
-    if len(content) > LARGEST_MATRIX:
-        raise OverlayError(f"{path}: larger than the {LARGEST_MATRIX >> 20} MiB that a latency matrix may have")
+        content = read_bounded(file, path, LARGEST_MATRIX, "a latency matrix")
     try:
         return from_csv(content.decode("utf-8-sig"), path.stem, unit)
     except UnicodeDecodeError as error:

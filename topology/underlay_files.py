@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from topology.bounded_files import read_bounded
 from topology.model import BrokerId, OverlayError
 from topology.underlay import Router, RouterLink, Underlay
 
@@ -40,9 +41,7 @@ def save_underlay(underlay: Underlay, path: Path) -> None:
 def load_underlay(path: Path) -> Underlay:
     """Reads what `save_underlay` wrote. Raises `OverlayError` (naming the file) or `OSError`."""
     with path.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise OverlayError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that an underlay file may have")
+        content = read_bounded(file, path, LARGEST_FILE, "an underlay file")
     try:
         record = msgspec.json.decode(content, type=_UnderlayRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.reading.log_events import ClientOperation
-from broker_service.language import ContentError, Predicate, operator_named
+from broker_service.language import ContentError, Predicate
+from broker_service.language.records import recorded_predicate
 from record.log import Event, PredicateRecord
 
 _MADE = frozenset({Event.SUBSCRIBE, Event.ADVERTISE})
@@ -106,13 +107,6 @@ def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
 
 def _predicates(records: Iterable[PredicateRecord]) -> tuple[Predicate, ...] | None:
     try:
-        return tuple(_predicate(record) for record in records)
+        return tuple(recorded_predicate(record) for record in records)
     except ContentError:
         return None
-
-
-def _predicate(record: PredicateRecord) -> Predicate:
-    value = record.number if record.string is None else record.string
-    if value is None:
-        raise ContentError(f"the predicate on {record.attribute} has no value")
-    return Predicate(record.attribute, operator_named(record.operator, value), value)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from broker_service.language.model import shortened
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome, Welcome
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome, Welcome, answer
 from broker_service.transport.wire import LONGEST_NAME
 
 _REQUEST_OVERHEAD = 64
@@ -163,9 +163,9 @@ class ClientRequests:
         self._queue = deque((*declared, *self._unacknowledged, *publications))
         self._unacknowledged.clear()
         carried = {request.number for request in declared}
-        for number, request in list(self._unanswered.items()):
-            if number not in carried:
-                self._answered(ClientEvent(Outcome.CONFIRMED, (request.client,), number, request.id))
+        for request in list(self._unanswered.values()):
+            if request.number not in carried:
+                self._answered(answer(request, Outcome.CONFIRMED))
 
     def _answered(self, event: ClientEvent) -> None:
         request = self._unanswered.pop(event.number, None)

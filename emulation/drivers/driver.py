@@ -45,8 +45,6 @@ _STATUS_TICKS = 5
 _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
 
-_log = logging.getLogger(__name__)
-
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Configuration of a driver process, one JSON file."""

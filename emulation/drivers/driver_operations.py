@@ -9,10 +9,11 @@ from itertools import islice
 import msgspec
 
 from broker_service.language import Publication
+from broker_service.language.records import recorded_predicate
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Operation as Request
 from record.log import Event, PredicateRecord
-from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.operations import Operation, OperationKind
 
 LOOK_AHEAD = 50_000
 """Operations that are kept ready."""

@@ -7,7 +7,6 @@ the next holder or a clean-up removes it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from emulation.host.file_lock import take_lock
 from emulation.host.processes import ProcessIdentity
 from emulation.host.registry import ROOT
 from record.errors import HostError
@@ -75,7 +75,7 @@ def remove_stale_holder(root: Path = ROOT) -> str | None:
     except OSError:
         return None
     try:
-        if not _locked(lock):
+        if not take_lock(lock):
             return None
         left = _read(note)
         note.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def remove_stale_holder(root: Path = ROOT) -> str | None:
 def _await_lock(lock: int, note: Path, wanted: HostLockHolder) -> None:
     asked: ProcessIdentity | None = None
     deadline = time.monotonic() + _END_WITHIN
-    while not _locked(lock):
+    while not take_lock(lock):
         present = _read(note)
         if present is not None and not present.process.alive:  # the holder has not written its note yet
             present = None
@@ -105,15 +105,6 @@ def _await_lock(lock: int, note: Path, wanted: HostLockHolder) -> None:
             asked = present.process
             asked.kill(signal.SIGTERM)
         time.sleep(_POLL_INTERVAL)
-
-
-def _locked(lock: int) -> bool:
-    """Takes the lock unless another process has it; returns whether this process has it now."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _read(note: Path) -> HostLockHolder | None:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -19,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.util import Finalize
 from pathlib import Path
+
+from emulation.host.file_lock import take_lock
 
 PREFIX = "brokerlab-"
 LOCK = ".brokerlab-scratch"
@@ -87,7 +88,7 @@ def _make(parent: Path) -> tuple[Path, int]:
         # A clean-up may take the directory for a stale one as long as it is not locked. Then another one is made.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            if _is_locked(lock) and (directory / LOCK).exists():
+            if take_lock(lock) and (directory / LOCK).exists():
                 return directory, lock
             os.close(lock)
 
@@ -101,7 +102,7 @@ def _remove_if_stale(directory: Path) -> bool:
             directory.rmdir()
         return not directory.exists()
     try:
-        if not _is_locked(lock):
+        if not take_lock(lock):
             return False
         remove_stale_scratch(directory)
         if any((inner / LOCK).exists() for inner in _below(directory)):
@@ -110,12 +111,3 @@ def _remove_if_stale(directory: Path) -> bool:
         return not directory.exists()
     finally:
         os.close(lock)
-
-
-def _is_locked(lock: int) -> bool:
-    """Takes the lock unless another process has it; returns whether this process has it now."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from broker_service.language import Advertisement, Predicate, Subscription
+from broker_service.language.records import recorded_predicate
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from scenario.model import Scenario
-from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.workload import Workload
 from topology import BrokerId, Overlay
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from broker_service.language import Publication, Subscription
+from broker_service.language.records import predicate_record, recorded_predicate
 from broker_service.language.relations import matches
 from scenario.sections.workload.operations import OperationItem
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind, predicate_record, recorded_predicate
+from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
 
 
 def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from broker_service.language import Operator, Predicate, Value
 from broker_service.language.model import CLASS
+from broker_service.language.records import predicate_record
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload.integers import IntegersWorkload
@@ -23,9 +24,10 @@ from scenario.workload import interest
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems, subscription_problems
 from scenario.workload.interest import Weights
-from scenario.workload.operations import Operation, OperationKind, predicate_record
-from scenario.workload.padding import PADDING_ADVERTISED, Padding
+from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.population import Expected, OperationSequence
+from scenario.workload.publications import publication_operations
 from scenario.workload.streams import numeric_stream, stream
 from scenario.yaml_files.fields import FieldPath
 from topology import BrokerId, Overlay
@@ -146,18 +148,12 @@ class IntegersPopulation:
 
     def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
         publishing, shares = self.publishing, stream(self.seed, "values")
-        pad = None if self.size is None else Padding(self.size)
-        rates = publishing.rates.tolist()
-        for time, index, number in merged_arrivals(rates, self.arrivals, run, stream(self.seed, "times")):
-            content: dict[str, Value] = {CLASS: _CLASS, VALUE: publishing.value(index, shares.random())}
-            yield Operation(
-                at=begin + time,
-                client=f"P{index + 1}",
-                broker=self.brokers[publishing.brokers[index]],
-                operation=OperationKind.PUBLISH,
-                id=f"P{index + 1}:{number}",
-                attributes=content if pad is None else pad.padded(content),
-            )
+
+        def content(publisher: int) -> dict[str, Value]:
+            return {CLASS: _CLASS, VALUE: publishing.value(publisher, shares.random())}
+
+        arrivals = merged_arrivals(publishing.rates.tolist(), self.arrivals, run, stream(self.seed, "times"))
+        return publication_operations(self.publishers, arrivals, content, begin=begin, size=self.size)
 
     def expected(self, run: float) -> Expected:
         publishing = self.publishing

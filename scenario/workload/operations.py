@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.language import ContentError, Predicate, Value, operator_named
+from broker_service.language import Value
 from record.log import PredicateRecord
 
 NANOSECONDS = 1_000_000_000
@@ -40,21 +40,6 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A publication's content."""
     predicates: list[PredicateRecord] | None = None
     """The content of a subscription or an advertisement."""
-
-
-def predicate_record(predicate: Predicate) -> PredicateRecord:
-    """A predicate of the language in the form of operations and logs."""
-    if isinstance(predicate.value, str):
-        return PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, string=predicate.value)
-    return PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, number=predicate.value)
-
-
-def recorded_predicate(record: PredicateRecord) -> Predicate:
-    """The inverse of `predicate_record`. Raises `ContentError` for a record that is not a predicate."""
-    value = record.number if record.string is None else record.string
-    if value is None:
-        raise ContentError(f"the predicate on {record.attribute} has no value")
-    return Predicate(record.attribute, operator_named(record.operator, value), value)
 
 
 def write_operations(path: Path, operations: Iterable[Operation]) -> int:

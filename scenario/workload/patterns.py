@@ -17,15 +17,17 @@ from math import prod
 
 from broker_service.language import Operator, Predicate, Value
 from broker_service.language.model import CLASS, MAX_ATTRIBUTES
+from broker_service.language.records import predicate_record
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload.kind import Arrivals
 from scenario.sections.workload.patterns import PatternsWorkload
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems, subscription_problems
-from scenario.workload.operations import Operation, OperationKind, predicate_record
-from scenario.workload.padding import PADDING_ADVERTISED, Padding
+from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.population import Expected, OperationSequence
+from scenario.workload.publications import publication_operations
 from scenario.workload.streams import stream
 from topology import BrokerId, Overlay
 
@@ -107,18 +109,13 @@ class PatternsPopulation:
 
     def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
         rng = stream(self.seed, "numbers")
-        pad = None if self.size is None else Padding(self.size)
-        for time, index, number in merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times")):
+
+        def content(_publisher: int) -> dict[str, Value]:
             numbers = sorted(rng.sample(range(1, self.patterns + 1), self.lengths.draw(rng)))
-            content: dict[str, Value] = {CLASS: _CLASS, **dict.fromkeys(map(attribute, numbers), 1)}
-            yield Operation(
-                at=begin + time,
-                client=f"P{index + 1}",
-                broker=self.brokers[index],
-                operation=OperationKind.PUBLISH,
-                id=f"P{index + 1}:{number}",
-                attributes=content if pad is None else pad.padded(content),
-            )
+            return {CLASS: _CLASS, **dict.fromkeys(map(attribute, numbers), 1)}
+
+        arrivals = merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times"))
+        return publication_operations(self.publishers, arrivals, content, begin=begin, size=self.size)
 
     def expected(self, run: float) -> Expected:
         publications = sum(self.rates) * run

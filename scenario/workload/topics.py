@@ -12,16 +12,18 @@ from dataclasses import dataclass
 
 from broker_service.language import Operator, Predicate, Value
 from broker_service.language.model import CLASS
+from broker_service.language.records import predicate_record
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload.kind import MOST_SUBSCRIPTIONS, Arrivals
 from scenario.sections.workload.topics import Churn, SubscriberGroup, TopicsWorkload
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind, predicate_record
-from scenario.workload.padding import PADDING_ADVERTISED, Padding
+from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
+from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.placement import placed, placement_problems
 from scenario.workload.population import Expected, OperationSequence
+from scenario.workload.publications import publication_operations
 from scenario.workload.streams import stream
 from topology import BrokerId, Overlay
 
@@ -119,9 +121,9 @@ class TopicsPopulation:
         )
 
     def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
-        return heapq.merge(
-            self._changes(begin, run), self._publications(begin, run), key=lambda operation: operation.at
-        )
+        arrivals = merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times"))
+        published = publication_operations(self.publishers, arrivals, _content, begin=begin, size=self.size)
+        return heapq.merge(self._changes(begin, run), published, key=lambda operation: operation.at)
 
     def expected(self, run: float) -> Expected:
         before = [0.0]
@@ -155,25 +157,16 @@ class TopicsPopulation:
             predicates=[predicate_record(predicate) for predicate in advertised],
         )
 
-    def _publications(self, begin: int, run: float) -> Iterator[Operation]:
-        pad = None if self.size is None else Padding(self.size)
-        for time, index, number in merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times")):
-            content: dict[str, Value] = {CLASS: _CLASS, TOPIC: index + 1}
-            yield Operation(
-                at=begin + time,
-                client=f"P{index + 1}",
-                broker=self.publishing[index],
-                operation=OperationKind.PUBLISH,
-                id=f"P{index + 1}:{number}",
-                attributes=content if pad is None else pad.padded(content),
-            )
-
     def _changes(self, begin: int, run: float) -> Iterator[Operation]:
         """Subscriptions and unsubscriptions in the run phase, sorted by time."""
         moving = [one for one in self.subscribing if one.joins is not None or one.churn is not None]
         streams = (_timed(subscriber, run) for subscriber in moving)
         for time, subscriber, kind, number in heapq.merge(*streams, key=lambda change: change[0]):
             yield subscriber.operation(kind, number, begin + time)
+
+
+def _content(publisher: int) -> dict[str, Value]:
+    return {CLASS: _CLASS, TOPIC: publisher + 1}
 
 
 def _timed(subscriber: TopicSubscriber, run: float) -> Iterator[tuple[int, TopicSubscriber, OperationKind, int]]:

@@ -11,7 +11,6 @@ with the cells that have none.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -26,6 +25,7 @@ import msgspec
 
 from emulation.host import provenance
 from emulation.host.archives import unpack_archive
+from emulation.host.file_lock import take_lock
 from emulation.run.directory import full_disk_in_words
 from record.errors import BadInputError, HostError, UserError
 from record.files import replace_file
@@ -105,14 +105,12 @@ class CampaignDirectory:
                 f"cannot work in {self.path}: {error.strerror}; choose another directory with --out"
             ) from error
         try:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not take_lock(file):
                 owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
                 raise BadInputError(
                     f"{self.path}: another campaign command is at work here (process {owner}); "
                     "wait for it, or choose another directory with --out"
-                ) from None
+                )
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
             try:

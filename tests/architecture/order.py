@@ -48,7 +48,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "topology": _floors(
         "model",
-        "layers links paths scot shapes",
+        "bounded_files layers links paths scot shapes",
         "layout mesh metrics recognition structures underlay",
         "full_mesh",
         "drawing evolution files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",

@@ -21,6 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
+from topology.bounded_files import read_bounded
 from topology.mobility.trajectories import Leg, Point, Trajectory
 from topology.model import MOST_BROKERS, BrokerId, OverlayError
 
@@ -73,11 +74,9 @@ def _text(path: Path, packed: bool) -> str:
     with path.open("rb") as raw:
         try:
             with gzip.open(raw) if packed else raw as file:
-                content = file.read(LARGEST_FILE + 1)
+                content = read_bounded(file, path, LARGEST_FILE, "a movement file")
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise OverlayError(f"{path}: not gzipped: {error}") from error
-    if len(content) > LARGEST_FILE:
-        raise OverlayError(f"{path}: larger than the {LARGEST_FILE >> 20} MiB that a movement file may have")
     try:
         return content.decode()
     except UnicodeDecodeError as error:

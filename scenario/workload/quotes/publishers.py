@@ -10,8 +10,9 @@ import msgspec
 
 from broker_service.language import Value
 from broker_service.language.model import CLASS
+from broker_service.language.records import predicate_record
 from scenario.sections.workload.quotes import IndividualPublisher, QuotePublications
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind, predicate_record
+from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
 from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream
 

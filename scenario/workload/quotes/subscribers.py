@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.language import Operator, Predicate
+from broker_service.language.records import predicate_record
 from scenario.sections.workload.quotes import QuoteSubscriptions
-from scenario.workload.operations import Operation, OperationKind, predicate_record
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.quotes.publishers import Publisher
 from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream

@@ -10,9 +10,10 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.definitions import Expectation
 from analysis.tables.results import read_table
-from analysis.tables.summary import Delivery, Summary
+from analysis.tables.summary import Summary
 from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import write_run
+from tests.analysis.judging.judged import assert_judged, delivery
 from tests.analysis.oracle_cases_of_crashes import CRASHES, REFUSALS, TAILS, UNORDERED_CASES
 from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, NEVER_TWICE, STARTS
 
@@ -32,17 +33,9 @@ def judged(run: Path) -> Summary:
     return analyze(run, PlainEngine())
 
 
-def delivery(judged: Summary, name: str) -> Delivery:
-    return next(variant.delivery for variant in judged.variants if variant.name == name)
-
-
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None:
-    case, found = BY_NAME[name], delivery(judged, name)
-    wanted = dict.fromkeys(COUNTS, 0) | {"verdicts": case.verdicts, "expected": case.expected}
-    wanted |= {"delivered": case.delivered, **case.numbers}
-    assert {key: getattr(found, key) for key in wanted} == wanted
-    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+    assert_judged(judged, BY_NAME[name], COUNTS)
 
 
 def test_refusals_are_counted_with_their_reason(run: Path, judged: Summary) -> None:

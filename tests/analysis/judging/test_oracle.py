@@ -8,8 +8,9 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.tables.summary import Delivery, Summary
+from analysis.tables.summary import Summary
 from tests.analysis.history import joined, write_run
+from tests.analysis.judging.judged import assert_judged, delivery
 from tests.analysis.oracle_cases import ORDER, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_failures import BROKEN, SLOW
 
@@ -24,17 +25,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Summary:
     return analyze(directory, PlainEngine())
 
 
-def delivery(judged: Summary, name: str) -> Delivery:
-    return next(variant.delivery for variant in judged.variants if variant.name == name)
-
-
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None:
-    case, found = BY_NAME[name], delivery(judged, name)
-    wanted = dict.fromkeys(COUNTS, 0) | {"verdicts": case.verdicts, "expected": case.expected}
-    wanted |= {"delivered": case.delivered, **case.numbers}
-    assert {key: getattr(found, key) for key in wanted} == wanted
-    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+    assert_judged(judged, BY_NAME[name], COUNTS)
 
 
 def test_what_may_come_and_does_not_is_counted(judged: Summary) -> None:

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms, intersects, matches
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.workload import Workload
 from tests.scenario.workload.quotes_population import quotes_of
 

@@ -11,17 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import ContentError, Operator, Predicate
+from broker_service.language.records import predicate_record, recorded_predicate
 from record.log import PredicateRecord
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import (
-    Operation,
-    OperationKind,
-    predicate_record,
-    read_operations,
-    recorded_predicate,
-    write_operations,
-)
+from scenario.workload.operations import Operation, OperationKind, read_operations, write_operations
 
 ITEMS = [
     {"at": "2s", "client": "P", "broker": "B1", "publish": "[class,'STOCK'],[price,90]"},

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication
+from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.patterns import Lengths, lengths, receiving
 from scenario.workload.workload import Workload
 

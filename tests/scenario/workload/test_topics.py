@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms, matches
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind, recorded_predicate
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.workload import Workload
 
 MakeScenario = Callable[..., Scenario]
