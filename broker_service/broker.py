@@ -22,7 +22,7 @@ from broker_service.disturber import Disturber
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RefusedPublicationError, RejectedError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
-from broker_service.links.overlay_link import NANOSECONDS, OverlayLink
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
     OPERATION_KINDS,
@@ -46,6 +46,7 @@ from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder, Trace
 from record.log import Event
+from record.time_units import SECOND
 
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every message needs these.
 _RECEIVED = Event.RECEIVED
@@ -392,7 +393,7 @@ class Broker:
             self._perform(self._router.timer(key))
 
     def _seconds_since_start(self) -> float:
-        return (self._clock() - self._started_at) / NANOSECONDS
+        return (self._clock() - self._started_at) / SECOND
 
     def _make_matcher(self) -> Matcher[Any]:
         matcher: Matcher[Any] = Matcher(self._comparisons)

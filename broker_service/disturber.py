@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker_service.config import BrokerConfig
 from broker_service.disturbance import Disturbance
-from broker_service.links.overlay_link import NANOSECONDS, OverlayLink
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, Message
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing.interface import SetTimer, TimerKey
 from broker_service.trace import Recorder
 from record.log import Event
+from record.time_units import SECOND
 
 LOST, REPEATED, HELD = "lost", "repeated", "held back"
 
@@ -99,5 +100,5 @@ class Disturber:
             self._log(message, link.neighbour, LOST)
 
     def _log(self, message: Message, neighbour: BrokerId, fate: str, seconds: float | None = None) -> None:
-        duration = None if seconds is None else round(seconds * NANOSECONDS)
+        duration = None if seconds is None else round(seconds * SECOND)
         self._recorder.message(Event.DISTURBED, message, peer=neighbour, text=fate, duration=duration)

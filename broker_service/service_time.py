@@ -9,7 +9,7 @@ from random import Random
 
 import msgspec
 
-_NANOSECONDS = 1_000_000_000
+from record.time_units import SECOND
 
 
 class Distribution(enum.StrEnum):
@@ -60,7 +60,7 @@ class ServiceTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def sampler(self, random: Random) -> Callable[[], int]:
         """Draws service times in nanoseconds, one after another, all randomness coming from `random`."""
-        mean, deviation = self.mean * _NANOSECONDS, self.deviation * _NANOSECONDS
+        mean, deviation = self.mean * SECOND, self.deviation * SECOND
         if self.distribution is Distribution.CONSTANT or not mean:
             constant = round(mean)
             return lambda: constant

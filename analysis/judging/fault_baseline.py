@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from analysis.judging.faults import FaultTimes
 from analysis.judging.journeys import Journey
-from analysis.run_files.time_units import MILLISECOND
 from analysis.tables.histogram import DurationHistogram
+from record.time_units import MILLISECOND
 
 LATE_FACTOR = 2.0
 """A notification is late when its delay exceeds the 95th percentile of those before the fault by more than this

@@ -11,8 +11,9 @@ from analysis.judging.faults import FaultSpan, noticing
 from analysis.judging.publisher_stage import VariantContext
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import NeighbourChange
-from analysis.run_files.time_units import SECOND, second_of
+from analysis.run_files.time_units import second_of
 from analysis.tables.definitions import Fault
+from record.time_units import SECOND
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from itertools import accumulate
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import NeighbourChange, OutageEvent
 from analysis.reading.outages import Outage, outages
-from analysis.run_files.time_units import SECOND
+from record.time_units import SECOND
 
 AROUND_SECONDS = 10.0
 """Delay before a fault is that of publications due in this time before it; delay after it is that of publications due

@@ -14,8 +14,8 @@ from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
 from analysis.reading.outages import outage_intervals
 from analysis.run_files.run_directory import RunDirectory
-from analysis.run_files.time_units import SECOND
 from record.manifest import VariantRecord
+from record.time_units import SECOND
 
 
 def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:

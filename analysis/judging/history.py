@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from analysis.judging.cuts import NO_CUTS, Cuts
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import Lifetime
-from analysis.run_files.time_units import SECOND
 from record.promises import Promises
+from record.time_units import SECOND
 
 SETTLE_SECONDS = 2.0
 """The longest time that a (un)subscription or (un)advertisement takes to reach every broker, or a publication to be

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
-from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import (
     BrokerLoad,
     BrokerMessages,
@@ -25,6 +24,7 @@ from analysis.tables.definitions import (
 )
 from analysis.tables.results import write_table
 from record.manifest import VariantRecord
+from record.time_units import SECOND
 
 
 def write_small_tables(run: RunDirectory, findings: Findings) -> None:

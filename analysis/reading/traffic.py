@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from analysis.reading.gauges import LoadReadings, QueueReadings
-from analysis.run_files.time_units import MILLISECOND
 from analysis.tables.definitions import (
     BrokerLoad,
     BrokerMessages,
@@ -18,6 +17,7 @@ from analysis.tables.definitions import (
     QueueLength,
 )
 from record.log import Event, TraceRecord
+from record.time_units import MILLISECOND
 
 _REJECTIONS = (Event.REJECTED, Event.REFUSED)
 COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, *_REJECTIONS})

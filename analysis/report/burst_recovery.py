@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from analysis.judging.burst_recovery import largest_delays, normal_up_to, stable_after
 from analysis.report.figures import blank_figure, colour, dash, log_axis, symbol
-from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import Notification, PhaseTimes
 from analysis.tables.results import read_columns
 from record.manifest import PhaseName
+from record.time_units import SECOND
 
 POINTS = 250
 """Approximate number of points of each variant's curve."""

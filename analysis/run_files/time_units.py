@@ -1,10 +1,8 @@
-"""Units of time in the logs, and seconds counted from the start of the phase `run`."""
+"""Seconds counted from the start of the phase `run`."""
 
 from __future__ import annotations
 
-SECOND = 1_000_000_000
-MILLISECOND = 1_000_000
-"""Nanoseconds."""
+from record.time_units import SECOND
 
 
 def second_of(time: int | None, start: int | None) -> int | None:

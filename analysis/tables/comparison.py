@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from analysis.run_files.time_units import MILLISECOND
+from record.time_units import MILLISECOND
 
 BLOCK_SECONDS = 5
 """Delays of neighbouring publications depend on each other through queues, so whole blocks of this length are

@@ -9,12 +9,12 @@ from functools import partial
 
 from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
-from broker_service.links.pacing import NANOSECONDS
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.messages import Message
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.rpc import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
+from record.time_units import SECOND
 
 
 class LinkStream(Duplex):
@@ -53,7 +53,7 @@ class LinkStream(Duplex):
         return frames
 
     def pause(self) -> float:
-        return (self._session.write_at - time.monotonic_ns()) / NANOSECONDS
+        return (self._session.write_at - time.monotonic_ns()) / SECOND
 
     def end(self) -> None:
         """The stream has ended."""
@@ -80,7 +80,7 @@ class LinkStream(Duplex):
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
-        delay = max(0, at - time.monotonic_ns()) / NANOSECONDS
+        delay = max(0, at - time.monotonic_ns()) / SECOND
         self._timer = asyncio.get_running_loop().call_later(delay, self._wake_session)
 
     def _wake_session(self) -> None:

@@ -30,8 +30,8 @@ from broker_service.links.flow import Flow, LinkFlow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.trace import Recorder
 from record.log import Event
+from record.time_units import SECOND
 
-NANOSECONDS = 1_000_000_000
 STATUS_SAMPLES = 16
 """The utilisation window slides in steps of one sixteenth."""
 
@@ -99,7 +99,7 @@ class OverlayLink:
         """Messages that were in flight when they were taken back, while the link was down."""
         self._samples: deque[tuple[int, int]] = deque()
         """(time, messages sent by then), oldest first; they span the utilisation window."""
-        self._sample_interval = int(limits.utilisation_window * NANOSECONDS / STATUS_SAMPLES)
+        self._sample_interval = int(limits.utilisation_window * SECOND / STATUS_SAMPLES)
         self._flows: dict[float, LinkFlow] = {}
         """By the length of their intervals, in seconds."""
 
@@ -133,7 +133,7 @@ class OverlayLink:
         now = self._clock()
         flow = self._flows.get(interval)
         if flow is None:
-            flow = self._flows[interval] = LinkFlow(round(interval * NANOSECONDS), now)
+            flow = self._flows[interval] = LinkFlow(round(interval * SECOND), now)
         return flow.last(now)
 
     @property

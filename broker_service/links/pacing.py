@@ -7,7 +7,7 @@ a busy one has large frames.
 
 from __future__ import annotations
 
-NANOSECONDS = 1_000_000_000
+from record.time_units import SECOND
 
 FRAME_INTERVAL = 0.002
 """Seconds between writes on a busy stream."""
@@ -23,12 +23,12 @@ class Pace:
 
     def __init__(self, now: int) -> None:
         self._credit = BURST
-        self._earned = now / NANOSECONDS
+        self._earned = now / SECOND
 
     def take(self, now: int) -> int:
         """Pays for a write at `now`; returns the time from which the next one is allowed."""
-        seconds = now / NANOSECONDS
+        seconds = now / SECOND
         credit = self._credit + (seconds - self._earned) / FRAME_INTERVAL
         self._credit = credit = (credit if credit < BURST else BURST) - 1.0
         self._earned = seconds
-        return now if credit >= 0.0 else now + round(-credit * FRAME_INTERVAL * NANOSECONDS)
+        return now if credit >= 0.0 else now + round(-credit * FRAME_INTERVAL * SECOND)

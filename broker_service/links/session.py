@@ -34,9 +34,10 @@ from broker_service.config import Limits
 from broker_service.links.backoff import BackOff
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.links.pacing import NANOSECONDS, Pace
+from broker_service.links.pacing import Pace
 from broker_service.links.states import Input, State, transition
 from broker_service.messages import BrokerId, Message
+from record.time_units import SECOND
 
 ACKNOWLEDGE_AFTER = 0.1
 """Seconds that a neighbour waits at most for an acknowledgement."""
@@ -45,7 +46,7 @@ MISSED_HEARTBEATS = 3
 """Beats in a row without a frame, after which a neighbour has failed."""
 
 _OPEN = State.OPEN  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
-_ACKNOWLEDGE_AFTER = round(ACKNOWLEDGE_AFTER * NANOSECONDS)
+_ACKNOWLEDGE_AFTER = round(ACKNOWLEDGE_AFTER * SECOND)
 
 
 class RefusedError(Exception):
@@ -97,7 +98,7 @@ class LinkSession:
         """Messages of the present stream that came in and wait for service."""
         self._broker = broker
         self._protocol = protocol
-        self._heartbeat = None if heartbeat is None else round(heartbeat * NANOSECONDS)
+        self._heartbeat = None if heartbeat is None else round(heartbeat * SECOND)
         self._batch = limits.batch
         self._acknowledge_every = max(1, limits.window // 4)
         self._acknowledged = 0
@@ -327,7 +328,7 @@ class LinkSession:
 
     def _note_round_trip(self, nanoseconds: int) -> None:
         """Keeps the shortest. A negative one, which no correct neighbour causes, is ignored."""
-        seconds, shortest = nanoseconds / NANOSECONDS, self.link.round_trip
+        seconds, shortest = nanoseconds / SECOND, self.link.round_trip
         if nanoseconds >= 0 and (shortest is None or seconds < shortest):
             self.link.round_trip = seconds
 

@@ -6,8 +6,9 @@ import ctypes
 import os
 import time
 
+from record.time_units import SECOND
+
 _ABSOLUTE = 1
-_NANOSECONDS = 1_000_000_000
 
 
 class _TimerSpecification(ctypes.Structure):
@@ -44,5 +45,5 @@ class TimerFile:
 
     def set(self, when: int) -> None:
         """Expires at `when` nanoseconds of the monotonic clock (at once, if that is over), and at no other time."""
-        self._specification.seconds, self._specification.nanoseconds = divmod(when, _NANOSECONDS)
+        self._specification.seconds, self._specification.nanoseconds = divmod(when, SECOND)
         self._set_time(*self._arguments)

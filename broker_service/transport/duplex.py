@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from broker_service.links.pacing import NANOSECONDS, Pace
+from broker_service.links.pacing import Pace
 from broker_service.transport.rpc import EOF, Stream
+from record.time_units import SECOND
 
 
 class StreamClosedError(Exception):
@@ -39,7 +40,7 @@ class Duplex:
     def pause(self) -> float:
         """Seconds to wait after a write, before the next one; not above 0 where none is needed."""
         now = time.monotonic_ns()
-        return (self._pace.take(now) - now) / NANOSECONDS
+        return (self._pace.take(now) - now) / SECOND
 
     @property
     def idle(self) -> bool:

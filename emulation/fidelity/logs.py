@@ -14,6 +14,7 @@ import msgspec
 
 from record.faults import FaultKind
 from record.log import Event
+from record.time_units import SECOND
 
 _EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT, Event.HEALED))
 _EVENT_OF_INTEREST = re.compile(f'"event":"({_EVENTS})"'.encode())
@@ -23,7 +24,6 @@ CLOCK_TOLERANCE = 2.0
 """Seconds that a node may begin before, or end after, the emulator's record of its variant."""
 LAG_INTERVAL = 1.5
 """Seconds that a record of lag covers, at most."""
-_SECOND = 1_000_000_000
 _FAULTS = frozenset({Event.FAULT, Event.HEALED})
 
 
@@ -130,7 +130,7 @@ def _lines_of_interest(path: Path) -> Iterator[bytes]:
 
 def _note(found: LogFindings, record: _Record, span: Span) -> None:
     in_run = span.run_begin <= record.time <= span.run_end
-    second = (record.time - span.run_begin) // _SECOND
+    second = (record.time - span.run_begin) // SECOND
     match record.event:
         case Event.STARTED:
             found.started[record.node] += 1
@@ -143,14 +143,14 @@ def _note(found: LogFindings, record: _Record, span: Span) -> None:
         case Event.FAULT if record.text == FaultKind.KILL:
             found.killed[record.peer] += 1
         case Event.PUBLISH if record.intended is not None and in_run:
-            found.lateness.append(late := (record.time - record.intended) / _SECOND)
+            found.lateness.append(late := (record.time - record.intended) / SECOND)
             found.worst_lateness[second] = max(late, found.worst_lateness.get(second, 0.0))
 
 
 def _note_lag(found: LogFindings, record: _Record, span: Span) -> None:
     if span.run_begin <= record.time <= span.run_end:
-        second = (record.time - span.run_begin) // _SECOND
-        found.lag[record.node].append(lag := record.duration / _SECOND)
+        second = (record.time - span.run_begin) // SECOND
+        found.lag[record.node].append(lag := record.duration / SECOND)
         found.worst_lag[second] = max(lag, found.worst_lag.get(second, 0.0))
 
 
@@ -169,10 +169,10 @@ def _had_fault(time: int, changes: Sequence[tuple[int, bool]]) -> bool:
         else:
             holding = max(0, holding - 1)
             healed = at
-    return holding > 0 or (healed is not None and time - healed <= LAG_INTERVAL * _SECOND)
+    return holding > 0 or (healed is not None and time - healed <= LAG_INTERVAL * SECOND)
 
 
 def _note_clock(found: LogFindings, record: _Record, span: Span) -> None:
-    off = max(span.begin - record.time, record.time - span.end) / _SECOND
+    off = max(span.begin - record.time, record.time - span.end) / SECOND
     if off > CLOCK_TOLERANCE:
         found.other_clocks[record.node] = max(off, found.other_clocks.get(record.node, 0.0))

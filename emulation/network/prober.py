@@ -36,6 +36,7 @@ from emulation.network.probe_messages import (
     ProbedDirection,
     ProbeTask,
 )
+from record.time_units import SECOND
 
 TRAIN_BUDGET = 15_000
 """Limit in frames per second for all trains that are sent at the same time; a fraction of what the relay can carry."""
@@ -52,7 +53,6 @@ _SLACK = 0.03
 _LEAST_SAMPLES = 5
 _ECHOES = 20
 """Requests for an estimate of another host's clock, before and after packets are sent."""
-_NANOSECONDS = 1e9
 
 Arrival = tuple[int, int, int]
 """Sequence number, time of sending, time of arrival (both in nanoseconds)."""
@@ -80,7 +80,7 @@ class Prober:
     def clock_error(self, index: int) -> float:
         """Greatest error of a direction's delays in seconds."""
         responder = self._directions[index].responder
-        return 0.0 if responder is None else self._far[responder].clock.error / _NANOSECONDS
+        return 0.0 if responder is None else self._far[responder].clock.error / SECOND
 
     def delays(self, rounds: int, interval: float) -> list[list[float]]:
         """Send a packet in each direction every `interval` seconds, evenly spread; returns the delays in seconds."""
@@ -91,7 +91,7 @@ class Prober:
                 self._send(index, turn // groups, SMALL_PAYLOAD)
             self._receive(start + (turn + 1) * interval / groups)
         self._receive_rest(self._directions)
-        return [[(arrived - sent) / _NANOSECONDS for _, sent, arrived in sorted(found)] for found in self._take()]
+        return [[(arrived - sent) / SECOND for _, sent, arrived in sorted(found)] for found in self._take()]
 
     def rates(self) -> list[float | None]:
         """Send one train in each direction that has one; returns the rate in bits per second at which each arrived."""
@@ -218,7 +218,7 @@ def rate_of(times: Sequence[int]) -> float | None:
     middle = (count - 1) / 2
     slope = sum((rank - middle) * (when - times[0]) for rank, when in enumerate(times))
     slope /= count * (count * count - 1) / 12
-    return (OVERHEAD + LARGE_PAYLOAD) * 8 * _NANOSECONDS / slope
+    return (OVERHEAD + LARGE_PAYLOAD) * 8 * SECOND / slope
 
 
 def group(items: Iterable[int], cost: Callable[[int], float], budget: float) -> Iterator[list[int]]:

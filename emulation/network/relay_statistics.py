@@ -12,9 +12,8 @@ from emulation.network.links import UserspaceLink
 from emulation.network.namespaces import read_send_drops
 from emulation.network.relay_messages import LATENESS_UNIT, DirectionCounters
 from emulation.network.relay_process import RelayProcess
+from record.time_units import SECOND
 from topology.model import BrokerId
-
-_SECOND = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,7 @@ def lateness_percentile(buckets: Mapping[int, int], share: float) -> float:
     for bucket in sorted(buckets):
         seen += buckets[bucket]
         if seen >= wanted:
-            return (bucket + 1) * LATENESS_UNIT / _SECOND
+            return (bucket + 1) * LATENESS_UNIT / SECOND
     return 0.0
 
 
@@ -124,5 +123,5 @@ def _direction(source: BrokerId, target: BrokerId, counted: DirectionCounters, u
         damaged=counted.damaged,
         unread=unread,
         lateness_99=lateness_percentile(counted.lateness, 0.99),
-        lateness_greatest=counted.greatest_lateness / _SECOND,
+        lateness_greatest=counted.greatest_lateness / SECOND,
     )

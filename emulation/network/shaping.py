@@ -25,9 +25,9 @@ import statistics
 from collections import deque
 from functools import cache
 
+from record.time_units import SECOND
 from topology.model import JitterDistribution, LinkProperties
 
-NANOSECONDS = 1_000_000_000
 PARETO_SHAPE = 3.0
 """The shape of netem's table: the smallest integer with a finite variance."""
 
@@ -76,11 +76,11 @@ class Shaper:
 
     def change(self, properties: LinkProperties) -> None:
         """Give frames that arrive from now on these properties."""
-        self._delay = round(properties.delay * NANOSECONDS)
+        self._delay = round(properties.delay * SECOND)
         self._loss = properties.loss
-        self._per_byte = 0.0 if properties.rate is None else 8 * NANOSECONDS / properties.rate
+        self._per_byte = 0.0 if properties.rate is None else 8 * SECOND / properties.rate
         self._queue_limit = properties.queue_limit
-        self._jitter = properties.jitter * NANOSECONDS
+        self._jitter = properties.jitter * SECOND
         self._quantiles = standard_quantiles(properties.distribution) if properties.jitter else ()
 
     def admit(self, now: int, size: int) -> int:

@@ -25,6 +25,7 @@ from emulation.run.observation import LoadObserver, link_checks
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from record.errors import HostError
 from record.files import log_file
+from record.time_units import SECOND
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
@@ -34,13 +35,12 @@ _CONNECT_WITHIN_EACH = 1.0
 """Seconds that all brokers, and each further one, get to start and to connect."""
 _QUIET_FOR = 1.0
 """Seconds of quiet after which the drain phase ends early."""
-_NANOSECONDS = 1_000_000_000
 
 
 class HostDeployment:
     """A `Deployment` in real time. Nothing but the sandboxes carries over to the next variant."""
 
-    counting_step = round(TICK * _NANOSECONDS)
+    counting_step = round(TICK * SECOND)
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class HostDeployment:
         return self._trace
 
     def begin(self) -> int:
-        start = int(self._share.rendezvous.begin(self._wait) * _NANOSECONDS)
+        start = int(self._share.rendezvous.begin(self._wait) * SECOND)
         self._drivers.begin(start)
         return start
 
     def advance(self, until: int) -> None:
-        self._context.interrupt.wait(min(TICK, max(0, until - time.monotonic_ns()) / _NANOSECONDS))
+        self._context.interrupt.wait(min(TICK, max(0, until - time.monotonic_ns()) / SECOND))
 
     def look(self) -> None:
         context = self._context

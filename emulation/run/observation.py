@@ -18,6 +18,7 @@ from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.host.processes import processes_of_run
 from emulation.network import EmulatedNetwork, LinkProbe, NetworkError, Punctuality, lateness_percentile
 from record.fidelity import LinkCheck
+from record.time_units import SECOND
 from topology import Link
 
 _INTERVAL = 1.0
@@ -31,7 +32,6 @@ ROUND_TAKES = 2.5
 LINKS_AT_ONCE = 20
 """Links probed in a round: probing all of a large overlay at once would be a load of its own. Rounds take links in
 turn, so that all have been probed when the run phase is long enough."""
-_NANOSECONDS = 1e9
 
 
 def link_checks(
@@ -147,7 +147,7 @@ class LoadObserver:
             frames = Counter(later.relay.lateness)
             frames.subtract(earlier.relay.lateness)
             late = lateness_percentile(+frames, 0.99)
-            held_up = min(1.0, (later.relay.held_up - earlier.relay.held_up) / _NANOSECONDS / seconds)
+            held_up = min(1.0, (later.relay.held_up - earlier.relay.held_up) / SECOND / seconds)
         begin, end = earlier.host.time - self._begin, later.host.time - self._begin
         return ObservedInterval(begin, end, use([earlier.host, later.host]), late, held_up)
 

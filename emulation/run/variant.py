@@ -11,8 +11,7 @@ from emulation.run.deployment import Deployment
 from emulation.run.faults import VariantFaultRun
 from emulation.run.remaining_state import remaining_state, remaining_subscriptions
 from record.manifest import PhaseName, VariantRecord
-
-NANOSECONDS = 1_000_000_000
+from record.time_units import SECOND
 
 
 class VariantRun:
@@ -60,21 +59,19 @@ class VariantRun:
             faults = VariantFaultRun(context, self._plan.name, deployment)
             begin = deployment.begin()
             faults.begin(begin)
-        join_end = begin + round(timeline.join * NANOSECONDS)
-        with context.phase(
-            record, PhaseName.JOIN, (join_end - clock()) / NANOSECONDS, "clients advertise and subscribe"
-        ):
+        join_end = begin + round(timeline.join * SECOND)
+        with context.phase(record, PhaseName.JOIN, (join_end - clock()) / SECOND, "clients advertise and subscribe"):
             self._join(faults, join_end)
-        run_end = begin + round((timeline.join + timeline.run) * NANOSECONDS)
+        run_end = begin + round((timeline.join + timeline.run) * SECOND)
         with (
             context.phase(record, PhaseName.RUN, timeline.run, "publishers publish"),
-            deployment.observing((run_end - clock()) / NANOSECONDS),
+            deployment.observing((run_end - clock()) / SECOND),
         ):
             self._pass_until(faults, run_end)
             faults.heal()
         late = max(0, clock() - run_end)
         with context.phase(record, PhaseName.DRAIN, timeline.drain, "messages in flight arrive"):
-            self._drain(faults, begin + round(timeline.duration * NANOSECONDS) + late)
+            self._drain(faults, begin + round(timeline.duration * SECOND) + late)
             deployment.drained()
 
     def _pass_until(self, faults: VariantFaultRun, end: int) -> None:
@@ -141,5 +138,5 @@ class VariantRun:
         return self._deployment.read_tables()
 
     def _next_look(self, now: int, end: int) -> int:
-        interval = self._deployment.look_interval((end - now) / NANOSECONDS)
-        return min(end, now + round(interval * NANOSECONDS))
+        interval = self._deployment.look_interval((end - now) / SECOND)
+        return min(end, now + round(interval * SECOND))

@@ -16,7 +16,8 @@ from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.directory import OverlayFiles
 from emulation.run.interrupt import Interrupted
-from emulation.run.variant import NANOSECONDS, VariantRun
+from emulation.run.variant import VariantRun
+from record.time_units import SECOND
 
 Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment]]
 """Gives a dilated variant its deployment. The receiver starts it."""
@@ -60,6 +61,6 @@ def run_variants(
 
 def _show(context: RunContext, variant: VariantPlan, deployment: Deployment, number: int, left: float) -> None:
     snapshot, clock = context.snapshot, deployment.clock
-    snapshot.clock = lambda: clock() / NANOSECONDS
+    snapshot.clock = lambda: clock() / SECOND
     snapshot.begin_variant(variant.name, number, snapshot.clock() + left)
     snapshot.dilation = variant.scenario.time_dilation

@@ -21,11 +21,11 @@ from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import LinkEnd
-from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.server import SimulatedServer, work_of
 from record.log import Event
+from record.time_units import SECOND
 
-GAUGE_INTERVAL = NANOSECONDS
+GAUGE_INTERVAL = SECOND
 
 
 class SimulatedBroker:
@@ -158,7 +158,7 @@ class SimulatedTimer:
         self._call: Callable[[], None] | None = call
         events = broker.events
         events.pending += self._awaited
-        events.background(events.now + round(timer.after * NANOSECONDS), self._fire)
+        events.background(events.now + round(timer.after * SECOND), self._fire)
 
     def cancel(self) -> None:
         if self._call is not None:

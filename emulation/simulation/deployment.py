@@ -17,12 +17,12 @@ from emulation.run.directory import full_disk_in_words
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import SimulatedOverlay
 from record.errors import HostError
+from record.time_units import SECOND
 
-_STEP = NANOSECONDS // 10
+_STEP = SECOND // 10
 """Virtual time that passes at most between two looks at the user and the disk."""
 _LOOK_INTERVAL = 0.2
 """Seconds between two refreshed displays."""
@@ -34,7 +34,7 @@ _STOP_WITHIN = 2.0
 class SimulatedDeployment:
     """A `Deployment` in virtual time. A thousand operations a second are issued here, so that steps must be cheap."""
 
-    counting_step = NANOSECONDS // 1000
+    counting_step = SECOND // 1000
     rest = 0.001
     """In virtual time, a quiet overlay stays quiet."""
 
@@ -122,7 +122,7 @@ class SimulatedDeployment:
         context.show_counts(self._clients.counts)
 
     def look_interval(self, left: float) -> float:
-        return _STEP / NANOSECONDS
+        return _STEP / SECOND
 
     def observing(self, seconds: float) -> AbstractContextManager[None]:
         """Virtual time has no host and no relay to be observed."""

@@ -18,8 +18,9 @@ from broker_service.links.session import LinkSession, LinkUser
 from broker_service.links.states import State
 from broker_service.messages import Message
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.links import NANOSECONDS, Direction
+from emulation.simulation.links import Direction
 from emulation.simulation.server import SimulatedServer
+from record.time_units import SECOND
 
 FRAME_BYTES = 16
 """Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
@@ -105,7 +106,7 @@ class LinkEnd:
         self._join(stream, opposite, number, direction)
         if direction.up:
             beat = MessageFrame((), self._link.received, Probe(self._events.now))
-            arrival = self._events.now + round(direction.delay * NANOSECONDS)
+            arrival = self._events.now + round(direction.delay * SECOND)
             self._events.background(arrival, partial(opposite._receive_beat, number, beat))
 
     def give_up(self, stream: int) -> None:

@@ -13,9 +13,8 @@ import random
 from dataclasses import replace
 
 from emulation.network.shaping import Shaper
+from record.time_units import SECOND
 from topology.model import LinkProperties
-
-NANOSECONDS = 1_000_000_000
 
 SEGMENT_BYTES = 1448
 """Payload of a packet: Ethernet's 1500 bytes less IP and TCP headers with time stamps."""
@@ -39,7 +38,7 @@ class Direction:
         self._corruption = 0.0
         self._dropped = properties.loss
         """The share of packets that have to be sent again."""
-        self._round_trip = round((properties.delay + opposite.delay) * NANOSECONDS)
+        self._round_trip = round((properties.delay + opposite.delay) * SECOND)
         self._last = 0
 
     @property
@@ -66,7 +65,7 @@ class Direction:
         properties = self._properties
         self._dropped = 1 - (1 - properties.loss) * (1 - self._corruption)
         self._shaper.change(replace(properties, loss=self._dropped))
-        self._round_trip = round((properties.delay + self._way_back) * NANOSECONDS)
+        self._round_trip = round((properties.delay + self._way_back) * SECOND)
 
     def arrival(self, now: int, size: int, latency: int) -> int:
         """The time at which a frame of `size` bytes, sent now, has arrived whole.
@@ -93,4 +92,4 @@ class Direction:
         while self._random.random() < self._dropped and dropped < MOST_TIMEOUT_DOUBLINGS:
             wait += (self._round_trip + SHORTEST_TIMEOUT) << dropped
             dropped += 1
-        return now + wait + round(self._properties.delay * NANOSECONDS)
+        return now + wait + round(self._properties.delay * SECOND)

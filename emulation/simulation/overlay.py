@@ -19,10 +19,10 @@ from emulation.live_overlay.status import status_of
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.links import NANOSECONDS
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
 from record.errors import HostError
+from record.time_units import SECOND
 from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
 
 SETTLE_WITHIN = 600.0
@@ -127,7 +127,7 @@ class SimulatedOverlay:
         self.settle(within)
 
     def pass_time(self, seconds: float) -> None:
-        self.run_until(self.events.now + round(seconds * NANOSECONDS))
+        self.run_until(self.events.now + round(seconds * SECOND))
 
     def run_until(self, time: int) -> None:
         """Lets everything happen until this virtual time, in nanoseconds."""
@@ -135,7 +135,7 @@ class SimulatedOverlay:
 
     def settle(self, within: float = SETTLE_WITHIN) -> None:
         """Lets virtual time pass until nothing moves, `within` seconds at most. Raises `UnsettledError`."""
-        self.events.settle(round(within * NANOSECONDS))
+        self.events.settle(round(within * SECOND))
 
     # Faults of brokers
 
@@ -149,7 +149,7 @@ class SimulatedOverlay:
         stopping = self._running[broker]
         stopping.stopping = True
         within = self._settings.limits.stop_within
-        self._end_when_flushed(broker, stopping, self.events.now + round(within * NANOSECONDS))
+        self._end_when_flushed(broker, stopping, self.events.now + round(within * SECOND))
 
     def restart(self, broker: BrokerId) -> None:
         """A new incarnation, with empty tables. Neighbours and clients find it when they try next."""
@@ -256,7 +256,7 @@ class SimulatedOverlay:
         return self._settings.limits.reconnect_last
 
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
-        self.events.at(self.events.now + round(seconds * NANOSECONDS), call)
+        self.events.at(self.events.now + round(seconds * SECOND), call)
 
     def _end_when_flushed(self, broker: BrokerId, stopping: SimulatedBroker, latest: int) -> None:
         if self._running.get(broker) is not stopping:

@@ -19,7 +19,8 @@ from broker_service.links.frames import Hello
 from broker_service.links.session import MISSED_HEARTBEATS
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import FRAME_BYTES, LinkEnd
-from emulation.simulation.links import NANOSECONDS, Direction
+from emulation.simulation.links import Direction
+from record.time_units import SECOND
 from topology import BrokerId, Link, LinkProperties
 
 
@@ -229,4 +230,4 @@ class SimulatedLink:
         return self._directions[self.a].delay + self._directions[self.b].delay
 
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
-        self._events.at(self._events.now + round(seconds * NANOSECONDS), call)
+        self._events.at(self._events.now + round(seconds * SECOND), call)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from record.time_units import SECOND
 from scenario.faults.conditions import Condition, Target, Throttled
-from scenario.faults.programs import NANOSECONDS, Hold, Lift, Program, leaves
+from scenario.faults.programs import Hold, Lift, Program, leaves
 from scenario.faults.roles import Demand
 from scenario.faults.targets import TargetError, Targets
 from scenario.faults.times import CountReached, Phase, When
@@ -115,7 +116,7 @@ def _start(index: int, fault: Fault, join: float, run: float) -> int | CountReac
         raise FaultError(
             index, "at", f"{seconds:g} s from the begin, but the run phase ends after {join + run:g} s, healing all"
         )
-    return round(seconds * NANOSECONDS)
+    return round(seconds * SECOND)
 
 
 def _require_something_to_heal(faults: Sequence[Fault], schedule: FaultSchedule) -> None:

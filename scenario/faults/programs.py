@@ -9,9 +9,8 @@ import itertools
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
+from record.time_units import SECOND
 from scenario.faults.conditions import Condition, Target
-
-NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +138,4 @@ def _lasts(program: Program) -> bool:
 
 
 def _nanoseconds(seconds: float) -> int:
-    return round(seconds * NANOSECONDS)
+    return round(seconds * SECOND)

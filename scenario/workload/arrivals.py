@@ -14,8 +14,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from record.time_units import SECOND
 from scenario.sections.workload.kind import Arrivals
-from scenario.workload.operations import NANOSECONDS
 
 Arrival = tuple[int, int, int]
 """Nanoseconds since the first publisher started, the publisher's index, and its publication's number from 1."""
@@ -23,11 +23,11 @@ Arrival = tuple[int, int, int]
 
 def merged_arrivals(rates: Sequence[float], kind: Arrivals, run: float, rng: random.Random) -> Iterator[Arrival]:
     """The arrivals of all publishers in `run` seconds, sorted by time; `rates` are publications a second."""
-    return (_periodic if kind == "periodic" else _poisson)(rates, round(run * NANOSECONDS), rng)
+    return (_periodic if kind == "periodic" else _poisson)(rates, round(run * SECOND), rng)
 
 
 def _periodic(rates: Sequence[float], run: int, rng: random.Random) -> Iterator[Arrival]:
-    gaps = [NANOSECONDS / rate for rate in rates]
+    gaps = [SECOND / rate for rate in rates]
     phases = [rng.random() * gap for gap in gaps]
     waiting = [(int(phase), index, 1) for index, phase in enumerate(phases)]
     heapq.heapify(waiting)
@@ -41,9 +41,9 @@ def _poisson(rates: Sequence[float], run: int, rng: random.Random) -> Iterator[A
     cumulative = list(accumulate(rates))
     total, last = cumulative[-1], len(rates) - 1
     numbers = [0] * len(rates)
-    at = rng.expovariate(total) * NANOSECONDS
+    at = rng.expovariate(total) * SECOND
     while at < run:
         index = min(bisect_right(cumulative, rng.random() * total), last)
         numbers[index] += 1
         yield int(at), index, numbers[index]
-        at += rng.expovariate(total) * NANOSECONDS
+        at += rng.expovariate(total) * SECOND

@@ -9,8 +9,9 @@ import msgspec
 from broker_service.language import Publication, Subscription
 from broker_service.language.records import predicate_record, recorded_predicate
 from broker_service.language.relations import matches
+from record.time_units import SECOND
 from scenario.sections.workload.operations import OperationItem
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
+from scenario.workload.operations import Operation, OperationKind
 
 
 def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]:
@@ -44,7 +45,7 @@ def explicit_notifications(operations: Sequence[Operation]) -> int:
 def _operation(item: OperationItem, published: int) -> Operation:
     content = item.content()
     operation = Operation(
-        at=round(item.at * NANOSECONDS),
+        at=round(item.at * SECOND),
         client=item.client,
         broker=item.broker,
         operation=OperationKind(item.verb),

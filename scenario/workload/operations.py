@@ -11,9 +11,6 @@ import msgspec
 from broker_service.language import Value
 from record.log import PredicateRecord
 
-NANOSECONDS = 1_000_000_000
-"""In a second."""
-
 
 class OperationKind(enum.StrEnum):
     """The five kinds of operation."""

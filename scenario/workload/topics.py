@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from broker_service.language import Operator, Predicate, Value
 from broker_service.language.model import CLASS
 from broker_service.language.records import predicate_record
+from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload.kind import MOST_SUBSCRIPTIONS, Arrivals
 from scenario.sections.workload.topics import Churn, SubscriberGroup, TopicsWorkload
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.placement import placed, placement_problems
 from scenario.workload.population import Expected, OperationSequence
@@ -171,7 +172,7 @@ def _content(publisher: int) -> dict[str, Value]:
 
 def _timed(subscriber: TopicSubscriber, run: float) -> Iterator[tuple[int, TopicSubscriber, OperationKind, int]]:
     for time, kind, number in subscriber.changes(run):
-        yield round(time * NANOSECONDS), subscriber, kind, number
+        yield round(time * SECOND), subscriber, kind, number
 
 
 def populate(section: TopicsWorkload, scenario: Scenario, overlay: Overlay) -> TopicsPopulation:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.explicit import explicit_notifications
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.population import Population
 from scenario.workload.streams import stream
 from topology import BrokerId
@@ -60,7 +61,7 @@ class Workload:
     def operations(self) -> Iterator[Operation]:
         """All operations sorted by time, generated lazily: publications are never held in memory."""
         seconds = self.scenario.timeline
-        running = self.population.run_operations(round(seconds.join * NANOSECONDS), seconds.run)
+        running = self.population.run_operations(round(seconds.join * SECOND), seconds.run)
         merged = heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
         stretch = self.stretch
         yield from merged if stretch == 1 else (_at(round(operation.at * stretch), operation) for operation in merged)
@@ -95,11 +96,11 @@ class Workload:
     def _joining_times(self) -> tuple[float, float, float]:
         """Nanoseconds: the time of the last advertisement, and those of the first and the last subscription."""
         timeline = self.scenario.timeline
-        join = timeline.join * NANOSECONDS
+        join = timeline.join * SECOND
         until = _SUBSCRIBE_UNTIL * join
         if timeline.join_order == "mixed":
             return until, 0.0, until
-        advertise = _ADVERTISE_UNTIL * join if timeline.advertise is None else timeline.advertise * NANOSECONDS
+        advertise = _ADVERTISE_UNTIL * join if timeline.advertise is None else timeline.advertise * SECOND
         return advertise, advertise + _SPREADING * join, until
 
 

@@ -30,12 +30,13 @@ from emulation.simulation.calibration import Calibration, Latency, Origin
 from record.errors import HostError
 from record.fidelity import FidelityVerdict
 from record.files import LOGS
+from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.operations import OperationKind
 from studies.calibration.control import surplus_of_control
 from studies.calibration.latency import LatencySamples, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay
-from studies.calibration.work import NANOSECONDS, MeasuredWork, measure_work
+from studies.calibration.work import MeasuredWork, measure_work
 
 BROKERS = 30
 """Brokers that share the host by default, as in an emulated run of usual size."""
@@ -151,7 +152,7 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
 def _over_loopback(plan: Plan, directory: Path) -> Path:
     """The same workload without links between the brokers. Returns where the logs are."""
     variant = plan.variants[0]
-    until = round((JOIN + RUN) * NANOSECONDS)  # no client leaves before the end
+    until = round((JOIN + RUN) * SECOND)  # no client leaves before the end
     operations = [operation for operation in variant.workload.operations() if operation.at <= until]
     publishers = variant.workload.population.publishers.keys()
     with LoopbackOverlay([(link.a, link.b) for link in variant.overlay.links], directory) as overlay:

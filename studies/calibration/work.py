@@ -20,10 +20,10 @@ from broker_service.language import Value
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS
 from record.errors import HostError
 from record.log import Event, PredicateRecord, TraceRecord
+from record.time_units import SECOND
 from scenario.workload.operations import Operation, OperationKind
 from studies.calibration.loopback import LoopbackOverlay
 
-NANOSECONDS = 1_000_000_000
 LINE = (("B1", "B2"), ("B2", "B3"))
 MIDDLE = "B2"
 
@@ -71,7 +71,7 @@ class LoadPhase:
     @property
     def times(self) -> list[int]:
         """Times at which operations are due, in nanoseconds."""
-        return [round((self.begin + n * self.seconds / self.count) * NANOSECONDS) for n in range(self.count)]
+        return [round((self.begin + n * self.seconds / self.count) * SECOND) for n in range(self.count)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def measure_work(directory: Path, on_progress: Callable[[str], None]) -> Measure
         finally:
             drivers.end(5.0)
         logs = [line.log(name) for name in line.names]
-        start = round(begin * NANOSECONDS)
+        start = round(begin * SECOND)
     return solve(plan, [_usage(logs, start, phase, work) for phase, work in zip(plan, spent, strict=True)])
 
 
@@ -173,7 +173,7 @@ def publishing(plan: Sequence[LoadPhase]) -> list[Operation]:
 
 def subscribing(plan: Sequence[LoadPhase]) -> list[Operation]:
     """One subscription for all publications, and further ones, each to an advertisement of its own."""
-    made = [_operation(NANOSECONDS // 2, "S1", OperationKind.SUBSCRIBE, "all", predicates=_wanted(_COMMON))]
+    made = [_operation(SECOND // 2, "S1", OperationKind.SUBSCRIBE, "all", predicates=_wanted(_COMMON))]
     for phase in plan:
         if phase.kind in (OperationKind.SUBSCRIBE, OperationKind.UNSUBSCRIBE):
             made += _each(phase, "S1", "s")
@@ -240,7 +240,7 @@ def _observe(line: LoopbackOverlay, begin: float, phase: LoadPhase, on_progress:
 
 def _usage(logs: Sequence[Path], start: int, phase: LoadPhase, work: int) -> Usage:
     """Messages of the phase that the middle broker received, and the frames in which its neighbours sent them."""
-    begin, end = (start + round(at * NANOSECONDS) for at in (phase.begin, phase.begin + phase.observed))
+    begin, end = (start + round(at * SECOND) for at in (phase.begin, phase.begin + phase.observed))
     decoder = msgspec.json.Decoder(TraceRecord)
     messages = frames = 0
     for log in logs:

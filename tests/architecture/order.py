@@ -31,7 +31,7 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "exit_codes faults files log",
+        "exit_codes faults files log time_units",
         "errors fidelity promises",
         "manifest",
     ),

@@ -11,8 +11,9 @@ import msgspec
 from broker_service.language import Value
 from broker_service.language.model import CLASS
 from broker_service.language.records import predicate_record
+from record.time_units import SECOND
 from scenario.sections.workload.quotes import IndividualPublisher, QuotePublications
-from scenario.workload.operations import NANOSECONDS, Operation, OperationKind
+from scenario.workload.operations import Operation, OperationKind
 from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream
 
@@ -88,11 +89,11 @@ class Publisher:
     def run_operations(self, begin: int, run: float, arrivals: str, seed: int) -> Iterator[Operation]:
         """Its operations in a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds."""
         if self.joins is not None:
-            yield from self.advertisements(begin + round(self.joins * NANOSECONDS))
-        start, end = (round(time * NANOSECONDS) for time in self.publishing(run))
+            yield from self.advertisements(begin + round(self.joins * SECOND))
+        start, end = (round(time * SECOND) for time in self.publishing(run))
         yield from self._publications(begin + start, end - start, arrivals, seed)
         if self.leaves is not None:
-            yield from self.withdrawals(begin + round(self.leaves * NANOSECONDS))
+            yield from self.withdrawals(begin + round(self.leaves * SECOND))
 
     def _publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[Operation]:
         """Its publications from `begin` on, for `run` nanoseconds.
@@ -101,7 +102,7 @@ class Publisher:
         stride, so that the quantiles behind subscriptions hold for a run of any length.
         """
         walks = [self._walk(series, run, seed) for series in self.series]
-        since = (self.joins or 0.0) * NANOSECONDS
+        since = (self.joins or 0.0) * SECOND
         usual = self._times(run, arrivals, seed) if self.rate else iter(())
         bursts = [self._burst_times(number, since, arrivals, seed) for number in range(len(self.bursts))]
         times = (time for time in heapq.merge(usual, *bursts) if 0 <= time < run)
@@ -117,7 +118,7 @@ class Publisher:
 
     def _times(self, run: int, arrivals: str, seed: int) -> Iterator[int]:
         rng = stream(seed, f"times:{self.client}")
-        gap = NANOSECONDS / self.rate
+        gap = SECOND / self.rate
         if arrivals == "periodic":
             phase, number = rng.random() * gap, 0
             while (time := int(phase + number * gap)) < run:
@@ -133,7 +134,7 @@ class Publisher:
         """Times of one burst, in nanoseconds since the publisher's first publication time."""
         burst = self.bursts[number]
         rng = stream(seed, f"burst:{self.client}:{number}")
-        begin, gap = burst.at * NANOSECONDS - since, NANOSECONDS / burst.rate
+        begin, gap = burst.at * SECOND - since, SECOND / burst.rate
         if arrivals == "periodic":
             yield from (int(begin + place * gap) for place in range(burst.publications))
             return
@@ -143,7 +144,7 @@ class Publisher:
 
     def _walk(self, series: QuoteSeries, run: int, seed: int) -> Iterator[dict[str, Value]]:
         burst = sum(burst.publications for burst in self.bursts)
-        expected = (self.rate * run / NANOSECONDS + burst) / len(self.series)
+        expected = (self.rate * run / SECOND + burst) / len(self.series)
         stride = max(1.0, len(series) / max(expected, 1.0))
         position = stream(seed, f"quotes:{self.client}:{series.symbol}").random() * stride
         while True:

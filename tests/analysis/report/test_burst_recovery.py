@@ -20,12 +20,12 @@ from analysis.report.burst_recovery import (
 )
 from analysis.report.data import read_report_data
 from analysis.report.page import render
-from analysis.run_files.time_units import SECOND
 from analysis.tables.definitions import Notification
 from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
+from record.time_units import SECOND
 from scenario.loading import load
 
 SCENARIO = """

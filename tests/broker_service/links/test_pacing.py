@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.links.pacing import BURST, FRAME_INTERVAL, NANOSECONDS, Pace
+from broker_service.links.pacing import BURST, FRAME_INTERVAL, Pace
+from record.time_units import SECOND
 
-INTERVAL = round(FRAME_INTERVAL * NANOSECONDS)
+INTERVAL = round(FRAME_INTERVAL * SECOND)
 
 
 def test_a_busy_stream_is_paced() -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
-from broker_service.links.pacing import FRAME_INTERVAL, NANOSECONDS
+from broker_service.links.pacing import FRAME_INTERVAL
 from broker_service.links.session import (
     ACKNOWLEDGE_AFTER,
     MISSED_HEARTBEATS,
@@ -24,9 +24,9 @@ from broker_service.links.session import (
 )
 from broker_service.links.states import TRANSITIONS, Input, State, StateError
 from broker_service.messages import Kind, Message
+from record.time_units import SECOND
 from tests.broker_service.links.two_ends import LIMITS, Broker, Identity, TwoEnds
 
-SECOND = NANOSECONDS
 CHOICES = st.lists(st.integers(0, 10**6), max_size=150)
 WITHOUT_RESUMPTION = replace(LIMITS, resume=False)
 SEEDS = range(300)

@@ -17,16 +17,16 @@ from dataclasses import dataclass, field
 from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.links.pacing import NANOSECONDS
 from broker_service.links.session import LinkSession, RefusedError
 from broker_service.links.states import State
 from broker_service.messages import Kind, Message
 from broker_service.trace import Recorder
 from record.log import Event
+from record.time_units import SECOND
 from tests.broker_service.overlay import ListTrace
 
 LIMITS = Limits(window=6, batch=3, heartbeat=1.0)
-MILLISECOND = NANOSECONDS // 1000
+MILLISECOND = SECOND // 1000
 HEALING_ROUNDS = 60
 
 Identity = tuple[int, int]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from record.time_units import SECOND
 from scenario.sections.workload.kind import Arrivals
 from scenario.workload.arrivals import Arrival, merged_arrivals
-from scenario.workload.operations import NANOSECONDS
 
 RATES = st.lists(st.floats(0.1, 50), min_size=1, max_size=8)
 KINDS = st.sampled_from(["periodic", "poisson"])
@@ -21,11 +21,11 @@ KINDS = st.sampled_from(["periodic", "poisson"])
 def alone(rates: list[float], run: float, seed: int) -> list[Arrival]:
     """Periodic arrivals of each publisher, one after another, then sorted."""
     rng = random.Random(seed)
-    phases = [rng.random() * (NANOSECONDS / rate) for rate in rates]
+    phases = [rng.random() * (SECOND / rate) for rate in rates]
     made = []
     for index, (rate, phase) in enumerate(zip(rates, phases, strict=True)):
         number = 0
-        while (time := int(phase + number * (NANOSECONDS / rate))) < round(run * NANOSECONDS):
+        while (time := int(phase + number * (SECOND / rate))) < round(run * SECOND):
             number += 1
             made.append((time, index, number))
     return sorted(made)
@@ -43,7 +43,7 @@ def test_arrivals_are_sorted_and_numbered_and_the_same_each_time(
     found = list(merged_arrivals(rates, kind, run, random.Random(seed)))
     assert found == list(merged_arrivals(rates, kind, run, random.Random(seed)))
     assert all(earlier[0] <= later[0] for earlier, later in pairwise(found))
-    assert all(0 <= time < run * NANOSECONDS for time, _, _ in found)
+    assert all(0 <= time < run * SECOND for time, _, _ in found)
     seen: Counter[int] = Counter()
     for _, index, number in found:
         seen[index] += 1

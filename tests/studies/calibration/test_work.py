@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from record.errors import HostError
+from record.time_units import SECOND
 from scenario.workload.operations import OperationKind
 from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import (
     HIGH_RATE,
     LOW_RATE,
-    NANOSECONDS,
     LoadPhase,
     Usage,
     phases,
@@ -81,7 +81,7 @@ def test_the_workload_is_what_the_phases_say() -> None:
     assert (low.count / low.seconds, high.count / high.seconds) == (LOW_RATE, HIGH_RATE)
     operations = [*publishing(plan), *subscribing(plan)]
     for phase in plan:
-        within = [o for o in operations if phase.begin <= o.at / NANOSECONDS < phase.end]
+        within = [o for o in operations if phase.begin <= o.at / SECOND < phase.end]
         assert len(within) == phase.count
         assert {o.operation for o in within} <= {phase.kind}
 

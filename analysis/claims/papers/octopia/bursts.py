@@ -31,13 +31,12 @@ from analysis.claims.verdict import Measurement
 from analysis.judging.burst_recovery import largest_delays, stable_after
 from analysis.tables.definitions import Notification
 from record.log import Event
+from record.time_units import SECOND
 
 NOTIFICATIONS = 5000
 """Number of notifications that share a largest delay, in a burst of the published size."""
 FEWEST_NOTIFICATIONS = 20
 """Smallest number of notifications that share a largest delay, in a burst of any size."""
-SECOND = 1e9
-"""Nanoseconds."""
 WITHIN_MS = 1000.0
 """Delay within which a publication is timely in the paper's figures."""
 
