@@ -13,9 +13,11 @@ import msgspec
 from analysis.claims.model import ClaimsError
 from analysis.run_files.logs import Dilations, bring_to_scenario_time
 from analysis.run_files.run_directory import read_manifest
-from analysis.tables.definitions import BrokerMessages, Notification, PhaseTimes
+from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Matching, read_summary
+from analysis.tables.timeline import PhaseTimes
+from analysis.tables.traffic import BrokerMessages
 from record.files import LOGS, RESULTS, log_file
 from record.log import TraceRecord
 from record.manifest import PhaseName

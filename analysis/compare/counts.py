@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from analysis.compare.model import CountPair, MessageComparison, count
-from analysis.tables.definitions import BrokerMessages
 from analysis.tables.summary import VariantSummary
+from analysis.tables.traffic import BrokerMessages
 
 WORST_BROKERS = 5
 _DELIVERY = ("published", "expected", "delivered", "optional", "lost", "duplicate", "spurious", "reordered")

@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.compare.model import Side
 from analysis.run_files.run_directory import read_manifest
-from analysis.tables.definitions import Notification
+from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
 from record.errors import RunDirectoryError

@@ -18,7 +18,7 @@ import numpy as np
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.judged import JudgedPublication, Receipt
 from analysis.run_files.time_units import second_of
-from analysis.tables.definitions import DelayByHops, DelayDistribution, DelayOverTime
+from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.tables.structs import struct_from
 from record.time_units import MILLISECOND

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from analysis.judging.judged import Outcome
-from analysis.tables.definitions import Right
+from analysis.tables.deliveries import Right
 
 
 @dataclass(slots=True)

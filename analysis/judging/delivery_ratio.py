@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from analysis.judging.judged import JudgedPublication
 from analysis.run_files.time_units import second_of
-from analysis.tables.definitions import DeliveryOverTime, Right
+from analysis.tables.deliveries import DeliveryOverTime, Right
 from analysis.tables.student import student_t
 from record.manifest import VariantRecord
 

@@ -25,7 +25,7 @@ from analysis.judging.history import History
 from analysis.judging.judged import Duty
 from analysis.judging.standing import Flight, Standing, Status
 from analysis.reading.intervals import NONE, Intervals
-from analysis.tables.definitions import Cause, Right
+from analysis.tables.deliveries import Cause, Right
 
 Found = Sequence[tuple[Standing, Status]]
 """Subscriptions that match a publication, whenever they were made, each with its status."""

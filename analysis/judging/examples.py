@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.judging.judged import JudgedPublication, Outcome
-from analysis.tables.definitions import Cause, Defect
+from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
 
 MOST = 10

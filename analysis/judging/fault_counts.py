@@ -15,7 +15,7 @@ from analysis.judging.faults import AROUND, FaultTimes
 from analysis.judging.history import SETTLE
 from analysis.judging.judged import JudgedPublication, Outcome
 from analysis.reading.intervals import Intervals
-from analysis.tables.definitions import Right
+from analysis.tables.deliveries import Right
 
 _MOST_HELD_UP = 10_000
 """Intervals kept before those that overlap are joined."""

@@ -12,7 +12,7 @@ from analysis.judging.publisher_stage import VariantContext
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import NeighbourChange
 from analysis.run_files.time_units import second_of
-from analysis.tables.definitions import Fault
+from analysis.tables.timeline import Fault
 from record.time_units import SECOND
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from analysis.judging.judged import Duty, JudgedPublication, Outcome
 from analysis.reading.intervals import FOREVER
-from analysis.tables.definitions import Cause, Right
+from analysis.tables.deliveries import Cause, Right
 
 SessionBreaks = Mapping[str, Sequence[int]]
 """By client: the times at which its sessions broke, in ascending order."""

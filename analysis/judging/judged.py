@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 
 import msgspec
 
-from analysis.tables.definitions import Cause, Right
+from analysis.tables.deliveries import Cause, Right
 
 _DECODED_TOGETHER = 64
 """Publications."""

@@ -69,7 +69,7 @@ from analysis.judging.history import SETTLE, History
 from analysis.judging.journeys import Journey
 from analysis.judging.standing import Flight, Standing, Status, standing_of
 from analysis.reading.publication_events import Published, decode_content
-from analysis.tables.definitions import Cause, Right
+from analysis.tables.deliveries import Cause, Right
 from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription, Value
 from broker_service.language.relations import conforms
 from broker_service.matching import MatchIndex

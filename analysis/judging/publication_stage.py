@@ -19,7 +19,7 @@ from analysis.judging.router_work import WorkSamples, WorkTally
 from analysis.reading.publication_events import Notified, bucket_of, by_publication
 from analysis.run_files.time_units import second_of
 from analysis.tables.comparison import BLOCK_SECONDS, DelayBlock
-from analysis.tables.definitions import Right
+from analysis.tables.deliveries import Right
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from analysis.judging.gaps import SessionBreaks, Starts, with_gaps
 from analysis.judging.judged import JudgedPublication, Outcome, Receipt, decode_judged, mapped_bytes
 from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import second_of
-from analysis.tables.definitions import Defect, Expectation, Notification, Right
+from analysis.tables.deliveries import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
 from record.promises import Completeness, Order, Promises
 from record.time_units import MILLISECOND

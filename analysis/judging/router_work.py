@@ -16,7 +16,7 @@ import numpy as np
 
 from analysis.judging.journeys import Journey
 from analysis.reading.publication_events import Received
-from analysis.tables.definitions import RouterWork, WorkKind
+from analysis.tables.broker_work import RouterWork, WorkKind
 from analysis.tables.histogram import DurationHistogram
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import WorkFigures

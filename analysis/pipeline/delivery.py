@@ -13,7 +13,7 @@ from analysis.judging.standing import unconfirmed
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
-from analysis.tables.definitions import Defect
+from analysis.tables.deliveries import Defect
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     BELOW_EXPECTATION,

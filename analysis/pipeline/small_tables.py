@@ -6,23 +6,12 @@ from collections.abc import Iterable
 
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
-from analysis.tables.definitions import (
-    BrokerLoad,
-    BrokerMessages,
-    DelayByHops,
-    DelayDistribution,
-    DelayOverTime,
-    DeliveryOverTime,
-    Drop,
-    Fault,
-    LabelledMessages,
-    LinkLoad,
-    MatchingLoad,
-    PhaseTimes,
-    QueueLength,
-    RouterWork,
-)
+from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
+from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
+from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.results import write_table
+from analysis.tables.timeline import Fault, PhaseTimes
+from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 from record.manifest import VariantRecord
 from record.time_units import SECOND
 

@@ -26,7 +26,7 @@ from analysis.reading.log_stage import LogTally
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
-from analysis.tables.definitions import Expectation, Notification
+from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.partitions import parts_directory, publish_parts
 from record.errors import RunDirectoryError
 

@@ -12,8 +12,9 @@ from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
+from analysis.tables.broker_work import MatchingLoad
 from analysis.tables.comparison import Comparison, compare
-from analysis.tables.definitions import BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad
+from analysis.tables.delays import DelayByHops
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     UNKNOWN_FIDELITY,
@@ -23,6 +24,8 @@ from analysis.tables.summary import (
     Summary,
     VariantSummary,
 )
+from analysis.tables.timeline import Fault
+from analysis.tables.traffic import BrokerMessages, Drop
 
 _PUBLISH = "publish"
 _Row = TypeVar("_Row", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)

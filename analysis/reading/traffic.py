@@ -7,15 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from analysis.reading.gauges import LoadReadings, QueueReadings
-from analysis.tables.definitions import (
-    BrokerLoad,
-    BrokerMessages,
-    Drop,
-    LabelledMessages,
-    LinkLoad,
-    MatchingLoad,
-    QueueLength,
-)
+from analysis.tables.broker_work import BrokerLoad, MatchingLoad
+from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 from record.log import Event, TraceRecord
 from record.time_units import MILLISECOND
 

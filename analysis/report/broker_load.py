@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import LOAD_SCALE, blank_figure
-from analysis.tables.definitions import BrokerLoad
+from analysis.tables.broker_work import BrokerLoad
 
 BROKERS_SHOWN = 40
 """Brokers in a map, the busiest of the variant; further rows would be too thin to read."""

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 
 from analysis.judging.burst_recovery import largest_delays, normal_up_to, stable_after
 from analysis.report.figures import blank_figure, colour, dash, log_axis, symbol
-from analysis.tables.definitions import Notification, PhaseTimes
+from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_columns
+from analysis.tables.timeline import PhaseTimes
 from record.manifest import PhaseName
 from record.time_units import SECOND
 

@@ -8,20 +8,13 @@ from pathlib import Path
 
 from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.run_files.run_directory import open_run
-from analysis.tables.definitions import (
-    BrokerLoad,
-    BrokerMessages,
-    DelayDistribution,
-    DelayOverTime,
-    DeliveryOverTime,
-    Fault,
-    LabelledMessages,
-    LinkLoad,
-    PhaseTimes,
-    QueueLength,
-)
+from analysis.tables.broker_work import BrokerLoad
+from analysis.tables.delays import DelayDistribution, DelayOverTime
+from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, read_summary
+from analysis.tables.timeline import Fault, PhaseTimes
+from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength
 from record.fidelity import VariantFidelity
 from record.manifest import Manifest
 from topology.model import Overlay

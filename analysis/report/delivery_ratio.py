@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, symbol
-from analysis.tables.definitions import DeliveryOverTime
+from analysis.tables.deliveries import DeliveryOverTime
 
 
 def delivery_ratio_figure(delivery: Sequence[DeliveryOverTime], variants: Sequence[str]) -> go.Figure:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from analysis.tables.definitions import Fault
+from analysis.tables.timeline import Fault
 
 SAME_SPAN_SECONDS = 2
 """Largest difference between the start of a fault in two variants at which the figure shades it only once."""

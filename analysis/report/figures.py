@@ -13,14 +13,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.tables.definitions import (
-    BrokerMessages,
-    DelayDistribution,
-    DelayOverTime,
-    LinkLoad,
-    PhaseTimes,
-    QueueLength,
-)
+from analysis.tables.delays import DelayDistribution, DelayOverTime
+from analysis.tables.timeline import PhaseTimes
+from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
 from record.manifest import PhaseName
 from topology.layout import layout
 from topology.model import Link, Overlay

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour, log_axis, symbol
-from analysis.tables.definitions import WorkKind
+from analysis.tables.broker_work import WorkKind
 from analysis.tables.summary import VariantSummary, WorkFigures
 
 HEADINGS = {WorkKind.MATCHING: "Matching delay", WorkKind.PATH_SELECTION: "Path-selection time"}

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.tables.definitions import Expectation, Notification
+from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
 from analysis.tables.schema import arrow_schema
 

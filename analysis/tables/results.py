@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-from analysis.tables.definitions import TABLES
+from analysis.tables.catalogue import TABLES
 from analysis.tables.schema import arrow_schema
 from record.errors import RunDirectoryError
 

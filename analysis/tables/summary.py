@@ -9,7 +9,9 @@ import msgspec
 
 from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
-from analysis.tables.definitions import BrokerMessages, DelayByHops, Drop, Fault
+from analysis.tables.delays import DelayByHops
+from analysis.tables.timeline import Fault
+from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
 from record.files import SUMMARY, replace_file
 

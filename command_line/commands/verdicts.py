@@ -12,7 +12,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.run_files.run_directory import open_run
-from analysis.tables.definitions import Fault
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
@@ -23,6 +22,7 @@ from analysis.tables.summary import (
     VariantSummary,
     violated,
 )
+from analysis.tables.timeline import Fault
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from studies.junit import write_junit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.judging.judged import JudgedPublication
-from analysis.tables.definitions import Expectation
+from analysis.tables.deliveries import Expectation
 
 
 def expectation(**fields: object) -> Expectation:

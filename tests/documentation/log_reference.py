@@ -20,9 +20,11 @@ from msgspec.structs import fields
 
 from analysis.judging import history, oracle
 from analysis.run_files.logs import LogLoss
-from analysis.tables import definitions as tables
 from analysis.tables import summary
+from analysis.tables.broker_work import WorkKind
+from analysis.tables.catalogue import PARTITIONED, TABLES
 from analysis.tables.comparison import Comparison
+from analysis.tables.deliveries import Cause, Defect, Right
 from record import log as log_schema
 from record.log import Event, PredicateRecord, TraceRecord
 
@@ -76,13 +78,13 @@ def _blocks() -> Iterator[str]:
     for record in (TraceRecord, PredicateRecord):
         yield from _struct(record, log_schema, f"### {record.__name__}")
     yield _TABLES
-    for name, row in tables.TABLES.items():
-        divided = ", a directory" if row in tables.PARTITIONED else ""
-        yield from _struct(row, tables, f"### {name}{divided}")
-    for values in (tables.Right, tables.Defect, tables.Cause, tables.WorkKind):
+    for name, row in TABLES.items():
+        divided = ", a directory" if row in PARTITIONED else ""
+        yield from _struct(row, sys.modules[row.__module__], f"### {name}{divided}")
+    for values in (Right, Defect, Cause, WorkKind):
         yield f"### {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"
-        yield from _members(values, tables)
+        yield from _members(values, sys.modules[values.__module__])
     yield _ORACLE
     yield (oracle.__doc__ or "").strip() + "\n"
     for constant in ("SETTLE_SECONDS", "CUT_SHORT_SECONDS"):

@@ -17,7 +17,7 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from analysis.reading.intervals import FOREVER
-from analysis.tables.definitions import Notification
+from analysis.tables.deliveries import Notification
 from record.log import Event, TraceRecord
 
 STEADY_FROM = 0.5

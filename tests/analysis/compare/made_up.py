@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from analysis.tables.definitions import BrokerMessages, Notification
+from analysis.tables.deliveries import Notification
 from analysis.tables.results import write_table
 from analysis.tables.summary import Delivery, Matching, Summary, VariantSummary, write_summary
+from analysis.tables.traffic import BrokerMessages
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
 from analysis.pipeline import stages as pipeline
-from analysis.tables.definitions import TABLES
+from analysis.tables.catalogue import TABLES
 from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate

@@ -15,7 +15,7 @@ from analysis.engines import PlainEngine
 from analysis.judging.delivery_ratio import BATCHES, DueTally
 from analysis.judging.judged import Outcome, Receipt
 from analysis.pipeline import analyze
-from analysis.tables.definitions import DeliveryOverTime, Right
+from analysis.tables.deliveries import DeliveryOverTime, Right
 from analysis.tables.results import read_table
 from analysis.tables.summary import BestEffort, Delivery, Summary, violated
 from tests.analysis.history import joined, write_run

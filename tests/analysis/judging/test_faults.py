@@ -15,8 +15,8 @@ from analysis.judging.faults import AROUND, FaultSpan, FaultTimes, fault_spans
 from analysis.pipeline import analyze
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.log_events import LogPosition, OutageEvent
-from analysis.tables.definitions import Fault
 from analysis.tables.results import read_table
+from analysis.tables.timeline import Fault
 from record.log import Event
 from record.promises import Order, Promises
 from tests.analysis.history import SECOND, History, joined, write_run

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.tables.definitions import Expectation
+from analysis.tables.deliveries import Expectation
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary
 from tests.analysis.diamond import DIAMOND

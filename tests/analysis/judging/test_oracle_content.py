@@ -11,7 +11,7 @@ from analysis.judging.oracle import Oracle
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.log_events import ClientOperation, LogPosition
 from analysis.reading.publication_events import Published, decode_content, encode_content
-from analysis.tables.definitions import Right
+from analysis.tables.deliveries import Right
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms, matches
 from record.log import Event, PredicateRecord

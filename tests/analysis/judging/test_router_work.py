@@ -11,7 +11,7 @@ from analysis.judging.journeys import Journey
 from analysis.judging.router_work import path_selections
 from analysis.pipeline import analyze
 from analysis.reading.publication_events import Matched, PublicationEvent, Received
-from analysis.tables.definitions import RouterWork
+from analysis.tables.broker_work import RouterWork
 from analysis.tables.results import read_table
 from record.log import Event
 from tests.analysis.history import History, joined, write_run

@@ -20,7 +20,7 @@ from analysis.report.burst_recovery import (
 )
 from analysis.report.data import read_report_data
 from analysis.report.page import render
-from analysis.tables.definitions import Notification
+from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration

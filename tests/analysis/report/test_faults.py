@@ -9,7 +9,7 @@ import pytest
 
 from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.figures import blank_figure
-from analysis.tables.definitions import Fault
+from analysis.tables.timeline import Fault
 
 KILL = Fault(
     variant="fixed", kind="kill", what=["B7"], began_ns=110_000_000_000, healed_ns=118_000_000_000, second=10,

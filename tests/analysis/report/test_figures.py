@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analysis.report import figures
-from analysis.tables.definitions import (
-    BrokerMessages,
-    DelayDistribution,
-    DelayOverTime,
-    LinkLoad,
-    PhaseTimes,
-    QueueLength,
-)
+from analysis.tables.delays import DelayDistribution, DelayOverTime
+from analysis.tables.timeline import PhaseTimes
+from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
 from topology.full_mesh import drawn_full_mesh
 from topology.links import LinkTemplates
 from topology.model import Broker, Link, LinkProperties, Overlay

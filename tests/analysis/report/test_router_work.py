@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from analysis.report.router_work import work_figure, work_of
-from analysis.tables.definitions import WorkKind
+from analysis.tables.broker_work import WorkKind
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary, WorkFigures
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.run_files.logs import bring_to_scenario_time, divide, read_piece, scenario_time
-from analysis.tables.definitions import Notification
+from analysis.tables.deliveries import Notification
 from analysis.tables.schema import arrow_schema
 from record.log import Event, TraceRecord
 

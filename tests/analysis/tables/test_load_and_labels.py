@@ -12,8 +12,9 @@ from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figur
 from analysis.report.data import read_report_data
 from analysis.report.page import render
 from analysis.run_files.run_directory import open_run
-from analysis.tables.definitions import BrokerLoad, LabelledMessages
+from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.results import read_table
+from analysis.tables.traffic import LabelledMessages
 from record.log import Event
 from tests.analysis.history import RUN_START, SECOND, History, joined, write_run
 

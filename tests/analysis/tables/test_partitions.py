@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset
 
-from analysis.tables.definitions import Expectation
+from analysis.tables.deliveries import Expectation
 from analysis.tables.partitions import PartWriter, parts_directory, publish_parts
 from analysis.tables.results import ROWS_AT_ONCE, read_table, write_table
 from analysis.tables.schema import arrow_schema

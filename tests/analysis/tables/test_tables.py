@@ -10,23 +10,14 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.run_files.run_directory import RunDirectory, open_run
-from analysis.tables.definitions import (
-    PARTITIONED,
-    TABLES,
-    BrokerMessages,
-    DelayByHops,
-    DelayDistribution,
-    DelayOverTime,
-    Drop,
-    Expectation,
-    LinkLoad,
-    MatchingLoad,
-    Notification,
-    PhaseTimes,
-    QueueLength,
-)
+from analysis.tables.broker_work import MatchingLoad
+from analysis.tables.catalogue import PARTITIONED, TABLES
+from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
+from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, read_summary
+from analysis.tables.timeline import PhaseTimes
+from analysis.tables.traffic import BrokerMessages, Drop, LinkLoad, QueueLength
 from record.errors import RunDirectoryError
 from record.log import Event
 from tests.analysis.history import SECOND, History, joined, write_run

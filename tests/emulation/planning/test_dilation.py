@@ -14,8 +14,10 @@ from pydantic import BaseModel
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.run_files.run_directory import open_run
-from analysis.tables.definitions import DelayOverTime, Notification, PhaseTimes
+from analysis.tables.delays import DelayOverTime
+from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
+from analysis.tables.timeline import PhaseTimes
 from broker_service.routing.registry import PROTOCOLS
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan

@@ -29,7 +29,7 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from analysis.judging.burst_recovery import largest_delays, stable_after
-from analysis.tables.definitions import Notification
+from analysis.tables.deliveries import Notification
 from record.log import Event
 from record.time_units import SECOND
 

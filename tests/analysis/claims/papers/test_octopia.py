@@ -13,8 +13,9 @@ from analysis.claims import ClaimsError, Recipe
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
-from analysis.tables.definitions import BrokerMessages, Notification
+from analysis.tables.deliveries import Notification
 from analysis.tables.summary import Matching
+from analysis.tables.traffic import BrokerMessages
 from record.log import Event, TraceRecord
 from topology import Broker, Link, Overlay
 

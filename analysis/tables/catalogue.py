@@ -1,0 +1,43 @@
+"""The catalogue of the tables in `results/`. A struct defines each: its docstring is the grain, its fields the columns.
+
+Each table is `results/<name>.parquet`; `TABLES` maps the names. Most are one file; those of `PARTITIONED`, which grow
+with every message, are directories of Parquet files, divided by variant as Hive, Spark and Arrow do it. The files take
+their schemas from here, `docs/logs.md` takes its text from here, and `analysis.tables.results.read_table` gives typed
+rows back.
+
+Times named `_ns` are of the run's clock (the log's), in nanoseconds. `second` counts whole seconds from the start of
+the variant's phase `run`; it is negative while clients still join. Delays count from a publication's intended time.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
+from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
+from analysis.tables.deliveries import DeliveryOverTime, Expectation, Notification
+from analysis.tables.timeline import Fault, PhaseTimes
+from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
+
+TABLES: dict[str, type[Struct]] = {
+    "notifications": Notification,
+    "expected": Expectation,
+    "messages": BrokerMessages,
+    "labels": LabelledMessages,
+    "load": BrokerLoad,
+    "links": LinkLoad,
+    "queues": QueueLength,
+    "delivery": DeliveryOverTime,
+    "delays": DelayOverTime,
+    "distribution": DelayDistribution,
+    "hops": DelayByHops,
+    "matching": MatchingLoad,
+    "router_work": RouterWork,
+    "drops": Drop,
+    "faults": Fault,
+    "phases": PhaseTimes,
+}
+"""The row of every table, by the table's name."""
+PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation))
+"""The rows of tables that are directories of files, with the column `variant` in the path:
+`variant=fixed/part-000001.parquet`."""

@@ -1,0 +1,94 @@
+"""Tables of messages: those that brokers and links moved, queued and dropped."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class BrokerMessages(Struct, frozen=True, kw_only=True):
+    """One row per variant, broker and message kind: messages moved until clients left and brokers stopped."""
+
+    variant: str
+    broker: str
+    kind: str
+    """advertise, unadvertise, subscribe, unsubscribe, publish or control."""
+    from_clients: int
+    """Messages received from clients."""
+    received: int
+    """Messages received from neighbours."""
+    sent: int
+    """Messages sent to neighbours."""
+    delivered: int
+    """Notifications handed to clients."""
+    received_bytes: int
+    """From clients and neighbours, body and header."""
+    sent_bytes: int
+    """To neighbours, body and header."""
+
+
+class LabelledMessages(Struct, frozen=True, kw_only=True):
+    """One row per variant, broker, message kind and label of messages that carry one, until clients left.
+
+    The label says what the routing protocol sent the message for. Messages without one are in `messages` only.
+    """
+
+    variant: str
+    broker: str
+    kind: str
+    """The kind as in `messages`: control, for most labels."""
+    label: str
+    sent: int
+    """Messages sent to neighbours."""
+    sent_bytes: int
+    """Body and header."""
+    received: int
+    """Messages received from neighbours."""
+    received_bytes: int
+
+
+class LinkLoad(Struct, frozen=True, kw_only=True):
+    """One row per variant and direction of an overlay link that carried a message."""
+
+    variant: str
+    source: str
+    target: str
+    messages: int
+    publications: int
+    """The messages that are publications."""
+    bytes: int
+    """Body and header."""
+    max_queue: int | None
+    """Longest output queue that a message left behind when it was sent."""
+    mean_wait_ms: float | None
+    """Mean wait in the output queue, milliseconds."""
+    max_wait_ms: float | None
+
+
+class QueueLength(Struct, frozen=True, kw_only=True):
+    """One row per variant, output queue and second until clients left: the largest values of the gauge in that second.
+
+    The gauge is silent while all values stay zero, so a second without a row is like the one before.
+    """
+
+    variant: str
+    broker: str
+    neighbour: str
+    second: int
+    queue: int
+    """Messages waiting."""
+    in_flight: int
+    """Messages sent and not yet acknowledged."""
+
+
+class Drop(Struct, frozen=True, kw_only=True):
+    """One row per variant, node, event, message kind and reason of dropped messages and rejected operations."""
+
+    variant: str
+    node: str
+    event: str
+    """dropped (a message ended there), or rejected or refused (a broker rejected a client's operation, or refused its
+    publication, by the client's log)."""
+    kind: str
+    """The kind of the message or the operation; empty when it was not logged."""
+    reason: str
+    count: int
