@@ -67,8 +67,13 @@ class Event(enum.StrEnum):
     """A client's publication. intended: the time at which the workload wanted it; time: the time at which it was handed
     to the session; numbers, strings: its content."""
     CONFIRMED = "confirmed"
-    """The broker confirmed an operation. id and kind: those of the operation. It has accepted a publication that it
-    confirms."""
+    """The broker confirmed an operation. id and kind: those of the operation.
+
+    Of the kind `publish`: the broker acknowledged that it has accepted the publication. Written only where routing
+    promises to keep what a broker accepted (the loss `unaccepted`), because no other verdict needs a record for each
+    publication. Publications are acknowledged together, at the latest after 50 ms; the time is that at which the
+    acknowledgement reached the client.
+    """
     ANNOUNCED = "announced"
     """Its broker announced that a subscription has started: every publication that is made from now on and that it
     matches reaches the client. id: that of the subscription. Few protocols announce that."""

@@ -81,6 +81,11 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
         return self.order is Order.PUBLISHER and self.delivery is Completeness.EVERY
 
     @property
+    def keeps_accepted(self) -> bool:
+        """True when there are faults that cost no publication which the failed broker had accepted."""
+        return Loss.UNACCEPTED in self.survives.values()
+
+    @property
     def spares_others(self) -> bool:
         """True when there are faults that cost only what clients of the failed broker publish or should get."""
         return any(loss in (Loss.UNACCEPTED, Loss.OWN_CLIENTS) for loss in self.survives.values())

@@ -49,7 +49,7 @@ class Journey:
     """By the first client to publish it."""
     rejected: bool = False
     accepted: bool = False
-    """Confirmed by its broker."""
+    """Acknowledged by its broker."""
     refused: bool = False
     matched: list[Matched] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
@@ -89,7 +89,6 @@ class Journey:
             return
         elif isinstance(event, Accepted):
             self.accepted = True
-            return
         elif isinstance(event, Refused):
             self.refused = True
             return

@@ -74,7 +74,7 @@ from broker_service.language import Advertisement, ContentError, Predicate, Publ
 from broker_service.language.relations import conforms
 from broker_service.matching import MatchIndex
 from record.log import Event
-from record.promises import Completeness, Loss
+from record.promises import Completeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Oracle:
     def __init__(self, history: History) -> None:
         self._history = history
         self._duties = Duties(history) if history.promises.gapless else None
-        self._keeps_accepted = Loss.UNACCEPTED in history.promises.survives.values()
+        self._keeps_accepted = history.promises.keeps_accepted
         self._index: MatchIndex[int] = MatchIndex()
         """From content to the number of an interest. Subscriptions with equal predicates, in any order, share an
         interest."""

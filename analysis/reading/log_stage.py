@@ -234,7 +234,7 @@ def _rare_publication_event(
         case Event.REJECTED:
             return Rejected(variant, id)
         case Event.CONFIRMED:
-            return Accepted(variant, id)
+            return Accepted(variant, id, record.time)
         case Event.REFUSED:
             return Refused(variant, id)
         case Event.DROPPED:

@@ -97,10 +97,11 @@ class Dropped(msgspec.Struct, array_like=True, tag=6, gc=False):
 
 
 class Accepted(msgspec.Struct, array_like=True, tag=7, gc=False):
-    """Its broker accepted it, and its client was notified of that."""
+    """Its broker accepted it, and its client was notified of that, at this time."""
 
     variant: int
     publication: str
+    time: int
 
 
 class Refused(msgspec.Struct, array_like=True, tag=8, gc=False):

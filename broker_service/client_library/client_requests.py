@@ -30,6 +30,10 @@ _CHARACTER_BYTES = 4
 _PUBLISH, _NOTIFIED = Operation.PUBLISH, Outcome.NOTIFIED
 
 
+def ignore(publication: ClientRequest) -> None:
+    """Does nothing about an acknowledgement."""
+
+
 class TooLargeError(ValueError):
     """An operation is larger than brokers take."""
 
@@ -66,12 +70,20 @@ class _Declared:
 class ClientRequests:
     """The requests of one session: those that wait to be sent, those not answered yet, and those in force.
 
-    `address` appears in error messages; `on_event` is called with every answer and notification once.
+    `address` appears in error messages; `on_event` is called with every answer and notification once;
+    `on_acknowledged` is called with each publication whose acceptance the broker has acknowledged.
     """
 
-    def __init__(self, address: str, on_event: Callable[[ClientEvent], None], limits: SessionLimits) -> None:
+    def __init__(
+        self,
+        address: str,
+        on_event: Callable[[ClientEvent], None],
+        limits: SessionLimits,
+        on_acknowledged: Callable[[ClientRequest], None] = ignore,
+    ) -> None:
         self._address = address
         self._on_event = on_event
+        self._on_acknowledged = on_acknowledged
         self._limits = limits
         self._queue: deque[ClientRequest] = deque()
         self._unacknowledged: deque[ClientRequest] = deque()
@@ -126,10 +138,10 @@ class ClientRequests:
         return taken
 
     def acknowledge(self, number: int) -> None:
-        """The broker has handled all publications up to this number."""
-        unacknowledged = self._unacknowledged
+        """The broker has accepted all publications up to this number, but for those that it rejected before."""
+        unacknowledged, on_acknowledged = self._unacknowledged, self._on_acknowledged
         while unacknowledged and unacknowledged[0].number <= number:
-            unacknowledged.popleft()
+            on_acknowledged(unacknowledged.popleft())
 
     def answer(self, event: ClientEvent) -> None:
         """Passes an event of the broker on, unless it only repeats an earlier confirmation."""
@@ -174,8 +186,14 @@ class ClientRequests:
         if request is not None and event.outcome is Outcome.REJECTED:
             self._forget(request)
         elif request is None:
-            self.acknowledge(event.number)  # a publication; those before it were handled before it was rejected
+            self._discard_rejected(event.number)
         self._on_event(event)
+
+    def _discard_rejected(self, number: int) -> None:
+        """A publication was rejected. Those before it were accepted, because none of them was rejected."""
+        self.acknowledge(number - 1)
+        if self._unacknowledged and self._unacknowledged[0].number == number:
+            self._unacknowledged.popleft()
 
     # Advertisements and subscriptions in force, which a new stream submits again
 

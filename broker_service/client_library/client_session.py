@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 
 import grpc
 
-from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits, ignore
 from broker_service.links.backoff import BackOff
-from broker_service.messages import BrokerFrame, ClientEvent, ClientId, Operation, Welcome
+from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport import rpc
 from broker_service.transport.duplex import Duplex, StreamClosedError
 from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
@@ -43,8 +43,13 @@ class ClientSession:
     """One session with one broker."""
 
     def __init__(
-        self, address: str, on_event: Callable[[ClientEvent], None], limits: SessionLimits | None = None
+        self,
+        address: str,
+        on_event: Callable[[ClientEvent], None],
+        limits: SessionLimits | None = None,
+        on_acknowledged: Callable[[ClientRequest], None] = ignore,
     ) -> None:
+        """The callbacks are those of `ClientRequests`."""
         self.address = address
         self.connections = 0
         """Streams opened so far."""
@@ -53,7 +58,7 @@ class ClientSession:
         self.on_down: Callable[[], None] = _nothing
         """Called when it has ended."""
         self._limits = limits or SessionLimits()
-        self._requests = ClientRequests(address, on_event, self._limits)
+        self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
         self._name = secrets.token_hex(_NAME_BYTES)
         self._stream: _ClientStream | None = None
         self._call: grpc.aio.StreamStreamCall[bytes, bytes] | None = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
-from broker_service.messages import ClientEvent, ClientId, Operation, Outcome
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome
 from broker_service.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.drivers.status import ClientCounts
@@ -78,6 +78,16 @@ class Clients:
             self._receive(broker, event)
 
         return on_event
+
+    def acknowledgement_log(self, broker: str) -> Callable[[ClientRequest], None]:
+        """The function to be called with each publication that this broker has acknowledged, to log that."""
+
+        def on_acknowledged(publication: ClientRequest) -> None:
+            self._recorder.note(
+                Event.CONFIRMED, kind=_PUBLISH.value, id=publication.id, client=publication.client, peer=broker
+            )
+
+        return on_acknowledged
 
     def _submit(self, operation: ReadyOperation) -> None:
         session = self._sessions.get(operation.broker)

@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from broker_service.client_library.client_requests import SessionLimits
+from broker_service.client_library.client_requests import SessionLimits, ignore
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.gauges import Ticker
 from broker_service.language import ContentError
@@ -60,6 +60,9 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Path of its operations: JSON lines of `scenario.workload.operations.Operation`, sorted by time."""
     message_bytes: int = 1 << 20
     """Largest operation that the brokers take."""
+    keeps_accepted: bool = False
+    """True when routing promises to keep what a broker accepted (`Promises.keeps_accepted`): the driver logs the
+    acknowledgement of each publication."""
     connect_within: float = 30.0
     """Seconds for all brokers to answer."""
 
@@ -84,7 +87,8 @@ class Driver:
         self._clients = Clients(self._sessions, self._recorder, self.status)
         limits = SessionLimits(message_bytes=config.message_bytes)
         for broker, address in config.brokers.items():
-            self._sessions[broker] = ClientSession(address, self._clients.receiver(broker), limits)
+            on_acknowledged = self._clients.acknowledgement_log(broker) if config.keeps_accepted else ignore
+            self._sessions[broker] = ClientSession(address, self._clients.receiver(broker), limits, on_acknowledged)
         self._start = 0
         self._late = 0
         self._timer = PreciseTimer(self._issue_due)

@@ -13,11 +13,13 @@ from typing import Any
 
 import msgspec
 
+from broker_service.routing import read_options
 from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
 from record.errors import BadInputError, HostError
+from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
 from scenario.model import Scenario, Variant
@@ -74,6 +76,12 @@ class VariantPlan:
     def lasts(self) -> float:
         """Seconds from the begin of the join phase to the end of the drain phase, as the host's clock shows them."""
         return self.scenario.timeline.duration * self.scenario.time_dilation
+
+    @property
+    def promises(self) -> Promises:
+        """The promises of the routing protocol with its options."""
+        routing = self.scenario.routing
+        return read_options(routing.protocol, routing.options).promises
 
     @property
     def leaving(self) -> tuple[tuple[str, ...], ...]:

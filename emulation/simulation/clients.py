@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from broker_service.client_library.client_requests import ignore
 from broker_service.trace import Recorder, Trace
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ReadyOperation
@@ -13,16 +14,21 @@ from emulation.planning.plan import drivers
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 from record.log import Event
+from record.promises import Promises
 from scenario.workload.workload import Workload
 
 
 class ClientNodes:
     """Publishers and subscribers, each a node with a session to every broker that one of its clients is at."""
 
-    def __init__(self, workload: Workload, overlay: SimulatedOverlay, trace_of: Callable[[str], Trace]) -> None:
+    def __init__(
+        self, workload: Workload, overlay: SimulatedOverlay, trace_of: Callable[[str], Trace], promises: Promises
+    ) -> None:
+        """`promises` are those of the routing. Acknowledgements of publications are logged where they say so."""
         self.counts = ClientCounts()
         self._overlay = overlay
         self._trace_of = trace_of
+        self._promises = promises
         self._homes = workload.clients
         self._node_of = drivers(workload)
         self._recorders: dict[str, Recorder] = {}
@@ -57,7 +63,10 @@ class ClientNodes:
         sessions: dict[str, SimulatedSession] = {}
         clients = self._clients[node] = Clients(sessions, recorder, self.counts)
         for broker in brokers:
-            sessions[broker] = session = self._overlay.open_session(broker, clients.receiver(broker))
+            on_acknowledged = clients.acknowledgement_log(broker) if self._promises.keeps_accepted else ignore
+            sessions[broker] = session = self._overlay.open_session(
+                broker, clients.receiver(broker), on_acknowledged=on_acknowledged
+            )
             recorder.note(Event.LINK_UP, peer=broker)
             session.on_up = partial(recorder.note, Event.LINK_UP, peer=broker)
             session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=broker)

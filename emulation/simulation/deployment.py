@@ -58,7 +58,7 @@ class SimulatedDeployment:
         self.overlay = SimulatedOverlay(
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
-        self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of)
+        self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of, plan.promises)
         self._operations = plan.workload.operations()
         self._next = next(self._operations, None)
         self._begin = 0

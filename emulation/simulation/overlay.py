@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
 from broker_service.broker import Broker
-from broker_service.client_library.client_requests import SessionLimits
+from broker_service.client_library.client_requests import SessionLimits, ignore
 from broker_service.disturbance import Disturbance
 from broker_service.language.wire import decode_publication
-from broker_service.messages import ClientEvent
+from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, Tables
@@ -110,14 +110,20 @@ class SimulatedOverlay:
         self._running.clear()
 
     def open_session(
-        self, broker: BrokerId, on_event: Callable[[ClientEvent], None], limits: SessionLimits | None = None
+        self,
+        broker: BrokerId,
+        on_event: Callable[[ClientEvent], None],
+        limits: SessionLimits | None = None,
+        on_acknowledged: Callable[[ClientRequest], None] = ignore,
     ) -> SimulatedSession:
         """A session with a broker, open at once if the broker runs, else as soon as it does."""
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
         calibration = self._calibration
         submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
         name = f"{broker} {len(self._sessions)}"
-        session = SimulatedSession(broker, self.events, on_event, submit, notify, name=name, limits=limits)
+        session = SimulatedSession(
+            broker, self.events, on_event, submit, notify, name=name, limits=limits, on_acknowledged=on_acknowledged
+        )
         self._sessions.append((broker, session))
         if broker in self._running:
             session.connect(self._running[broker])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits, ignore
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
 from broker_service.sessions import Session
 from emulation.simulation.brokers import SimulatedBroker
@@ -35,8 +35,9 @@ class SimulatedSession:
         *,
         name: str = "",
         limits: SessionLimits | None = None,
+        on_acknowledged: Callable[[ClientRequest], None] = ignore,
     ) -> None:
-        """`name` tells sessions of one broker apart."""
+        """`name` tells sessions of one broker apart. The callbacks are those of `ClientRequests`."""
         self.on_up: Callable[[], None] = _nothing
         """Called whenever a stream has been opened."""
         self.on_down: Callable[[], None] = _nothing
@@ -46,7 +47,7 @@ class SimulatedSession:
         self._events = events
         self._submit_latency = submit
         self._notify_latency = notify
-        self._requests = ClientRequests(address, on_event, limits or SessionLimits())
+        self._requests = ClientRequests(address, on_event, limits or SessionLimits(), on_acknowledged)
         self._name = name
         self._held = 0
         """Requests that the broker holds back."""

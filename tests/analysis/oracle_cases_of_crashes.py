@@ -164,6 +164,107 @@ CRASHES = [
         {"excused": 1},
     ),
     Case(
+        settled("G8: accepted, and late")
+        .publish()
+        .accept()
+        .fault(110.05, peer="B1")
+        .session(110.06, 112)
+        .heal(112, peer="B1")
+        .notify(at=113),
+        ["correct"],
+        1,
+        1,
+    ),
+    Case(
+        settled("G8: accepted, and twice")
+        .publish()
+        .accept()
+        .notify()
+        .fault(110.06, peer="B1")
+        .heal(112, peer="B1")
+        .notify(at=113),
+        ["duplicated"],
+        1,
+        2,
+        {"duplicate": 1},
+    ),
+    Case(
+        settled("G8: accepted, and a later one came first")
+        .publish("P:1", 110)
+        .publish("P:2", 110.01)
+        .accept("P:1", 110.02)
+        .accept("P:2", 110.02)
+        .fault(110.05, peer="B1")
+        .heal(112, peer="B1")
+        .notify("P:2", "P:1", at=113),
+        ["reordered"],
+        2,
+        2,
+        {"reordered": 1, "overtaken": 1},
+    ),
+    Case(
+        settled("G8: accepted, and only a later one came, which was not")
+        .publish("P:1", 110)
+        .publish("P:2", 110.03)
+        .accept("P:1", 110.04)
+        .fault(110.05, peer="B1")
+        .session(110.06, 112)
+        .heal(112, peer="B1")
+        .notify("P:2", at=113),
+        ["lost"],
+        2,
+        1,
+        LOST,
+    ),
+    Case(
+        settled("G8: accepted by the next incarnation")
+        .publish()
+        .fault(110.05, peer="B1")
+        .session(110.06, 112)
+        .heal(112, peer="B1")
+        .accept(at=112.3),
+        ["lost"],
+        1,
+        0,
+        LOST,
+    ),
+    Case(
+        settled("G8: accepted when it was repeated, and in flight when it was unsubscribed")
+        .publish()
+        .session(110.06, 112)
+        .accept(at=112.9)
+        .unsubscribe(113.5),
+        ["correct"],
+        0,
+        0,
+        {"excused": 1},
+    ),
+    Case(
+        starting("G8: never back, and a gap")
+        .publish("P:2", 110.5)
+        .accept("P:2", 110.51)
+        .publish("P:3", 110.52)
+        .fault(110.55, peer="B1")
+        .notify("P:3", at=110.6),
+        ["lost"],
+        1,
+        2,
+        {"optional": 2, **LOST},
+    ),
+    Case(
+        starting("G8: never back, and a prefix")
+        .publish("P:2", 110.5)
+        .accept("P:2", 110.51)
+        .publish("P:3", 110.52)
+        .accept("P:3", 110.53)
+        .fault(110.55, peer="B1")
+        .notify("P:2", at=110.6),
+        ["correct"],
+        0,
+        2,
+        {"optional": 2, "excused": 1},
+    ),
+    Case(
         settled("G8: one got it, the other not")
         .subscribe("T")
         .publish()

@@ -46,6 +46,7 @@ _RELIABLE_FLOODING = Contract(
             flooding.DoesNotAwaitItsTimers, "reliable-what-was-lost-with-a-broker-arrives-once-it-is-back", "missing"
         ),
         Catch(flooding.StoresNoPublications, "reliable-the-publishers-broker-remembers-what-it-accepted", "unsettled"),
+        Catch(flooding.AcknowledgesBeforeItStores, "the publisher's broker crashes", "lost"),
         Catch(flooding.NumbersAnewAfterACrash, "the publisher's broker crashes", "lost"),
         Catch(flooding.NotifiesAsItComes, "an inner broker of a line crashes", "reordered"),
         Catch(flooding.NotifiesOfEveryAttempt, "reliable-publications-go-round-a-dead-broker", "surplus"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from broker_service.messages import BrokerId, Message
+from typing import Any
+
+from broker_service.language import Publication
+from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.interface import Action, Actions, SetTimer, Store, TimerKey
 from tests.contracts.routers.reliable_flooding import (
     Acknowledgement,
@@ -35,6 +38,22 @@ class StoresNoPublications(ReliableFloodingRouter):
         self._kept.clear()
         self._missing.clear()
         return []
+
+
+class AcknowledgesBeforeItStores(ReliableFloodingRouter):
+    """Stores and floods what it has accepted a moment later."""
+
+    def __init__(self, *context: Any) -> None:
+        super().__init__(*context)
+        self._accepted: dict[TimerKey, tuple[ClientId, Message, Publication, str]] = {}
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        self._accepted[message.id] = client, message, publication, advertisement
+        return [SetTimer(message.id, 0.3, awaited=True)]
+
+    def timer(self, key: TimerKey) -> Actions:
+        accepted = self._accepted.pop(key, None)
+        return super().timer(key) if accepted is None else super().publish(*accepted)
 
 
 class NumbersAnewAfterACrash(ReliableFloodingRouter):

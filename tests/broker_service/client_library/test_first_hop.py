@@ -38,7 +38,8 @@ class FirstHop:
         self.incarnation = 0
         self.events: list[ClientEvent] = []
         self.routed: list[str] = []
-        self.requests = ClientRequests("B1", self.events.append, SessionLimits(batch=2))
+        self.acknowledged: list[str] = []
+        self.requests = ClientRequests("B1", self.events.append, SessionLimits(batch=2), self.note_acknowledged)
         self.published = 0
         self.broken: list[Stream] = []
         """Streams that the client has left and the broker has not: what was sent on them may still come."""
@@ -112,6 +113,10 @@ class FirstHop:
                 self.broker.close_session(self.broken.pop(0).session)
         self.note_routed()
 
+    def note_acknowledged(self, publication: ClientRequest) -> None:
+        assert publication.id in self.routed
+        self.acknowledged.append(publication.id)
+
     def note_routed(self) -> None:
         self.routed += [event.id for event in self.subscriber.take(1_000) if event.outcome is Outcome.NOTIFIED]
 
@@ -151,6 +156,7 @@ def test_each_publication_is_routed_once_and_in_order_wherever_its_session_break
     assert set(rejected.values()) <= {1}
     assert not set(hop.routed) & set(rejected)
     assert hop.broker.published == len(hop.routed)
+    assert hop.acknowledged == hop.routed
 
 
 def test_a_bad_publication_is_rejected_once_though_it_is_repeated() -> None:
@@ -161,6 +167,7 @@ def test_a_bad_publication_is_rejected_once_though_it_is_repeated() -> None:
     hop.finish()
     assert [event.id for event in hop.events if event.outcome is Outcome.REJECTED] == ["p1 bad"]
     assert hop.broker.rejected == 1
+    assert hop.acknowledged == []
 
 
 @pytest.mark.parametrize(("recognises", "routed"), [(False, ["p2"]), (True, ["p1", "p2"])])
@@ -174,7 +181,7 @@ def test_a_new_incarnation_gets_repeats_only_where_it_recognises_them(
     hop.publish(GOOD)
     hop.start_broker()
     hop.finish()
-    assert hop.routed == routed
+    assert hop.routed == hop.acknowledged == routed
 
 
 def test_the_client_waits_for_acknowledgements_when_it_keeps_many() -> None:

@@ -80,12 +80,12 @@ class DriverProcess:
 
 
 @asynccontextmanager
-async def driver(overlay: Loopback, operations: Iterable[Operation]) -> AsyncIterator[DriverProcess]:
+async def driver(overlay: Loopback, operations: Iterable[Operation], **settings: bool) -> AsyncIterator[DriverProcess]:
     directory = overlay.directory
     write_operations(directory / "operations", operations)
     config = DriverConfig(
         name="driver", variant="base", log=str(overlay.log("driver")), brokers={"B1": overlay.address("B1")},
-        operations=str(directory / "operations"),
+        operations=str(directory / "operations"), **settings,
     )  # fmt: skip
     (directory / "driver.json").write_bytes(msgspec.json.encode(config))
     process = await asyncio.create_subprocess_exec(
@@ -157,6 +157,29 @@ async def test_operations_are_executed_logged_and_counted(tmp_path: Path) -> Non
     assert log(overlay, Event.SUBSCRIBE)[0].predicates == [CLASS, PRICE]
     first, last = log(overlay, Event.STARTED, Event.STOPPED)
     assert (first.event, last.event, last.count) == (Event.STARTED, Event.STOPPED, 0)
+
+
+async def test_acknowledgements_of_publications_are_logged_where_they_are_promises(tmp_path: Path) -> None:
+    millisecond = 1_000_000
+    operations = [
+        *joining(),
+        *(publication((100 + n) * millisecond, n) for n in range(20)),
+        publication(110 * millisecond, 20, colour="red"),
+        *(publication((120 + n) * millisecond, n) for n in range(21, 30)),
+    ]
+    operations.sort(key=lambda operation: operation.at)
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with driver(overlay, operations, keeps_accepted=True) as running:
+            running.begin(time.monotonic_ns())
+            status = await running.until(done=True, notified=58)
+            while sum(record.kind == "publish" for record in log(overlay, Event.CONFIRMED)) < 29:
+                await running.reported()
+            assert await running.end() == 0
+    assert (status["confirmed"], status["rejected"]) == (3, 2)
+    confirmed = [record for record in log(overlay, Event.CONFIRMED) if record.kind == "publish"]
+    assert [record.id for record in confirmed] == [f"P1:{n}" for n in range(30) if n != 20]
+    assert {(record.client, record.peer) for record in confirmed} == {("P1", "B1")}
 
 
 async def test_late_operations_are_not_skipped(tmp_path: Path) -> None:
