@@ -12,7 +12,7 @@ import msgspec
 
 class Event(enum.StrEnum):
     """The kinds of records: events of brokers first, then those of clients (written by the driver processes), then
-    gauges and faults."""
+    gauges, and at last faults and changes of the overlay, which the emulator writes."""
 
     RECEIVED = "received"
     """A message arrived. peer: the neighbour or client; bytes: body and header.
@@ -105,8 +105,14 @@ class Event(enum.StrEnum):
     """A fault was healed, between `time - duration` and `time`. text: the kind of the heal (restart, link_up, ...);
     peer: as in `fault`.
 
-    The node of both records is the injector of faults.
+    The node of this record and of the next three is the emulator.
     """
+    WITHOUT_EFFECT = "without_effect"
+    """A fault did nothing, because its link was not there. text and peer: as in `fault`."""
+    APPEARED = "appeared"
+    """Two brokers were linked, between `time` and `time + duration`. peer: the link, `A-B`."""
+    VANISHED = "vanished"
+    """The link of two brokers was removed, between `time` and `time + duration`. peer: the link, as it appeared."""
 
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -12,6 +12,7 @@ from broker_service.routing import PROTOCOLS, read_options
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
+from scenario.faults.roles import LinkEnds
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
@@ -24,16 +25,26 @@ from topology.structures import structure_with
 
 
 def problems(scenario: Scenario) -> Iterator[Problem]:
-    """Every contradiction in a scenario whose fields are valid, in the order of the fields."""
+    """Every reason why a scenario whose fields are valid cannot be run."""
+    yield from contradictions(scenario)
+    yield from _motion(scenario)
+
+
+def contradictions(scenario: Scenario) -> Iterator[Problem]:
+    """Every contradiction in a scenario whose fields are valid, in the order of the fields.
+
+    A scenario without any may still be one whose protocol does not bear its motion.
+    """
     try:
-        overlay = scenario.overlay()
+        evolution = scenario.evolution()
+        overlay = scenario.overlay() if evolution is None else evolution.start
     except OverlayError as error:
         yield Problem(_blamed(scenario), str(error))
         return
     yield from _routing(scenario, overlay)
     yield from workload_problems(scenario, overlay)
     yield from _operations(scenario, overlay)
-    yield from _faults(scenario, overlay)
+    yield from _faults(scenario, overlay, () if evolution is None else evolution.later_pairs())
 
 
 def _blamed(scenario: Scenario) -> FieldPath:
@@ -64,6 +75,15 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         else:
             yield from _expectations(scenario, promises)
             yield from _survival(scenario, promises)
+
+
+def _motion(scenario: Scenario) -> Iterator[Problem]:
+    """Motion of an overlay whose protocol does not bear it."""
+    protocol = PROTOCOLS.get(name := scenario.routing.protocol)
+    if scenario.motion is not None and protocol is not None and not protocol.options.neighbours_change:
+        bearing = [known for known, other in PROTOCOLS.items() if other.options.neighbours_change]
+        remedy = f"or route by {' or '.join(bearing)}" if bearing else "or look at it by `brokerlab topology`"
+        yield Problem(("motion",), f"neighbours of a broker that routes by {name} do not change; remove it, {remedy}")
 
 
 def _expectations(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
@@ -142,10 +162,10 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             taken.add(key)
 
 
-def _faults(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> Iterator[Problem]:
     timeline = scenario.timeline
     try:
-        plan(scenario.faults, overlay, join=timeline.join, run=timeline.run, seed=scenario.seed)
+        plan(scenario.faults, overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, later=later)
     except FaultError as error:
         yield Problem(("faults", error.index, error.field), error.message)
 

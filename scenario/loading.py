@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from scenario.checks import problems
+from scenario.checks import contradictions, problems
 from scenario.model import Scenario, VariantError
 from scenario.sections.messages import Problem, describe
 from scenario.sections.vary import without
@@ -16,6 +16,8 @@ from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from scenario.yaml_files.scalars import shortened
 from scenario.yaml_files.source import YamlSource, parse, parse_setting, read
+
+_Check = Callable[[Scenario], Iterator[Problem]]
 
 _MOST_PROBLEMS = 10
 """Mistakes in one report."""
@@ -32,7 +34,12 @@ def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
     `overrides` are the command line's `--set path=value`: they replace the file's own values, also where the file
     varies that field. Raises `ScenarioError`, which names the file, the line and the field of each mistake.
     """
-    return _checked(read(path), path.parent.absolute(), overrides or {})
+    return _checked(read(path), path.parent.absolute(), overrides or {}, problems)
+
+
+def load_to_view(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
+    """As `load`, for a scenario that is not to be run: its protocol need not bear its motion."""
+    return _checked(read(path), path.parent.absolute(), overrides or {}, contradictions)
 
 
 def load_text(text: str, name: str) -> Scenario:
@@ -40,10 +47,10 @@ def load_text(text: str, name: str) -> Scenario:
 
     Relative paths in it start at the working directory.
     """
-    return _checked(parse(text, name), Path.cwd(), {})
+    return _checked(parse(text, name), Path.cwd(), {}, problems)
 
 
-def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) -> Scenario:
+def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str], check: _Check) -> Scenario:
     _require_no_other_kind(source)
     if source.data is None:
         raise ScenarioError(
@@ -62,7 +69,7 @@ def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str]) 
     except VariantError as error:
         raise _error(error.problems, source, overrides) from error
     for variant in variants:
-        found = tuple(problems(variant.scenario))
+        found = tuple(check(variant.scenario))
         if found:
             raise _error(found, source, overrides, "" if len(variants) == 1 else f"variant {variant.name}: ")
     return scenario

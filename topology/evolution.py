@@ -125,6 +125,15 @@ class Evolution:
         appearing = (change.link for change in self.changes if isinstance(change, Appears))
         return tuple(dict.fromkeys([*self.start.links, *appearing]))
 
+    def later_pairs(self) -> tuple[tuple[BrokerId, BrokerId], ...]:
+        """Pairs of brokers that are linked at some time and not at the start, in order of first appearance."""
+        present = {_ends(link) for link in self.start.links}
+        found: dict[Ends, tuple[BrokerId, BrokerId]] = {}
+        for change in self.changes:
+            if isinstance(change, Appears) and _ends(change.link) not in present:
+                found.setdefault(_ends(change.link), (change.link.a, change.link.b))
+        return tuple(found.values())
+
     def lifetimes(self) -> tuple[Lifetime, ...]:
         """The lifetime of every link, in order of appearance."""
         lifetimes = [Lifetime(link, 0.0, None) for link in self.start.links]

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from record.errors import BadInputError
-from scenario.loading import load
+from scenario.loading import load_to_view
 from scenario.model import Scenario
 from scenario.sections.messages import describe
 from scenario.sections.section import suggestion
@@ -128,7 +128,7 @@ def _from_scenario(request: TopologyRequest, settings: Mapping[str, str]) -> Sou
     overrides = {f"topology.{field}": value for field, value in settings.items()}
     if request.seed is not None:
         overrides["seed"] = str(request.seed)
-    variants = {variant.name: variant.scenario for variant in load(Path(request.source), overrides).variants()}
+    variants = {variant.name: variant.scenario for variant in load_to_view(Path(request.source), overrides).variants()}
     if request.variant is not None and request.variant not in variants:
         raise BadInputError(
             f"{request.source}: there is no variant {request.variant!r}{suggestion(request.variant, variants)}"

@@ -23,19 +23,21 @@ def perform(
 ) -> Iterator[Action]:
     """Does one action after another and writes it down; yields each when it is done.
 
-    Both directions of one link, when the same happens to them, are one record.
+    Both directions of one link, when the same happens to them, are one record. An action that is missed is written down
+    as one without effect.
     """
     for group in _grouped(actions):
-        begin = clock()
-        for action in group:
-            carry_out(action, overlay)
-        end, heals = clock(), group[0].heals
+        begin, event = clock(), _event_of(group[0])
+        if event is not Event.WITHOUT_EFFECT:
+            for action in group:
+                carry_out(action, overlay)
+        end = clock()
         trace.write(
             TraceRecord(
-                time=end if heals else begin,
+                time=end if event is Event.HEALED else begin,
                 node=trace.node,
                 variant=trace.variant,
-                event=Event.HEALED if heals else Event.FAULT,
+                event=event,
                 peer=_peer(group),
                 text=group[0].kind.value,
                 duration=end - begin,
@@ -46,7 +48,10 @@ def perform(
 
 def described(actions: Iterable[Action]) -> list[str]:
     """Actions in words, as in the log: `kill B7`, `link_down B1-B2`."""
-    return [f"{group[0].kind} {_peer(group)}" for group in _grouped(actions)]
+    return [
+        f"{group[0].kind} {_peer(group)}{' (which is not there)' if group[0].missed else ''}"
+        for group in _grouped(actions)
+    ]
 
 
 def carry_out(action: Action, overlay: LiveOverlay) -> None:
@@ -105,12 +110,18 @@ def _to_link(action: Action, direction: LinkDirection, overlay: LiveOverlay) -> 
             raise ValueError(f"{kind} of a link, with {given!r}")
 
 
+def _event_of(action: Action) -> Event:
+    if action.missed:
+        return Event.WITHOUT_EFFECT
+    return Event.HEALED if action.heals else Event.FAULT
+
+
 def _grouped(actions: Iterable[Action]) -> Iterator[list[Action]]:
     """Actions in order; the two directions of a link together where one follows the other."""
     waiting: Action | None = None
     for action in actions:
         if waiting is not None:
-            if action.kind is waiting.kind and _opposite(action, waiting):
+            if (action.kind, action.missed) == (waiting.kind, waiting.missed) and _opposite(action, waiting):
                 yield [waiting, action]
                 waiting = None
                 continue

@@ -10,9 +10,10 @@ from emulation.faults.injector import Action, FaultInjector
 from emulation.live_overlay.contract import LiveOverlay
 from scenario.faults.planning import FaultSchedule
 from scenario.faults.times import Counter, Counts
+from topology import BrokerId, Link
 
 NODE = "emulator"
-"""The node that logs faults."""
+"""The node that logs faults and changes of the overlay."""
 
 
 class FaultRun:
@@ -47,7 +48,19 @@ class FaultRun:
 
     def advance(self, counts: Counts) -> list[Action]:
         """Does what is due by now. Raises `HostError` when the host refuses."""
-        return self._perform(self._injector.advance(self._clock() - self._start, counts))
+        return self.advance_to(self._clock(), counts)
+
+    def advance_to(self, time: int, counts: Counts) -> list[Action]:
+        """As `advance`, for what is due by an earlier time."""
+        return self._perform(self._injector.advance(time - self._start, counts))
+
+    def appeared(self, link: Link) -> list[Action]:
+        """Does to a link that has appeared what faults in effect do to its brokers."""
+        return self._perform(self._injector.appeared(link))
+
+    def vanishes(self, a: BrokerId, b: BrokerId) -> list[Action]:
+        """Heals a link that is about to vanish."""
+        return self._perform(self._injector.vanishes(a, b))
 
     def heal(self) -> list[Action]:
         """Ends every fault; nothing happens any more."""

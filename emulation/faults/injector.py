@@ -3,13 +3,19 @@
 Runs in real time and in virtual time drive the same object, each on its own `LiveOverlay`. It knows what holds on every
 broker and link, and returns an action only where that changes: a broker that is down is not killed again, a link that
 two faults cut comes back when the last of them ends.
+
+In an overlay that changes, a fault holds on two brokers whether or not they are linked:
+
+1. A fault that begins while its link is not there does nothing; its action is `missed`.
+2. A link that appears while a fault holds on its brokers is hit at once, as by a partition that lasts.
+3. A link that vanishes is healed right before, so that it leaves nothing behind for another link of the same brokers.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from record.faults import FaultKind, HealKind
@@ -26,7 +32,7 @@ from scenario.faults.conditions import (
 from scenario.faults.planning import FaultSchedule
 from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
 from scenario.faults.times import Counter, CountReached, Counts
-from topology import LinkDirection, LinkProperties, Overlay
+from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
 
 NOTHING_YET = Counts()
 _NO_LINK = LinkProperties()
@@ -40,6 +46,8 @@ class Action:
     target: Target
     setting: Setting = None
     """Setting that holds from now on; for a degraded direction all properties, its own ones once it has recovered."""
+    missed: bool = False
+    """True where there is nothing to be done, because the link is not there."""
 
     @property
     def heals(self) -> bool:
@@ -55,6 +63,8 @@ class FaultInjector:
 
     def __init__(self, schedule: FaultSchedule, overlay: Overlay) -> None:
         self._overlay = overlay
+        self._changed: dict[frozenset[BrokerId], Link | None] = {}
+        """Links that have appeared or vanished since the start, by their brokers; None for one that is not there."""
         self._numbers = itertools.count()
         self._due: list[tuple[int, int, Change, Iterator[tuple[int, Change]]]] = []
         self._waiting: list[tuple[CountReached, int, Program]] = []
@@ -93,6 +103,19 @@ class FaultInjector:
             self._push(index, rest)
         return actions
 
+    def appeared(self, link: Link) -> list[Action]:
+        """Takes note of a link that is there from now on. Returns the faults that hold on its brokers."""
+        self._changed[frozenset((link.a, link.b))] = link
+        direction = LinkDirection(link.a, link.b)
+        return list(self._settle((direction, direction.reverse)))
+
+    def vanishes(self, a: BrokerId, b: BrokerId) -> list[Action]:
+        """Takes note of a link that will be there no longer. Returns the heals of what is wrong with it."""
+        direction = LinkDirection(a, b)
+        actions = list(self._bring_about({direction: [], direction.reverse: []}))
+        self._changed[frozenset((a, b))] = None
+        return actions
+
     def heal(self) -> list[Action]:
         """Ends every fault, those to come included."""
         self._due.clear()
@@ -105,9 +128,15 @@ class FaultInjector:
             heapq.heappush(self._due, (first[0], index, first[1], changes))
 
     def _apply(self, change: Change) -> list[Action]:
+        missed: list[Action] = []
         match change:
             case Begin(number, conditions):
                 self._holding[number] = concerned = conditions
+                missed = [
+                    Action(begins_by(condition), condition.target, missed=True)
+                    for condition in conditions
+                    if not self._present(condition.target)
+                ]
             case End(number):
                 concerned = self._holding.pop(number, ())
             case Lift():
@@ -116,7 +145,7 @@ class FaultInjector:
                     number: tuple(condition for condition in conditions if not change.concerns(condition))
                     for number, conditions in self._holding.items()
                 }
-        return list(self._settle(dict.fromkeys(condition.target for condition in concerned)))
+        return [*missed, *self._settle(dict.fromkeys(condition.target for condition in concerned))]
 
     def _conditions(self) -> Iterator[Condition]:
         """All conditions that hold, in the order in which they began."""
@@ -124,10 +153,14 @@ class FaultInjector:
 
     def _settle(self, targets: Iterable[Target]) -> Iterator[Action]:
         """Brings what is in effect on these targets in line with the conditions that hold on them, kind by kind."""
-        holding: dict[Target, list[Condition]] = {target: [] for target in targets}
+        holding: dict[Target, list[Condition]] = {target: [] for target in targets if self._present(target)}
         for condition in self._conditions():
             if condition.target in holding:
                 holding[condition.target].append(condition)
+        yield from self._bring_about(holding)
+
+    def _bring_about(self, holding: Mapping[Target, list[Condition]]) -> Iterator[Action]:
+        """Makes these conditions, and no others, the ones in effect on each target."""
         for kind in (*OF_BROKERS, *OF_LINKS):
             for target, here in holding.items():
                 down = kind is not Down and any(isinstance(condition, Down) for condition in here)
@@ -150,8 +183,18 @@ class FaultInjector:
         return Action(begins_by(holding[-1]), target, wanted)
 
     def _own(self, target: Target) -> LinkProperties:
-        """The properties that the overlay gives a direction."""
+        """The properties that the overlay gives a direction of a link that is there."""
         if not isinstance(target, LinkDirection):
             return _NO_LINK
-        link = self._overlay.link(target.source, target.target)
+        link = self._changed.get(frozenset((target.source, target.target)))
+        link = link or self._overlay.link(target.source, target.target)
         return link.forward if link.a == target.source else link.backward
+
+    def _present(self, target: Target) -> bool:
+        """True for a broker, and for a direction of a link that is there."""
+        if not isinstance(target, LinkDirection):
+            return True
+        pair = frozenset((target.source, target.target))
+        if pair in self._changed:
+            return self._changed[pair] is not None
+        return target.target in self._overlay.neighbours(target.source)

@@ -18,7 +18,7 @@ from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
-from record.errors import BadInputError, HostError
+from record.errors import HostError
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
@@ -104,11 +104,22 @@ class VariantPlan:
         )
         return Demand(publishing, subscribing) if publishing and subscribing else None
 
+    @property
+    def later_links(self) -> tuple[tuple[BrokerId, BrokerId], ...]:
+        """Pairs of brokers that are linked at some time and not at the start."""
+        return () if self.evolution is None else self.evolution.later_pairs()
+
     def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""
         scenario, timeline = self.scenario, self.scenario.timeline
         return plan_faults(
-            scenario.faults, self.overlay, join=timeline.join, run=timeline.run, seed=scenario.seed, demand=self.demand
+            scenario.faults,
+            self.overlay,
+            join=timeline.join,
+            run=timeline.run,
+            seed=scenario.seed,
+            demand=self.demand,
+            later=self.later_links,
         )
 
     @property
@@ -143,16 +154,10 @@ class Plan:
     variants: tuple[VariantPlan, ...]
 
     def require_possible(self, runtime: str) -> None:
-        """Raises `BadInputError` for an overlay that changes.
-
-        Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults.
-        """
+        """Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults."""
         for variant in self.variants:
-            if variant.evolution is not None:
-                raise BadInputError(
-                    "motion: this version runs overlays that stay as they are; leave `motion` out, or look at the "
-                    "changes with `brokerlab topology show` and `draw`"
-                )
+            if variant.evolution is not None and runtime != "simulated":
+                raise HostError(f"motion: links of the runtime {runtime} do not change yet; use --runtime simulated")
             if variant.scenario.brokers.cpu is not None and runtime != "container":
                 raise HostError(
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "

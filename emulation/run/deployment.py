@@ -48,8 +48,8 @@ class Deployment(Protocol):
     def start(self) -> None:
         """Starts network, brokers and clients; returns when all are connected. Raises `HostError`, `Interrupted`."""
 
-    def open_fault_log(self) -> Trace:
-        """The log of faults."""
+    def open_event_log(self) -> Trace:
+        """The log of faults and of changes of the overlay."""
 
     def begin(self) -> int:
         """Begins the workload; returns the time at which it begins, now or a little later."""

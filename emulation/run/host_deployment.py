@@ -92,9 +92,9 @@ class HostDeployment:
         self._overlay = self._started_brokers()
         self._drivers = self._started_drivers()
 
-    def open_fault_log(self) -> FileTrace | NullTrace:
+    def open_event_log(self) -> FileTrace | NullTrace:
         node = f"{NODE}{self._share.suffix}"
-        if self.schedule:  # a run without faults has no such log
+        if self.schedule or self._plan.evolution is not None:  # other runs have no such log
             self._trace = FileTrace(log_file(self._context.paths.logs, node), node, self._plan.name)
             self._exits.callback(self._trace.close)
         return self._trace

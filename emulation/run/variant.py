@@ -8,7 +8,7 @@ from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan, publishers_subscribe
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
-from emulation.run.faults import VariantFaultRun
+from emulation.run.events import VariantEvents
 from emulation.run.remaining_state import remaining_state, remaining_subscriptions
 from record.manifest import PhaseName, VariantRecord
 from record.time_units import SECOND
@@ -56,44 +56,44 @@ class VariantRun:
             deployment.start()
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.tables()
-            faults = VariantFaultRun(context, self._plan.name, deployment)
+            events = VariantEvents(context, self._plan, deployment)
             begin = deployment.begin()
-            faults.begin(begin)
+            events.begin(begin)
         join_end = begin + round(timeline.join * SECOND)
         with context.phase(record, PhaseName.JOIN, (join_end - clock()) / SECOND, "clients advertise and subscribe"):
-            self._join(faults, join_end)
+            self._join(events, join_end)
         run_end = begin + round((timeline.join + timeline.run) * SECOND)
         with (
             context.phase(record, PhaseName.RUN, timeline.run, "publishers publish"),
             deployment.observing((run_end - clock()) / SECOND),
         ):
-            self._pass_until(faults, run_end)
-            faults.heal()
+            self._pass_until(events, run_end)
+            events.heal()
         late = max(0, clock() - run_end)
         with context.phase(record, PhaseName.DRAIN, timeline.drain, "messages in flight arrive"):
-            self._drain(faults, begin + round(timeline.duration * SECOND) + late)
+            self._drain(events, begin + round(timeline.duration * SECOND) + late)
             deployment.drained()
 
-    def _pass_until(self, faults: VariantFaultRun, end: int) -> None:
+    def _pass_until(self, events: VariantEvents, end: int) -> None:
         """Lets time pass, with the clients' operations and the faults that are due."""
         deployment = self._deployment
         clock, advance, look = deployment.clock, deployment.advance, deployment.look
         while clock() < end:
-            advance(faults.next_stop(end))
-            faults.advance()
+            advance(events.next_stop(end))
+            events.advance()
             look()
 
-    def _join(self, faults: VariantFaultRun, end: int) -> None:
+    def _join(self, events: VariantEvents, end: int) -> None:
         """Lets clients join until the phase's time is over, and notes whether the overlay is quiet by then."""
         context, deployment = self._context, self._deployment
         quiet = deployment.overlay.quiet_watch()
         while (now := deployment.clock()) < end:
-            if not faults.in_effect:  # a paused broker does not answer, and the next faults do not wait for it
+            if not events.in_effect:  # a paused broker does not answer, and the next faults do not wait for it
                 was_quiet = bool(quiet.quiet_for)
                 quiet.look(end)
                 if quiet.quiet_for and not was_quiet:
                     context.doing("all subscriptions are in place, no message moves")
-            self._pass_until(faults, self._next_look(now, end))
+            self._pass_until(events, self._next_look(now, end))
         self._measured.unsettled = busy = quiet.busy
         context.log.info("joined", variant=self._plan.name, busy=busy)
         if busy:
@@ -102,7 +102,7 @@ class VariantRun:
                 "subscriptions when publishing began; a longer `timeline.join` lets them finish first"
             )
 
-    def _drain(self, faults: VariantFaultRun, end: int) -> None:
+    def _drain(self, events: VariantEvents, end: int) -> None:
         """Waits until all operations are issued and nothing has moved for a while, at most until `end`."""
         deployment = self._deployment
         quiet = deployment.overlay.quiet_watch()
@@ -110,7 +110,7 @@ class VariantRun:
             quiet.look(end)
             if deployment.done and quiet.quiet_for >= deployment.rest:
                 return
-            self._pass_until(faults, self._next_look(now, end))
+            self._pass_until(events, self._next_look(now, end))
         if not (deployment.done and quiet.quiet_for):
             self._context.announce(f"{self._plan.name}: messages were still in flight when the drain phase ended")
 

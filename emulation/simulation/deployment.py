@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from broker_service.trace import Trace
 from emulation.drivers.driver_operations import ready
 from emulation.drivers.status import ClientCounts
-from emulation.faults.fault_run import NODE as FAULT_NODE
+from emulation.faults.fault_run import NODE as EVENT_NODE
 from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
@@ -90,8 +90,8 @@ class SimulatedDeployment:
         self._clients.open()
         snapshot.brokers_up, snapshot.links_up = snapshot.brokers, snapshot.links
 
-    def open_fault_log(self) -> Trace:
-        return self._logs.of(FAULT_NODE)
+    def open_event_log(self) -> Trace:
+        return self._logs.of(EVENT_NODE)
 
     def begin(self) -> int:
         self._begin = self._events.now

@@ -9,7 +9,7 @@ from typing import Protocol
 from record.time_units import SECOND
 from scenario.faults.conditions import Condition, Target, Throttled
 from scenario.faults.programs import Hold, Lift, Program, leaves
-from scenario.faults.roles import Demand
+from scenario.faults.roles import Demand, LinkEnds
 from scenario.faults.targets import TargetError, Targets
 from scenario.faults.times import CountReached, Phase, When
 from topology import BrokerId, LinkDirection, Overlay
@@ -85,14 +85,23 @@ class FaultSchedule:
 
 
 def plan(
-    faults: Sequence[Fault], overlay: Overlay, *, join: float, run: float, seed: int, demand: Demand | None = None
+    faults: Sequence[Fault],
+    overlay: Overlay,
+    *,
+    join: float,
+    run: float,
+    seed: int,
+    demand: Demand | None = None,
+    later: Sequence[LinkEnds] = (),
 ) -> FaultSchedule:
     """Resolves targets and times. `join` and `run` are how long these phases last, in seconds.
+
+    `later` are pairs of brokers that the overlay links at a later time (`Evolution.later_pairs`).
 
     Raises `FaultError` for a target that the overlay does not have, a time outside the two phases, and for a heal of
     what no fault of the scenario brings about.
     """
-    targets = Targets(overlay, seed, demand)
+    targets = Targets(overlay, seed, demand, later=later)
     entries = []
     for index, fault in enumerate(faults):
         targets.begin(index)

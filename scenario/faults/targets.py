@@ -57,13 +57,20 @@ class _Call:
 class Targets:
     """Resolves what faults hit, one fault of a scenario after another."""
 
-    def __init__(self, overlay: Overlay, seed: int, demand: Demand | None = None) -> None:
-        """`demand` is what `busiest` goes by: from every broker to every other when it is not known."""
+    def __init__(
+        self, overlay: Overlay, seed: int, demand: Demand | None = None, *, later: Sequence[LinkEnds] = ()
+    ) -> None:
+        """`demand` is what `busiest` goes by: from every broker to every other when it is not known.
+
+        `later` are pairs of brokers that the overlay links at a later time. Names of links, `links-of` and partitions
+        take them in; roles and `random-link` choose from the links of the overlay alone.
+        """
         self.overlay = overlay
         self._seed = seed
         self._demand = demand or Demand.everywhere(overlay)
         self._brokers = overlay_order(overlay)
         self._links = links_order(overlay)
+        self._later = tuple(later)
         self._random = random.Random()
         self._hit_brokers: set[BrokerId] = set()
         self._hit_links: set[LinkEnds] = set()
@@ -117,7 +124,7 @@ class Targets:
         return member
 
     def _parting(self, parted: Callable[[BrokerId, BrokerId], bool]) -> tuple[LinkDirection, ...]:
-        both = (direction for ends in self._links for direction in (LinkDirection(*ends), LinkDirection(*ends).reverse))
+        both = _both((*self._links, *self._later))
         directions = tuple(direction for direction in both if parted(direction.source, direction.target))
         if not directions:
             raise TargetError("no link leads from one group to another")
@@ -139,7 +146,7 @@ class Targets:
         call = _Call.of(text)
         if call.word == LINKS_OF and call.argument:
             brokers = self._broker(call.argument)
-            return _both(ends for ends in self._links if set(ends) & set(brokers))
+            return _both(ends for ends in (*self._links, *self._later) if set(ends) & set(brokers))
         if call.word == RANDOM_LINK:
             return _both(self._drawn(call, self._links, self._hit_links, "links"))
         if call.word == LINKS_BETWEEN and call.argument:
@@ -155,7 +162,8 @@ class Targets:
         for dash in re.finditer("->?", text):
             source, target = text[: dash.start()].strip(), text[dash.end() :].strip()
             if {source, target} <= set(self._brokers):
-                if target not in self.overlay.neighbours(source):
+                later = (source, target) in self._later or (target, source) in self._later
+                if not later and target not in self.overlay.neighbours(source):
                     raise TargetError(f"{source} and {target} are not linked")
                 direction = LinkDirection(source, target)
                 return (direction,) if dash.group() == "->" else (direction, direction.reverse)

@@ -64,7 +64,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "emulation": _floors(
         "ansible host live_overlay",
-        "faults network",
+        "faults motion network",
         "runtimes",
         "drivers fidelity planning upkeep",
         "run",

@@ -30,7 +30,7 @@ from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Wait
 from scenario.faults.programs import Sequence as Then
 from tests.scenario.faults.overlays import overlay_of
-from topology import LinkDirection, LinkProperties
+from topology import Link, LinkDirection, LinkProperties
 
 SECOND = 1_000_000_000
 OVERLAY = overlay_of(("B1", "B2"), ("B2", "B3"), ("B3", "B1"), delay=0.01, rate=1e6)
@@ -232,3 +232,29 @@ def test_actions_bring_about_what_holds(holds: list[tuple[int, Hold]]) -> None:
     apply(faults.heal())
     assert actual == {}
     assert faults.next_time is None
+
+
+def test_a_fault_misses_a_link_that_is_not_there() -> None:
+    faults = injector((1, Hold((Cut(LinkDirection("B1", "B4")), Cut(AB)), 5)))
+    faults.vanishes("B1", "B2")
+    assert faults.advance(SECOND) == [
+        Action(FaultKind.LINK_DOWN, LinkDirection("B1", "B4"), missed=True),
+        Action(FaultKind.LINK_DOWN, AB, missed=True),
+    ]
+    assert not faults.in_effect
+    assert faults.advance(6 * SECOND) == []
+
+
+def test_a_link_is_healed_before_it_vanishes_and_hit_again_when_it_appears() -> None:
+    lossy = Degraded(AB, LinkChange(loss=0.1))
+    faults = injector((1, Hold((Cut(AB), Cut(BA), lossy), 10)))
+    faults.advance(SECOND)
+    healed = faults.vanishes("B2", "B1")
+    assert {str(action) for action in healed} == {"link_up B1->B2", "link_up B2->B1", "recover B1->B2"}
+    assert Action(HealKind.RECOVER, AB, OWN) in healed
+    assert not faults.in_effect
+    other = LinkProperties(delay=0.02)
+    appeared = faults.appeared(Link("B1", "B2", other, LinkProperties()))
+    assert Action(FaultKind.DEGRADE, AB, LinkProperties(delay=0.02, loss=0.1)) in appeared
+    assert {str(action) for action in appeared} == {"link_down B1->B2", "link_down B2->B1", "degrade B1->B2"}
+    assert Action(HealKind.RECOVER, AB, other) in faults.advance(11 * SECOND)

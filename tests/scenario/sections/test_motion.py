@@ -13,8 +13,7 @@ import pytest
 
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import make_plan
-from record.errors import BadInputError
-from scenario.loading import load
+from scenario.loading import load, load_to_view
 from scenario.model import Scenario
 from scenario.sections.motion import MOTIONS
 from scenario.yaml_files.errors import ScenarioError
@@ -48,7 +47,7 @@ MOVEMENTS = "0 0 0\n0 5 0 4 25 0 8 5 0\n"
 def scenario(directory: Path, topology: str, motion: str, seed: int = 1) -> Scenario:
     (directory / "a.movements").write_text(MOVEMENTS)
     (directory / "s.yaml").write_text(SCENARIO % (topology, motion, seed))
-    return load(directory / "s.yaml")
+    return load_to_view(directory / "s.yaml")
 
 
 def example(directory: Path, kind: str, seed: int = 1) -> Scenario:
@@ -76,7 +75,7 @@ def test_every_kind_makes_the_same_evolution_each_time(tmp_path: Path, kind: str
     begin = 0 if made.motion is not None and made.motion.begins == "join" else 2
     assert all(begin < change.at <= 15 for change in evolution.changes)
     (tmp_path / "resolved.yaml").write_text(json.dumps(made.resolved()))
-    assert load(tmp_path / "resolved.yaml").evolution() == evolution, "a resolved scenario means the same"
+    assert load_to_view(tmp_path / "resolved.yaml").evolution() == evolution, "a resolved scenario means the same"
     (plan,) = make_plan(made).variants
     assert (plan.evolution, plan.overlay) == (evolution, evolution.start)
 
@@ -149,9 +148,14 @@ def test_dilation_stretches_the_changes(tmp_path: Path) -> None:
     assert slow.evolution.start == slow.overlay
 
 
-def test_a_run_of_a_changing_overlay_is_refused_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"^motion: this version runs overlays that stay as they are; [^\n]*$"):
-        make_plan(example(tmp_path, "script")).require_possible("simulated")
+def test_motion_is_refused_for_a_protocol_that_does_not_bear_it(tmp_path: Path) -> None:
+    example(tmp_path, "script")
+    with pytest.raises(ScenarioError) as raised:
+        load(tmp_path / "s.yaml")
+    assert str(raised.value) == (
+        f"{tmp_path}/s.yaml:4: motion: neighbours of a broker that routes by tid do not change; remove it, or look at "
+        "it by `brokerlab topology`"
+    )
 
 
 DOCUMENT = Path("docs/topologies.md").read_text(encoding="utf-8")

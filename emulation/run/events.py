@@ -1,0 +1,96 @@
+"""The events of a variant in progress, between two looks at the run: its faults and the changes of its overlay.
+
+Both happen in the order of their times. At one time links change first, so that a fault hits a link that appears then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulation.faults import Action, FaultRun
+from emulation.faults.execution import described
+from emulation.motion import OverlayMotion
+from emulation.planning.plan import VariantPlan
+from emulation.run.context import RunContext
+from emulation.run.deployment import Deployment
+from scenario.faults import Counts
+from topology.evolution import Appears, Change, Vanishes
+
+_SHOWN = 4
+"""Faults listed in one line."""
+
+
+class VariantEvents:
+    """See the module. Times are nanoseconds of the deployment's clock."""
+
+    def __init__(self, context: RunContext, plan: VariantPlan, deployment: Deployment) -> None:
+        """`plan` is dilated."""
+        self._context = context
+        self._variant = plan.name
+        self._deployment = deployment
+        self._faulty = bool(deployment.schedule)
+        changes = () if plan.evolution is None else plan.evolution.changes
+        self._moves = bool(changes)
+        trace, clock = deployment.open_event_log(), deployment.clock
+        self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock)
+        self._motion = OverlayMotion(changes, deployment.overlay, trace, clock)
+
+    @property
+    def in_effect(self) -> bool:
+        """True while at least one fault holds."""
+        return self._fault_run.in_effect
+
+    def begin(self, start: int) -> None:
+        """The workload begins at this time."""
+        self._fault_run.begin(start)
+        self._motion.begin(start)
+
+    def next_stop(self, end: int) -> int:
+        """The time, `end` at most, at which `advance` has to be called next."""
+        if not (self._faulty or self._moves):
+            return end
+        now = self._deployment.clock()
+        if self._fault_run.awaits_counts:
+            end = min(end, now + self._deployment.counting_step)
+        for due in (self._fault_run.next_time, self._motion.next_time):
+            end = end if due is None else min(end, due)
+        return max(now, end)
+
+    def advance(self) -> None:
+        """Injects and heals what is due, and changes links. Raises `HostError`."""
+        if not (self._faulty or self._moves):
+            return
+        counts = self._deployment.counts
+        done: list[Action] = []
+        for change in self._motion.due():
+            done += self._change(change, Counts(counts.notified, counts.published))
+        if self._faulty:
+            done += self._fault_run.advance(Counts(counts.notified, counts.published))
+        self._announce(done)
+
+    def heal(self) -> None:
+        """Ends all faults; the overlay goes on changing. Raises `HostError`."""
+        if self.in_effect:
+            self._context.doing("healing all faults")
+        self._announce(self._fault_run.heal())
+
+    def _change(self, change: Change, counts: Counts) -> Iterator[Action]:
+        """Makes a change after all faults that are due before it. Gives what is done to the link besides."""
+        if not self._faulty:
+            self._motion.carry_out(change)
+            return
+        yield from self._fault_run.advance_to(self._motion.time_of(change) - 1, counts)
+        match change:
+            case Appears(_, link):
+                self._motion.carry_out(change)
+                yield from self._fault_run.appeared(link)
+            case Vanishes(_, a, b):
+                yield from self._fault_run.vanishes(a, b)
+                self._motion.carry_out(change)
+
+    def _announce(self, actions: list[Action]) -> None:
+        if actions:
+            done = described(actions)
+            more = f" and {len(done) - _SHOWN} more" if len(done) > _SHOWN else ""
+            self._context.log.info("faults", variant=self._variant, done=", ".join(done))
+            self._context.announce(f"{self._variant}: {', '.join(done[:_SHOWN])}{more}")
