@@ -21,18 +21,28 @@ _SUBSCRIBERS = ("S1@B2", "S2@B3", "S3@B4", "T@B4")
 _LINK = "link: {delay: 5ms}"
 
 
-def _flooded(kind: str, dies: str) -> str:
-    fault = f"{{at: run+3s, kill: {dies}, for: 2s}}"
-    topology = f"{{kind: {kind}, brokers: 4, {_LINK}}}"
-    return scenario(f"{{protocol: {RELIABLE_FLOODING}}}", topology, _PUBLISHERS, _SUBSCRIBERS, [fault])
+def _flooded(kind: str, *faults: str, delay: str = "5ms", kept: int = 1_000, limits: str = "") -> str:
+    routing = f"{{protocol: {RELIABLE_FLOODING}, kept: {kept}}}"
+    topology = f"{{kind: {kind}, brokers: 4, link: {{delay: {delay}}}}}"
+    return scenario(routing, topology, _PUBLISHERS, _SUBSCRIBERS, faults, limits=limits)
 
+
+def _crash(broker: str) -> str:
+    return f"{{at: run+3s, kill: {broker}, for: 2s}}"
+
+
+_DISTURBED = "{at: run+1s, disturb: [B1-B2, B2-B3, B3-B4], lose: 10%, repeat: 10%, hold: 20% by 200ms, for: 10s}"
+_RESETS = [f"{{at: run+{second}s, reset: [B1-B2, B2-B3, B3-B4]}}" for second in range(2, 11)]
 
 _RELIABLE_FLOODING = Contract(
     protocol=RELIABLE_FLOODING,
     scenarios={
-        "an inner broker of a ring crashes": _flooded("ring", "B3"),
-        "an inner broker of a line crashes": _flooded("line", "B3"),
-        "the publisher's broker crashes": _flooded("ring", "B1"),
+        "an inner broker of a ring crashes": _flooded("ring", _crash("B3")),
+        "an inner broker of a line crashes": _flooded("line", _crash("B3")),
+        "the publisher's broker crashes": _flooded("ring", _crash("B1")),
+        "links lose, repeat and hold back messages": _flooded("line", _DISTURBED),
+        "streams break and lose what they held": _flooded("line", *_RESETS, delay="60ms", limits="resume: false"),
+        "publishers wait while the store is full": _flooded("line", _crash("B3"), kept=8, limits="stored_bytes: 1kB"),
     },
     file="reliable_flooding.json",
     real=(
@@ -52,6 +62,11 @@ _RELIABLE_FLOODING = Contract(
         Catch(flooding.NotifiesOfEveryAttempt, "reliable-publications-go-round-a-dead-broker", "surplus"),
         Catch(flooding.IsContentWithOneAcknowledgement, "an inner broker of a line crashes", "lost"),
         Catch(flooding.PassesOnTheFirstAttemptOnly, "an inner broker of a ring crashes", "lost"),
+        Catch(flooding.RetransmitsWhenALinkIsUp, "links lose, repeat and hold back messages", "lost"),
+        Catch(flooding.RetransmitsToNewIncarnations, "streams break and lose what they held", "lost"),
+        Catch(flooding.CountsPositionsAnew, "an inner broker of a line crashes", "reordered"),
+        Catch(flooding.HoldsNoPublishers, "publishers wait while the store is full", "broker defect"),
+        Catch(flooding.ReleasesNoPublishers, "publishers wait while the store is full", "lost"),
         Catch(flooding.AcknowledgesWhatItHoldsBack, "an inner broker of a ring crashes", "lost"),
     ),
 )
@@ -62,16 +77,29 @@ def _meshed(fault: str) -> str:
     return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, [fault])
 
 
+def _congested() -> str:
+    """A mesh with one link whose long delay and small window let two or three publications pass in a second."""
+    slow = "{between: [B1, B3], delay: 200ms}"
+    links = f"[{slow}, [B1, B2], [B1, B4], [B2, B3], [B2, B4], [B3, B4]]"
+    topology = f"{{kind: explicit, links: {links}, {_LINK}}}"
+    return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, limits="window: 1")
+
+
 _MESH_ROW = ConformanceProtocol(MESH_UNICAST, MESH_UNICAST)
 _MESH_UNICAST = Contract(
     protocol=MESH_UNICAST,
     scenarios={
         "a link of a mesh is down": _meshed("{at: run+3s, link_down: B1-B4, for: 2s}"),
         "a link of a mesh is down while clients subscribe": _meshed("{at: 0.5s, link_down: B1-B4, for: 4s}"),
+        "a link of a mesh is congested": _congested(),
         "a broker of a mesh crashes": _meshed("{at: run+3s, kill: B3, for: 2s}"),
     },
     file="mesh_unicast.json",
-    real=("mesh-unicast-goes-round-a-link-that-stays-down", "mesh-unicast-announces-to-a-restarted-broker"),
+    real=(
+        "mesh-unicast-goes-round-a-link-that-stays-down",
+        "mesh-unicast-announces-to-a-restarted-broker",
+        "mesh-unicast-takes-the-nearest-detour",
+    ),
     shipped=("cycles.json", "lines.json", "meshes.json", "octopia-clusters.json", "single-broker.json"),
     properties={
         "each client is notified once": searched(checks.delivered_exactly_once, _MESH_ROW, on_full_meshes()),
@@ -83,6 +111,8 @@ _MESH_UNICAST = Contract(
         Catch(mesh.LosesAnnouncementsHandedBack, "a link of a mesh is down while clients subscribe", "lost"),
         Catch(mesh.RecognisesNoCopies, "mesh-unicast-hands-back-what-may-have-arrived", "surplus"),
         Catch(mesh.DetoursForEver, "mesh-unicast-takes-one-detour-to-a-dead-broker", "unsettled"),
+        Catch(mesh.TakesTheFarthestDetour, "mesh-unicast-takes-the-nearest-detour", "missing"),
+        Catch(mesh.WaitsInLongQueues, "a link of a mesh is congested", "lost"),
         Catch(mesh.DoesNotRelay, "a link of a mesh is down", "lost, duplicated"),
         Catch(mesh.AnnouncesToNewcomersNothing, "mesh-unicast-announces-to-a-restarted-broker", "missing"),
         Catch(mesh.AnnouncesNoEnds, "no broker receives in vain", "broken"),

@@ -47,6 +47,20 @@ class DetoursForEver(MeshUnicastRouter):
         return self._send(action.message, Route(route.copy, route.destination))
 
 
+class TakesTheFarthestDetour(MeshUnicastRouter):
+    """Takes detours over the broker with the longest round trip."""
+
+    def _distance(self, neighbour: BrokerId) -> float:
+        return -super()._distance(neighbour)
+
+
+class WaitsInLongQueues(MeshUnicastRouter):
+    """Takes detours round links that are down alone."""
+
+    def _is_free(self, neighbour: BrokerId) -> bool:
+        return self._context.links[neighbour].up
+
+
 class DoesNotRelay(MeshUnicastRouter):
     """Takes every copy for one of its own."""
 

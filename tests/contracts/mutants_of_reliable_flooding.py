@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_service.language import Publication
-from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
 from broker_service.routing.interface import Action, Actions, SetTimer, Store, TimerKey
 from tests.contracts.routers.reliable_flooding import (
     Acknowledgement,
@@ -14,6 +14,9 @@ from tests.contracts.routers.reliable_flooding import (
     Stamp,
     Stream,
 )
+
+_NEVER = 1e6
+"""Seconds."""
 
 
 class NeverRetransmits(ReliableFloodingRouter):
@@ -79,14 +82,14 @@ class NotifiesAsItComes(ReliableFloodingRouter):
         while reached + 1 in held:
             reached += 1
             held.pop(reached)
-        return [self._reach(stream, reached), self._notification(message)]
+        return [self._reach(stream, reached), self._notification(stream, number, message)]
 
 
 class NotifiesOfEveryAttempt(ReliableFloodingRouter):
     """Takes a retransmission for a publication that it has not had yet."""
 
     def _accept(self, stream: Stream, number: int, message: Message) -> list[Action]:
-        return super()._accept(stream, number, message) or [self._notification(message)]
+        return super()._accept(stream, number, message) or [self._notification(stream, number, message)]
 
 
 class IsContentWithOneAcknowledgement(ReliableFloodingRouter):
@@ -106,6 +109,57 @@ class PassesOnTheFirstAttemptOnly(ReliableFloodingRouter):
     def _is_news(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> bool:
         known = stamp.number <= self._reached.get(stream, 0)
         return super()._is_news(stream, stamp, neighbour) and not known
+
+
+class RetransmitsWhenALinkIsUp(ReliableFloodingRouter):
+    """Takes what a link that works has sent for received."""
+
+    def _await(self, key: Number) -> Action:
+        return SetTimer(key, _NEVER)
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        return [*super().link_up(neighbour, incarnation), *self._again()]
+
+    def _again(self) -> list[Action]:
+        return [action for key in self._kept for action in self._attempt(key)]
+
+
+class RetransmitsToNewIncarnations(RetransmitsWhenALinkIsUp):
+    """Takes what a link has sent for received unless its other end has lost its state."""
+
+    def __init__(self, *context: Any) -> None:
+        super().__init__(*context)
+        self._incarnations: dict[BrokerId, int] = {}
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        former, self._incarnations[neighbour] = self._incarnations.get(neighbour), incarnation
+        return ReliableFloodingRouter.link_up(self, neighbour, incarnation) if former == incarnation else self._again()
+
+
+class CountsPositionsAnew(ReliableFloodingRouter):
+    """Begins to count positions anew when it is restarted."""
+
+    def __init__(self, *context: Any) -> None:
+        super().__init__(*context)
+        self._before: dict[Stream, int] = {}
+
+    def _position(self, stream: Stream, number: int) -> StreamPosition:
+        before = self._before.setdefault(stream, number - 1)
+        return StreamPosition(f"{stream.client}@{stream.origin}", number - before)
+
+
+class HoldsNoPublishers(ReliableFloodingRouter):
+    """Takes publications when its store is full."""
+
+    def _hold(self) -> Actions:
+        return ()
+
+
+class ReleasesNoPublishers(ReliableFloodingRouter):
+    """Does not let its publishers go on."""
+
+    def _release(self) -> Actions:
+        return ()
 
 
 class AcknowledgesWhatItHoldsBack(ReliableFloodingRouter):

@@ -23,7 +23,14 @@ PUBLICATIONS, PER_SECOND = 100, 8
 
 
 def scenario(
-    routing: str, topology: str, publishers: Sequence[str], subscribers: Sequence[str], faults: Sequence[str] = ()
+    routing: str,
+    topology: str,
+    publishers: Sequence[str],
+    subscribers: Sequence[str],
+    faults: Sequence[str] = (),
+    *,
+    limits: str = "",
+    publications: int = PUBLICATIONS,
 ) -> str:
     """A scenario whose clients, written as `client@broker`, publish or subscribe.
 
@@ -36,7 +43,7 @@ def scenario(
         operations += [
             f"{{at: {2 + number / PER_SECOND:.3f}s, client: {client}, broker: {broker}, "
             f"publish: \"[class,'STOCK'],[odd,{number % 2}]\"}}"
-            for number in range(PUBLICATIONS)
+            for number in range(publications)
         ]
     for client, broker in _placed(subscribers):
         wanted = f"{STOCKS},[odd,=,1]" if client.startswith("T") else STOCKS
@@ -49,8 +56,8 @@ def scenario(
             "workload:",
             "  operations:",
             *(f"    - {operation}" for operation in operations),
-            "brokers: {limits: {heartbeat: 200ms, reconnect_last: 200ms}}",
-            "timeline: {join: 2s, run: 13s, drain: 5s}",
+            f"brokers: {{limits: {{heartbeat: 200ms, reconnect_last: 200ms, {limits}}}}}",
+            f"timeline: {{join: 2s, run: {publications / PER_SECOND + 0.5}s, drain: 5s}}",
             *(["faults:", *(f"  - {fault}" for fault in faults)] if faults else []),
         ]
     )

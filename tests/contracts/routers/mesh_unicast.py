@@ -8,12 +8,15 @@ Rules:
    broker with a matching one. A broker that receives its copy notifies its own clients.
 3. When a link goes down, its broker takes back what waits on it or is in flight. A publication goes to its destination
    by way of another broker instead, once: where it comes back from there, too, it waits for the link.
-4. A copy that was in flight may have arrived before it was sent by another way. A broker recognises publications that
+4. A publication also takes a detour while a link is congested: more messages wait for it than left in the last second.
+   The detour leads over the broker with the shortest round trip among those whose links work and are not congested.
+5. A copy that was in flight may have arrived before it was sent by another way. A broker recognises publications that
    it has had by their destination's copy, and ignores them.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -28,6 +31,9 @@ from broker_service.routing.interface import Action, Actions, Deliver, Recall, R
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.preparation import Preparation
+
+_INTERVAL = 1.0
+"""Seconds over which messages that leave are counted."""
 
 
 class MeshUnicastOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -156,13 +162,20 @@ class MeshUnicastRouter(DispatchingRouter):
         return Deliver(tuple(dict.fromkeys(client for client, _ in self._own.match(message))), message)
 
     def _send(self, message: Message, route: Route) -> Action:
-        """Sends a copy straight to its destination; while that link is down, by way of another broker."""
-        links = self._context.links
-        ways = [broker for broker, link in links.items() if link.up and broker != route.destination]
-        if links[route.destination].up or route.detoured or not ways:
-            return self._put(route.destination, message, route)
-        way = self._context.random.choice(ways)
-        return self._put(way, message, msgspec.structs.replace(route, detoured=True))
+        """Sends a copy straight to its destination; while that link is down or congested, by way of another broker."""
+        destination = route.destination
+        ways = [broker for broker in self._context.links if broker != destination and self._is_free(broker)]
+        if route.detoured or self._is_free(destination) or not ways:
+            return self._put(destination, message, route)
+        return self._put(min(ways, key=self._distance), message, msgspec.structs.replace(route, detoured=True))
+
+    def _is_free(self, neighbour: BrokerId) -> bool:
+        link = self._context.links[neighbour]
+        return link.up and not 0 < link.flow(_INTERVAL).left < link.queue_length
+
+    def _distance(self, neighbour: BrokerId) -> float:
+        round_trip = self._context.links[neighbour].round_trip
+        return math.inf if round_trip is None else round_trip
 
     def _send_again(self, neighbour: BrokerId, message: Message) -> Action:
         """Sends what a dead link gave back: a publication by another way, anything else when the link is up."""

@@ -8,9 +8,11 @@ Rules:
    further copies of it. A later attempt reaches brokers that a crash kept the earlier ones from.
 3. A broker notifies its clients of a publisher's publications in the order of their numbers and holds back those that
    came early. It stores the number that it has come to, so that its next incarnation neither waits for publications
-   that were erased nor repeats notifications, and acknowledges all up to that number.
+   that were erased nor repeats notifications, and acknowledges all up to that number. Clients are told the number as
+   the position in the stream of that publisher.
 4. An acknowledgement takes the way back that the publication came, ahead of publications. When it is lost with a
-   broker, the next attempt brings another one, by another way if need be.
+   broker or on a link, the next attempt brings another one, by another way if need be.
+5. A broker that keeps `kept` publications takes no further ones: its publishers wait until one is erased.
 
 Retransmissions are awaited: an overlay settles when every broker has every publication.
 """
@@ -24,7 +26,7 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 from broker_service.language import Publication, Subscription
-from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import (
@@ -33,6 +35,8 @@ from broker_service.routing.interface import (
     CancelTimer,
     Deliver,
     Erase,
+    HoldPublishers,
+    ReleasePublishers,
     RouterContext,
     Send,
     SetTimer,
@@ -42,11 +46,11 @@ from broker_service.routing.interface import (
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.preparation import Preparation
-from record.faults import FaultKind
+from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Order, Promises
 
 _SURVIVES: Mapping[str, Loss] = {
-    **dict.fromkeys(FaultKind, Loss.NOTHING),
+    **dict.fromkeys((*FaultKind, LOST_STREAMS), Loss.NOTHING),
     FaultKind.KILL: Loss.UNACCEPTED,
     FaultKind.STOP: Loss.UNACCEPTED,
 }
@@ -57,12 +61,14 @@ class ReliableFloodingOptions(ProtocolOptions, frozen=True, kw_only=True, forbid
     """Seconds after which a publication that some broker has not acknowledged is flooded again."""
     remembered: int = 10_000
     """Publications of others of which a broker remembers the latest attempt and where it came from."""
+    kept: int = 1_000
+    """Publications of its clients that a broker stores, because some broker has not acknowledged them."""
 
     times: ClassVar[tuple[str, ...]] = ("retry",)
 
     def __post_init__(self) -> None:
-        if self.retry <= 0 or self.remembered < 1:
-            raise ValueError("retry and remembered must be more than 0")
+        if self.retry <= 0 or self.remembered < 1 or self.kept < 1:
+            raise ValueError("retry, remembered and kept must be more than 0")
 
     @property
     def promises(self) -> Promises:
@@ -178,12 +184,12 @@ class ReliableFloodingRouter(DispatchingRouter):
             self._keep(key, message)
             stored = Stored(client, key.number, message.id, message.body)
             actions.append(Store(_name(key), msgspec.msgpack.encode(stored)))
-            actions += self._attempt(key)
-        return [*actions, self._notification(message)]
+            actions += [*self._attempt(key), *self._hold()]
+        return [*actions, self._notification(stream, key.number, message)]
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         recovered, self._recovered = self._recovered, []
-        return [self._await(key) for key in recovered]
+        return [*(self._await(key) for key in recovered), *self._hold()]
 
     def timer(self, key: TimerKey) -> Actions:
         return self._attempt(key) if isinstance(key, Number) and key in self._kept else ()
@@ -223,7 +229,17 @@ class ReliableFloodingRouter(DispatchingRouter):
             if not self._missing[key]:
                 del self._kept[key], self._missing[key]
                 actions += [Erase(_name(key)), CancelTimer(key)]
-        return actions
+        return [*actions, *self._release()]
+
+    def _hold(self) -> Actions:
+        return () if self._has_room else [HoldPublishers(f"{len(self._kept)} publications are not acknowledged")]
+
+    def _release(self) -> Actions:
+        return [ReleasePublishers()] if self._has_room else ()
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._kept) < self._context.options.kept
 
     # Publications of others
 
@@ -254,16 +270,20 @@ class ReliableFloodingRouter(DispatchingRouter):
         ready = []
         while reached + 1 in held:
             reached += 1
-            ready.append(held.pop(reached))
-        return [self._reach(stream, reached), *map(self._notification, ready)] if ready else []
+            ready.append(self._notification(stream, reached, held.pop(reached)))
+        return [self._reach(stream, reached), *ready] if ready else []
 
     def _reach(self, stream: Stream, number: int) -> Action:
         self._reached[stream] = number
         value = msgspec.msgpack.encode(Reached(stream.origin, stream.client, number))
         return Store(f"{_REACHED}{stream.origin} {stream.client}", value)
 
-    def _notification(self, message: Message) -> Action:
-        return Deliver(tuple(dict.fromkeys(client for client, _ in self._subscriptions.match(message))), message)
+    def _notification(self, stream: Stream, number: int, message: Message) -> Action:
+        clients = dict.fromkeys(client for client, _ in self._subscriptions.match(message))
+        return Deliver(tuple(clients), message, self._position(stream, number))
+
+    def _position(self, stream: Stream, number: int) -> StreamPosition:
+        return StreamPosition(f"{stream.client}@{stream.origin}", number)
 
     def _acknowledge(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> list[Action]:
         reached = self._reached.get(stream, 0)
