@@ -22,6 +22,7 @@ from broker_service.disturber import Disturber
 from broker_service.errors import BrokerDefectError, MalformedMessageError, RefusedPublicationError, RejectedError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
+from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
@@ -40,7 +41,7 @@ from broker_service.publisher_gate import PublisherGate
 from broker_service.publishing import Publishing
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.interface import RouterContext, TimerKey
+from broker_service.routing.interface import LinkStatus, RouterContext, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
@@ -62,7 +63,8 @@ class Broker:
     `schedule(timer, call)` has the shell make a call when a timer of the router has run out. `stored` are the values in
     stable storage, with those of former incarnations. `stopwatch` measures the router's work, in nanoseconds: it is the
     clock, unless that is virtual and the work on this host is wanted. `decode` reads the content of publications, as
-    `decode_publication` does; brokers of one process may share one that caches.
+    `decode_publication` does; brokers of one process may share one that caches. `mesh` is the broker's place in a full
+    mesh whose links are made on demand; all links are those of `config` when it is None.
 
     Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker must not
     be used afterwards. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
@@ -79,6 +81,7 @@ class Broker:
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
         on_defect: Callable[[BrokerDefectError], None] | None = None,
+        mesh: MeshPlace | None = None,
     ) -> None:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
@@ -93,6 +96,11 @@ class Broker:
         self._limits = config.limits
         self._started_at = clock()
         self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
+        """All links; in a mesh those that were used."""
+        self._link_status: Mapping[BrokerId, LinkStatus] = self.links
+        if mesh is not None:
+            self.links = LinksOnDemand(self.links, mesh, self._make_link)
+            self._link_status = MeshStatus(mesh, self.links)
         self._options = read_options(config.protocol, config.options)
         self._clients: dict[ClientId, Client] = {}
         self.gate = PublisherGate()
@@ -142,7 +150,7 @@ class Broker:
             broker=config.id,
             incarnation=config.incarnation,
             attributes=config.attributes,
-            links=self.links,
+            links=self._link_status,
             options=self._options,
             now=self._seconds_since_start,
             prepared=config.prepared,
@@ -202,7 +210,7 @@ class Broker:
 
         Raises `ValueError` for a broker that is no neighbour.
         """
-        if neighbour not in self.links:
+        if neighbour not in self._link_status:
             raise ValueError(f"{self.id} and {neighbour} are not linked")
         self._disturber.set(neighbour, disturbance)
 
@@ -237,9 +245,14 @@ class Broker:
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None:
         """The stream to a neighbour is open; it has handled that many messages of this broker's incarnation before.
 
-        Raises `ValueError` when that number is impossible; the link stays down then.
+        Raises `ValueError` when that number is impossible; the link stays down then. The router is not notified of a
+        link that has rested: for it, the link was up all the time.
         """
-        self.links[neighbour].connect(incarnation, handled)
+        link = self.links[neighbour]
+        has_rested = link.up and link.neighbour_incarnation == incarnation
+        link.connect(incarnation, handled)
+        if has_rested:
+            return
         self._record_link(Event.LINK_UP, neighbour)
         with self._defects.handling(f"the link to {neighbour} coming up"):
             self._perform(self._router.link_up(neighbour, incarnation))

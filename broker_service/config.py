@@ -44,6 +44,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reconnect_first: float = 0.05
     """Seconds before a broken link is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
+    eager_mesh: int = 100
+    """Brokers of the largest full mesh whose links are all opened when its brokers start. A simulated mesh of more
+    brokers opens each link when a message waits for it."""
+    idle_close: float = 60.0
+    """Seconds after which a link that was opened for a message, and carried none since, is closed again."""
     resume: bool = True
     """True: what was in flight on a stream that broke, and what waited, travels on the next one. False: it is lost, as
     with an application that writes to plain TCP connections."""

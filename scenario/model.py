@@ -128,6 +128,11 @@ class BrokerLimits(Section):
     """Time before a broken link is opened again; it doubles with each attempt."""
     reconnect_last: Duration = _DEFAULTS.reconnect_last
     """Longest time between two attempts."""
+    eager_mesh: Count = _DEFAULTS.eager_mesh
+    """Brokers of the largest full mesh whose links are all opened when its brokers start. In the simulator, a mesh of
+    more brokers opens each link when a message waits for it."""
+    idle_close: Duration = _DEFAULTS.idle_close
+    """Time without messages after which a link that was opened for one is closed again."""
     resume: StrictBool = _DEFAULTS.resume
     """`false`: a broken stream loses what was in flight on it and what waited, as plain TCP connections do. Refused for
     a routing protocol that does not promise to survive it."""

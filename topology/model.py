@@ -159,6 +159,10 @@ class MeshLinks(Sequence[Link]):
         number = self._order[broker]
         return self.brokers[:number] + self.brokers[number + 1 :]
 
+    def pairs(self) -> Iterator[tuple[BrokerId, BrokerId]]:
+        """The ends of all links, in their order; no link is made for them."""
+        return combinations(self.brokers, 2)
+
     def delays(self) -> Delays:
         """The delay of the link from each broker (a row) to each other, in seconds; 0 on the diagonal."""
         return self.source.delays(self.brokers)
@@ -167,7 +171,7 @@ class MeshLinks(Sequence[Link]):
         return len(self.brokers) * (len(self.brokers) - 1) // 2
 
     def __iter__(self) -> Iterator[Link]:
-        return (self.source.between(a, b) for a, b in combinations(self.brokers, 2))
+        return (self.source.between(a, b) for a, b in self.pairs())
 
     @overload
     def __getitem__(self, index: int) -> Link: ...
@@ -243,6 +247,13 @@ class Overlay:
     def is_full_mesh(self) -> bool:
         """True when every two brokers share a link."""
         return 2 * len(self.links) == len(self.brokers) * (len(self.brokers) - 1)
+
+    @property
+    def pairs(self) -> Iterator[tuple[BrokerId, BrokerId]]:
+        """The ends of all links, `a` first, in the order of the links."""
+        if isinstance(self.links, MeshLinks):
+            return self.links.pairs()
+        return ((link.a, link.b) for link in self.links)
 
     def neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
         """The brokers that share a link with this one, in the order of the links. Raises `KeyError` if unknown."""

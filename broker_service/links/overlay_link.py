@@ -46,6 +46,9 @@ _SENT, _PUBLISH = Event.SENT, Kind.PUBLISH  # looked up once: a member of an enu
 class OverlayLink:
     """The end of an overlay link at one broker.
 
+    `up` is the status that the router relies on, `connected` states that a stream is open. They differ at a link that
+    rests (`rest`): it has no stream until a message waits.
+
     `on_waiting` is called whenever a message was put into the queue; `take` then returns the messages that may travel.
     """
 
@@ -67,6 +70,7 @@ class OverlayLink:
         """Shortest round trip in seconds that the link's session has measured; None before the first."""
         self.on_waiting: Callable[[], None] = _nothing
         self.up = False
+        self.connected = False
         self.neighbour_incarnation = 0
         self.sent = 0
         """Messages handed to the transport, repeats not counted."""
@@ -120,7 +124,7 @@ class OverlayLink:
     @property
     def sendable(self) -> bool:
         """True when a message may travel now."""
-        if not (self._waiting or self._repeat) or not self.up or len(self._in_flight) >= self._window:
+        if not (self._waiting or self._repeat) or not self.connected or len(self._in_flight) >= self._window:
             return False
         return not self._in_flight_bytes or self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
 
@@ -182,9 +186,9 @@ class OverlayLink:
             self._ahead += 1
 
     def recall(self) -> list[Message]:
-        """Takes back, and logs, what waits; while the link is down, also what is in flight on a link that resumes."""
+        """Takes back, and logs, what waits; without a stream, also what is in flight on a link that resumes."""
         messages: list[Message] = []
-        if not self.up and self._resumes:
+        if not self.connected and self._resumes:
             self._recalled += len(self._in_flight)
             messages += self._in_flight
             self._clear_in_flight()
@@ -201,7 +205,7 @@ class OverlayLink:
         Fewer than a batch means that nothing else may travel now.
         """
         messages: list[Message] = []
-        if not self.up or not (self._waiting or self._repeat):
+        if not self.connected or not (self._waiting or self._repeat):
             return messages
         count = min(self._batch, self._window - len(self._in_flight))
         while self._repeat and count > 0 and self._fits(size := self._repeat[0].size):
@@ -254,19 +258,28 @@ class OverlayLink:
         if not self._resumes:
             self._drop_all(self._repeat, STREAM_BROKE)
             self._repeat.clear()
-        self.up = True
+        self.up = self.connected = True
 
     def disconnect(self) -> None:
         """Notes that the stream broke; messages in flight wait until `connect` learns which of them were handled."""
-        self.up = False
+        self.up = self.connected = False
         if not self._resumes:
             self._drop_all([message for _, _, message in self._waiting], STREAM_BROKE)
             self._clear_queue()
 
     def vanish(self) -> None:
         """Drops everything that waits or is in flight, because the link is removed."""
-        self.up = False
+        self.up = self.connected = False
         self._drop_everything("link vanished")
+
+    @property
+    def idle(self) -> bool:
+        """True when no message waits or is in flight."""
+        return not (self._waiting or self._repeat or self._in_flight)
+
+    def rest(self) -> None:
+        """Notes that an idle link has no stream until it is used; nothing is known against its neighbour."""
+        self.up, self.connected = True, False
 
     def _fits(self, size: int) -> bool:
         """True when the window has room for this many bytes; a single message always fits."""

@@ -156,6 +156,11 @@ class LinkSession:
             self._change(Input.END)
             self.stream = 0
 
+    def rest(self) -> None:
+        """Closes the open stream of an idle link, of which the router is not notified. The counters remain."""
+        self._change(Input.REST)
+        self.stream = 0
+
     def redial_after(self) -> float:
         """Seconds to wait before the next stream is dialled."""
         return self._back_off.take()
@@ -271,7 +276,9 @@ class LinkSession:
         self._acknowledge_at = self._beat_at = self.wake_at = None
         self.frame_due = False
         self.unhandled = 0
-        if former is State.OPEN:
+        if input is Input.REST:
+            self.link.rest()
+        elif former is State.OPEN:
             self._broker.link_down(self.neighbour)
 
     def _greeted(self, frame: LinkFrame, now: int) -> None:

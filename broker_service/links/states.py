@@ -11,6 +11,7 @@
     ANSWERING  ACCEPT     ANSWERING    the neighbour gave the former stream up before it was answered
     ANSWERING  END        CLOSED       the stream broke before it was answered
     OPEN       END        CLOSED       the stream broke, or the neighbour was silent for too long: the link is down
+    OPEN       REST       CLOSED       a link on demand was idle for long: it rests until it is used
     OPEN       ACCEPT     ANSWERING    the neighbour gave the former stream up: the link is down
     OPEN       DIAL       DIALLING     this end gave the former stream up: the link is down
 
@@ -40,6 +41,7 @@ class Input(enum.Enum):
     GREETED = enum.auto()
     ANSWERED = enum.auto()
     END = enum.auto()
+    REST = enum.auto()
 
 
 class StateError(RuntimeError):
@@ -50,7 +52,12 @@ TRANSITIONS: Mapping[State, Mapping[Input, State]] = {
     State.CLOSED: {Input.DIAL: State.DIALLING, Input.ACCEPT: State.ANSWERING},
     State.DIALLING: {Input.GREETED: State.OPEN, Input.DIAL: State.DIALLING, Input.END: State.CLOSED},
     State.ANSWERING: {Input.ANSWERED: State.OPEN, Input.ACCEPT: State.ANSWERING, Input.END: State.CLOSED},
-    State.OPEN: {Input.END: State.CLOSED, Input.ACCEPT: State.ANSWERING, Input.DIAL: State.DIALLING},
+    State.OPEN: {
+        Input.END: State.CLOSED,
+        Input.REST: State.CLOSED,
+        Input.ACCEPT: State.ANSWERING,
+        Input.DIAL: State.DIALLING,
+    },
 }
 
 

@@ -117,7 +117,12 @@ class LinkStatus(Protocol):
         """The neighbour's overlay attributes: SCOT coordinates, tree level, position."""
 
     @property
-    def up(self) -> bool: ...
+    def up(self) -> bool:
+        """True when the neighbour is within reach, as far as is known.
+
+        In a mesh whose links are made on demand (`broker_service.links.on_demand`), a link without a stream is up until
+        one that was wanted could not be opened.
+        """
 
     @property
     def round_trip(self) -> float | None:
@@ -225,7 +230,10 @@ class Router(ABC):
         return ()
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        """The link works (again); a greater incarnation than before means that the neighbour has lost its state."""
+        """The link works (again); a greater incarnation than before means that the neighbour has lost its state.
+
+        A link that is made on demand is up before this call, which comes with its first stream.
+        """
         return ()
 
     def link_down(self, neighbour: BrokerId) -> Actions:

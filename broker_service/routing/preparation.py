@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Preparation:
 
     brokers: Mapping[BrokerId, Mapping[str, object]]
     """Overlay attributes of every broker."""
-    links: Iterable[PlannedLink]
+    links: Collection[PlannedLink]
     """May be iterated over repeatedly. A mesh makes its links while that is done."""
     advertisements: Mapping[BrokerId, Sequence[Advertisement]]
     subscriptions: Mapping[BrokerId, Sequence[Subscription]]

@@ -10,7 +10,7 @@
 `emulation.simulation.overlay.SimulatedOverlay` in virtual time.
 """
 
-from emulation.live_overlay.configuration import BrokerConfigs, BrokerFiles, BrokerSettings, LinkAddresses
+from emulation.live_overlay.configuration import BrokerConfigs, BrokerFiles, BrokerSettings, LinkAddresses, MeshConfigs
 from emulation.live_overlay.contract import LiveOverlay, QuietWatch, Tables, UnsettledError
 from emulation.live_overlay.quiet import ExpectedOverlay, QuietDetector
 from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
@@ -24,6 +24,7 @@ __all__ = [
     "LinkAddresses",
     "LinkEndStatus",
     "LiveOverlay",
+    "MeshConfigs",
     "QuietDetector",
     "QuietWatch",
     "Tables",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -70,16 +71,21 @@ class BrokerConfigs:
         *,
         files: Callable[[BrokerId], BrokerFiles] = no_files,
         addresses: Callable[[Link], LinkAddresses] = no_addresses,
+        links: Iterable[Link] | None = None,
     ) -> None:
+        """`links` are those that brokers know when they start, by default all of the overlay."""
         self._settings = settings
         self._files = files
-        self._attributes = {broker.id: dict(broker.attributes) for broker in overlay.brokers}
+        self.attributes: Mapping[BrokerId, dict[str, Any]] = {
+            broker.id: dict(broker.attributes) for broker in overlay.brokers
+        }
+        """Overlay attributes by broker."""
         self._addresses = addresses
         self._links: dict[BrokerId, dict[BrokerId, LinkConfig]] = {broker.id: {} for broker in overlay.brokers}
         """By broker and neighbour."""
         self._removals: dict[frozenset[BrokerId], int] = {}
         """By pair of brokers, the number of times that their link was removed."""
-        for link in overlay.links:
+        for link in overlay.links if links is None else links:
             self._add(link)
 
     def of(self, broker: BrokerId, incarnation: int = 1) -> BrokerConfig:
@@ -90,7 +96,7 @@ class BrokerConfigs:
             incarnation=incarnation,
             protocol=settings.protocol,
             options=dict(settings.options),
-            attributes=self._attributes[broker],
+            attributes=self.attributes[broker],
             prepared=settings.prepared.get(broker, b""),
             listen=(f"unix:{files.socket}",) if files.socket else (),
             links=tuple(self._links[broker].values()),
@@ -130,8 +136,8 @@ class BrokerConfigs:
 
     def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
         """Brokers that start from now on disturb what comes in this direction."""
-        ends = self._links[direction.target]
-        ends[direction.source] = msgspec.structs.replace(ends[direction.source], disturbance=disturbance)
+        end = self.link(direction.target, direction.source)
+        self._links[direction.target][direction.source] = msgspec.structs.replace(end, disturbance=disturbance)
 
     def _require_changing_neighbours(self) -> None:
         settings = self._settings
@@ -147,6 +153,28 @@ class BrokerConfigs:
                 local=local,
                 remote=remote,
                 dial=broker == link.a,
-                attributes=self._attributes[neighbour],
+                attributes=self.attributes[neighbour],
                 appearance=appearance,
             )
+
+
+class MeshConfigs(BrokerConfigs):
+    """Configurations of the brokers of a full mesh whose links are made on demand; brokers start with used links."""
+
+    def __init__(self, overlay: Overlay, settings: BrokerSettings) -> None:
+        super().__init__(overlay, settings, links=())
+        self._overlay = overlay
+
+    def link(self, broker: BrokerId, neighbour: BrokerId) -> LinkConfig:
+        """A broker's end of a link, which counts as used from now on."""
+        if neighbour not in self._links[broker]:
+            self._add(self._overlay.link(broker, neighbour))
+        return self._links[broker][neighbour]
+
+    def add_link(self, link: Link) -> None:
+        """Raises `ValueError`, because every two brokers are linked."""
+        raise ValueError(f"{link.a} and {link.b} are linked already")
+
+    def remove_link(self, a: BrokerId, b: BrokerId) -> None:
+        """Raises `ValueError`, because a link that is made on demand cannot vanish."""
+        raise ValueError(f"{a} and {b} are linked on demand, as all brokers of the mesh; links on demand do not vanish")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.routing import read_options
 from broker_service.routing.options import MOST_PREPARED, ProtocolOptions
 from broker_service.routing.preparation import PlannedLink, Preparation
 from record.errors import BadInputError
-from topology import BrokerId, Overlay
+from topology import BrokerId, MeshLinks, Overlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,29 @@ def prepared_by(
     return prepared
 
 
-class _Links:
+class _Links(Collection[PlannedLink]):
     """The links of an overlay, made while they are iterated over."""
 
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
 
+    def __len__(self) -> int:
+        return len(self._overlay.links)
+
     def __iter__(self) -> Iterator[PlannedLink]:
-        for link in self._overlay.links:
-            yield PlannedLink(link.a, link.b, link.forward.delay, link.backward.delay)
+        links = self._overlay.links
+        if isinstance(links, MeshLinks):
+            return self._of_mesh(links)
+        return (PlannedLink(link.a, link.b, link.forward.delay, link.backward.delay) for link in links)
+
+    def __contains__(self, link: object) -> bool:
+        return any(link == other for other in self)
+
+    def _of_mesh(self, links: MeshLinks) -> Iterator[PlannedLink]:
+        """Links made of the matrix of delays, because drawing all their properties takes 20 times as long."""
+        delays = links.delays()
+        for (row, a), (column, b) in combinations(enumerate(links.brokers), 2):
+            yield PlannedLink(a, b, float(delays[row, column]), float(delays[column, row]))
 
 
 def _check(prepared: Mapping[BrokerId, bytes], preparation: Preparation) -> None:

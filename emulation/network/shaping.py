@@ -61,13 +61,13 @@ class Shaper:
         "_quantiles",
         "_queue_limit",
         "_random",
+        "_seed",
         "up",
     )
 
     def __init__(self, properties: LinkProperties, seed: str) -> None:
-        generator = random.Random(seed)
-        self._random = generator.random
-        self._bits = generator.getrandbits
+        self._seed: str | None = seed
+        """None once there is a generator, which takes 2.5 KB and most links never need."""
         self._backlog: deque[int] = deque()  # when each frame that is not yet wholly on the wire will be
         self._free = 0  # when the last of them will be
         self._last = 0  # when the last frame admitted leaves
@@ -82,6 +82,9 @@ class Shaper:
         self._queue_limit = properties.queue_limit
         self._jitter = properties.jitter * SECOND
         self._quantiles = standard_quantiles(properties.distribution) if properties.jitter else ()
+        if self._seed is not None and (properties.loss or properties.jitter):
+            generator, self._seed = random.Random(self._seed), None
+            self._random, self._bits = generator.random, generator.getrandbits
 
     def admit(self, now: int, size: int) -> int:
         """Admit a frame of `size` bytes at `now`; returns the time at which it leaves, or a `DropReason`."""

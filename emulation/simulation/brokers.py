@@ -7,13 +7,18 @@ The server's asyncio parts are replaced by calls in an event queue: `link_end` m
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.gauges import LoadGauge, QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
+from broker_service.links.on_demand import MeshPlace
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import SetTimer
 from broker_service.service_time import ServiceTime
@@ -26,6 +31,22 @@ from record.log import Event
 from record.time_units import SECOND
 
 GAUGE_INTERVAL = SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """A full mesh whose links are made on demand, as its brokers see it."""
+
+    attributes: Mapping[BrokerId, Mapping[str, Any]]
+    """Attributes of all brokers."""
+    config: Callable[[BrokerId, BrokerId], LinkConfig]
+    """Configuration of a broker's end of the link to a neighbour."""
+    connect: Callable[[BrokerId, BrokerId], None]
+    """Has a broker open a stream to a neighbour."""
+
+    def place(self, broker: BrokerId, made: Callable[[OverlayLink], None]) -> MeshPlace:
+        """The place of a broker, of which `made` drives the links."""
+        return MeshPlace(broker, self.attributes, partial(self.config, broker), made)
 
 
 class SimulatedBroker:
@@ -41,7 +62,9 @@ class SimulatedBroker:
         stored: MutableMapping[str, bytes] | None = None,
         stopwatch: Callable[[], int] | None = None,
         decode: Callable[[bytes], Publication] = decode_publication,
+        mesh: Mesh | None = None,
     ) -> None:
+        """`mesh` is that of brokers whose links are made on demand."""
         self.config = config
         self.alive = True
         self.stopping = False
@@ -53,11 +76,21 @@ class SimulatedBroker:
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._recorder = Recorder(trace, events.clock)
+        self._mesh = mesh
         self.core = Broker(
-            config, events.clock, trace, self._schedule, stored=stored, stopwatch=stopwatch, decode=decode
+            config,
+            events.clock,
+            trace,
+            self._schedule,
+            stored=stored,
+            stopwatch=stopwatch,
+            decode=decode,
+            mesh=None if mesh is None else mesh.place(config.id, self._drive),
         )
         self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
-        self.ends: dict[BrokerId, LinkEnd] = {link.neighbour: self._link_end(link.neighbour) for link in config.links}
+        self.ends: dict[BrokerId, LinkEnd] = {}
+        for link in config.links:
+            self._drive(self.core.links[link.neighbour])
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
         self._load = LoadGauge(self._recorder, config.incarnation, lambda: self.server.busy, lambda: None)
         self._recorder.note(Event.STARTED, count=config.incarnation)
@@ -91,7 +124,7 @@ class SimulatedBroker:
 
     def stop(self) -> None:
         """Ends in order: links are closed and the log has its last record."""
-        for end in self.ends.values():
+        for end in list(self.ends.values()):  # the router may use further links
             end.close()
         self._recorder.note(Event.STOPPED, count=0)
         self.kill()
@@ -120,9 +153,12 @@ class SimulatedBroker:
 
     def add_link(self, link: LinkConfig) -> LinkEnd:
         """The broker has a neighbour more. Returns its end of the link."""
-        self.core.add_link(link)
-        end = self.ends[link.neighbour] = self._link_end(link.neighbour)
-        return end
+        self._drive(self.core.add_link(link))
+        return self.ends[link.neighbour]
+
+    def end(self, neighbour: BrokerId) -> LinkEnd:
+        """This broker's end of the link to a neighbour, which is made if the link is on demand and unused."""
+        return self.ends[self.core.links[neighbour].neighbour]
 
     def remove_link(self, neighbour: BrokerId) -> None:
         """The broker has a neighbour less."""
@@ -134,8 +170,10 @@ class SimulatedBroker:
         self.server.change(work_of(self.config, self._calibration, service_time))
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)  # lengths at the former pace are void
 
-    def _link_end(self, neighbour: BrokerId) -> LinkEnd:
-        return LinkEnd(self, self.core, self.core.links[neighbour], self.config, self.events)
+    def _drive(self, link: OverlayLink) -> None:
+        """Moves the frames of a link from now on."""
+        demand = _nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
+        self.ends[link.neighbour] = LinkEnd(self, self.core, link, self.config, self.events, demand=demand)
 
     def _schedule(self, timer: SetTimer, call: Callable[[], None]) -> SimulatedTimer:
         return SimulatedTimer(self, timer, call)
@@ -147,6 +185,10 @@ class SimulatedBroker:
             self._gauges.take()
             self._load.take()
             self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)
+
+
+def _nothing() -> None:
+    """The demand for a stream where streams are opened without one."""
 
 
 class SimulatedTimer:

@@ -28,6 +28,14 @@ MESSAGE_BYTES = 13
 """Bytes of a message in a frame, besides its id, body and header."""
 
 
+def _nothing() -> None:
+    """Stands in until a stream is open, and for a demand that there is none of."""
+
+
+def _ignore(_messages: Sequence[Message]) -> None:
+    """Stands in until a stream is open."""
+
+
 class BrokerProcess(Protocol):
     """The process of a simulated broker, as an end of one of its links sees it."""
 
@@ -43,13 +51,23 @@ class LinkEnd:
     """See the module."""
 
     def __init__(
-        self, process: BrokerProcess, core: LinkUser, link: OverlayLink, config: BrokerConfig, events: EventQueue
+        self,
+        process: BrokerProcess,
+        core: LinkUser,
+        link: OverlayLink,
+        config: BrokerConfig,
+        events: EventQueue,
+        *,
+        demand: Callable[[], None] = _nothing,
     ) -> None:
+        """`demand` has a stream opened, when a message waits at a link that has none."""
         self.stream = 0
         """The session's number of the stream that is open at this end; 0 for none."""
         self.opposite_stream = 0
         """The number that the session at the other end has for it."""
+        self._core = core
         self._link = link
+        self._demand = demand
         self._session = LinkSession(core, link, config.protocol, config.limits, heartbeat=None)
         self._process = process
         self._events = events
@@ -63,6 +81,7 @@ class LinkEnd:
         self._flush_stream: Callable[[], None] = _nothing
         self._handle_stream: Callable[[Sequence[Message]], None] = _ignore
         """`_flush` and `_handle` of the stream that is open, made once and not for each frame."""
+        link.on_waiting = self._want_stream
 
     @property
     def alive(self) -> bool:
@@ -126,6 +145,38 @@ class LinkEnd:
         if not self.hold(partial(self.close_stream, stream)) and self.stream == stream:
             self.close()
 
+    # Rest, for links on demand
+
+    @property
+    def idle(self) -> bool:
+        """True when no message waits here or is in flight from here."""
+        return self._link.idle
+
+    @property
+    def sent(self) -> int:
+        """Messages sent so far."""
+        return self._link.sent
+
+    @property
+    def wants_stream(self) -> bool:
+        """True when a message waits, or the router takes the link for down."""
+        return not self._link.up or not self._link.idle
+
+    def rest(self) -> None:
+        """The stream of an idle link is closed; the broker is not notified."""
+        self._leave()
+        self._session.rest()
+
+    def unreachable(self) -> None:
+        """No stream can be opened. The broker is notified if it takes the link for up."""
+        if self._link.up and not self._link.connected:
+            self._core.link_down(self._link.neighbour)
+
+    def _want_stream(self) -> None:
+        """Asks for a stream when the first message waits, unless the neighbour is known to be out of reach."""
+        if self._link.up and self._link.queue_length == 1:
+            self._demand()
+
     def release(self) -> None:
         """The direction from here works again after it was cut: frames that were sent meanwhile arrive."""
         undelivered, self._undelivered = self._undelivered, []
@@ -150,7 +201,7 @@ class LinkEnd:
         self.stream = self.opposite_stream = 0
         self._opposite = None
         self._undelivered.clear()
-        self._link.on_waiting = _nothing
+        self._link.on_waiting = self._want_stream
 
     # Out
 
@@ -223,11 +274,3 @@ class LinkEnd:
         if stream == self.stream and not self.hold(partial(self._wake_session, stream)):
             self._session.wake(self._events.now)
             self._attend(stream)
-
-
-def _nothing() -> None:
-    """Stands in until a stream is open."""
-
-
-def _ignore(_messages: Sequence[Message]) -> None:
-    """Stands in until a stream is open."""

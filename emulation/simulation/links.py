@@ -32,7 +32,9 @@ class Direction:
         self.up = True
         """True while frames arrive; `LinkEnd` keeps those that are sent while a direction is cut."""
         self._shaper = Shaper(properties, seed)
-        self._random = random.Random(f"{seed}:retransmission")
+        self._seed = f"{seed}:retransmission"
+        self._random: random.Random | None = None
+        """Made when it is needed first, because most links drop nothing."""
         self._properties = properties
         self._way_back = opposite.delay
         self._corruption = 0.0
@@ -89,6 +91,8 @@ class Direction:
         alone = self._last <= now
         wait = self._round_trip + SHORTEST_TIMEOUT if alone else 2 * self._round_trip
         dropped = 1
+        if self._random is None:
+            self._random = random.Random(self._seed)
         while self._random.random() < self._dropped and dropped < MOST_TIMEOUT_DOUBLINGS:
             wait += (self._round_trip + SHORTEST_TIMEOUT) << dropped
             dropped += 1

@@ -14,16 +14,17 @@ from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
-from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, Tables
+from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, MeshConfigs, Tables
 from emulation.live_overlay.status import status_of
-from emulation.simulation.brokers import SimulatedBroker
+from emulation.simulation.brokers import Mesh, SimulatedBroker
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import EventQueue
+from emulation.simulation.links_on_demand import LinkOnDemand
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
 from record.errors import HostError
 from record.time_units import SECOND
-from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
+from topology import BrokerId, Link, LinkDirection, LinkProperties, MeshLinks, Overlay
 
 SETTLE_WITHIN = 600.0
 """Virtual seconds after which messages that still move are taken to move endlessly."""
@@ -57,7 +58,8 @@ class SimulatedOverlay:
         """
         self.overlay = overlay
         self._settings = settings
-        self._configs = BrokerConfigs(overlay, settings)
+        on_demand = isinstance(overlay.links, MeshLinks) and len(overlay.brokers) > settings.limits.eager_mesh
+        self._configs = BrokerConfigs(overlay, settings) if not on_demand else MeshConfigs(overlay, settings)
         self._calibration = calibration or Calibration.free()
         self._stopwatch = stopwatch or _NO_TIME
         self.events = events or EventQueue()
@@ -70,10 +72,12 @@ class SimulatedOverlay:
         self._stored: dict[BrokerId, dict[str, bytes]] = {}
         """Stable storage of the brokers that were started, which outlives each incarnation."""
         self._links: dict[SimulatedLink, None] = {}
-        """All present links, in the order in which they appeared."""
+        """All present links, in the order in which they appeared; of a mesh with links on demand, the used ones."""
         self._links_of: dict[BrokerId, dict[BrokerId, SimulatedLink]] = {broker.id: {} for broker in overlay.brokers}
         """The same, by both ends."""
-        for link in overlay.links:
+        self._mesh = Mesh(self._configs.attributes, self._configs.link, self._connect) if on_demand else None
+        """None where all links are made at the beginning."""
+        for link in () if on_demand else overlay.links:
             self._make_link(link)
         self._sessions: list[tuple[BrokerId, SimulatedSession]] = []
 
@@ -252,8 +256,9 @@ class SimulatedOverlay:
         return SimulatedQuietWatch(self)
 
     def link(self, a: BrokerId, b: BrokerId) -> SimulatedLink:
-        """The link between two brokers. Raises `KeyError` for brokers without a link."""
-        return self._links_of[a][b]
+        """The link between two brokers, made if it is on demand. Raises `KeyError` for brokers without a link."""
+        links = self._links_of[a]
+        return self._make_link(self.overlay.link(a, b)) if self._mesh is not None and b not in links else links[b]
 
     # Inside
 
@@ -294,6 +299,7 @@ class SimulatedOverlay:
             stored=self._stored.setdefault(broker, {}),
             stopwatch=self._stopwatch,
             decode=self._decode,
+            mesh=self._mesh,
         )
         self._running[broker] = started
         for neighbour, link in self._links_of[broker].items():
@@ -303,10 +309,20 @@ class SimulatedOverlay:
         """Each appearance of a link draws from streams of its own, so that it does not repeat the former one's."""
         appearance = self._configs.link(link.a, link.b).appearance
         seed = f"{self._settings.seed}" if appearance == 1 else f"{self._settings.seed}:{appearance}"
-        made = SimulatedLink(link, self.events, self._settings.limits, self._random, seed)
+        kind = SimulatedLink if self._mesh is None else LinkOnDemand
+        made = kind(link, self.events, self._settings.limits, self._random, seed)
         self._links_of[link.a][link.b] = self._links_of[link.b][link.a] = made
         self._links[made] = None
         return made
+
+    def _connect(self, broker: BrokerId, neighbour: BrokerId) -> None:
+        """Has a broker open a stream to a neighbour over a link that is made on demand."""
+        link = self.link(broker, neighbour)
+        for end, other in ((broker, neighbour), (neighbour, broker)):
+            running = self._running.get(end)
+            if running is not None and link.end(end) is None:
+                link.attach(end, running.end(other))
+        link.connect(broker)
 
     def _join(self, broker: BrokerId, link: SimulatedLink) -> None:
         """Has a broker know a neighbour, unless the link has vanished while the broker was frozen."""

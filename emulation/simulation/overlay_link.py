@@ -25,7 +25,7 @@ from topology import BrokerId, Link, LinkProperties
 
 
 @dataclass(frozen=True, slots=True)
-class _Stream:
+class Stream:
     """A stream and the numbers that the sessions at its two ends have for it."""
 
     dialler: BrokerId
@@ -54,7 +54,7 @@ class SimulatedLink:
         }
         self._ends: dict[BrokerId, LinkEnd | None] = {link.a: None, link.b: None}
         """By broker; None while it does not run."""
-        self._stream: _Stream | None = None
+        self._stream: Stream | None = None
         """The stream in use."""
         self._silences = {link.a: 0, link.b: 0}
         """By broker, the number of times that frames of the other stopped or began to reach it."""
@@ -152,39 +152,53 @@ class SimulatedLink:
 
     # Opening of a stream: the end that dials sends a hello, the other answers
 
-    def connect(self) -> None:
-        """Has the dialling end open a connection, which takes a round trip, and send its hello."""
-        self._after(self._round_trip, partial(self._send_hello, self._ends[self.a], self._ends[self.b]))
+    def connect(self, broker: BrokerId | None = None) -> None:
+        """Has an end, by default `a`, open a connection, which takes a round trip, and send its hello."""
+        dialling = self.a if broker is None else broker
+        ends = self._ends[dialling], self._ends[self.other(dialling)]
+        self._after(self._round_trip, partial(self._send_hello, dialling, *ends))
 
     def connect_soon(self) -> None:
         """Has the dialling end try again at a random time within the longest back-off."""
         self._after(self._random.uniform(0, self._limits.reconnect_last), self.connect)
 
-    def _send_hello(self, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
-        if dialler is None or listener is None or dialler.dialling or not self._ready(dialler, listener):
+    def _send_hello(self, broker: BrokerId, dialler: LinkEnd | None, listener: LinkEnd | None) -> None:
+        if dialler is None or dialler.dialling or (listener is not None and listener.dialling) or self._stream:
+            return
+        if listener is None or not self._ready(dialler, listener):
+            self._failed(broker, dialler)
             return
         number, hello = dialler.dial()
-        arrival = self._directions[self.a].arrival(self._events.now, FRAME_BYTES, 0)
-        self._events.at(arrival, partial(self._answer, dialler, listener, number, hello))
+        arrival = self._directions[broker].arrival(self._events.now, FRAME_BYTES, 0)
+        self._events.at(arrival, partial(self._answer, broker, dialler, listener, number, hello))
 
-    def _answer(self, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello) -> None:
+    def _answer(self, broker: BrokerId, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello) -> None:
         if not self._ready(dialler, listener):
             dialler.give_up(number)
+            self._failed(broker, dialler)
             return
-        accepted, answer = listener.accept(hello, dialler, number, self._directions[self.b])
-        stream = self._stream = _Stream(self.a, number, accepted)
-        arrival = self._directions[self.b].arrival(self._events.now, FRAME_BYTES, 0)
+        back = self._directions[self.other(broker)]
+        accepted, answer = listener.accept(hello, dialler, number, back)
+        stream = self._stream = Stream(broker, number, accepted)
+        arrival = back.arrival(self._events.now, FRAME_BYTES, 0)
         self._events.at(arrival, partial(self._open, dialler, listener, stream, answer))
         self._note_silences()
 
-    def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: _Stream, answer: Hello) -> None:
+    def _open(self, dialler: LinkEnd, listener: LinkEnd, stream: Stream, answer: Hello) -> None:
         if dialler.hold(partial(self._open, dialler, listener, stream, answer)):
             return
         if self._stream is not stream:
             dialler.give_up(stream.dialled)
         elif dialler.alive:
-            dialler.answered(stream.dialled, answer, listener, stream.accepted, self._directions[self.a])
+            dialler.answered(stream.dialled, answer, listener, stream.accepted, self._directions[stream.dialler])
             self._note_silences()
+            self._opened(stream)
+
+    def _opened(self, stream: Stream) -> None:
+        """Called when a stream is open at both ends."""
+
+    def _failed(self, broker: BrokerId, dialler: LinkEnd) -> None:
+        """Called when an attempt of a broker to open a stream cannot succeed."""
 
     def _ready(self, dialler: LinkEnd, listener: LinkEnd) -> bool:
         """True when these two ends can have a new stream."""

@@ -115,7 +115,7 @@ def overlay_order(overlay: Overlay) -> list[BrokerId]:
 
 def links_order(overlay: Overlay) -> list[LinkEnds]:
     """All links by their ends."""
-    return [(link.a, link.b) for link in overlay.links]
+    return list(overlay.pairs)
 
 
 def _ranked(members: Iterable[BrokerId], order: list[BrokerId], rank: Callable[[BrokerId], float]) -> list[BrokerId]:

@@ -16,6 +16,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
@@ -69,11 +70,15 @@ class Targets:
         self._seed = seed
         self._demand = demand or Demand.everywhere(overlay)
         self._brokers = overlay_order(overlay)
-        self._links = links_order(overlay)
         self._later = tuple(later)
         self._random = random.Random()
         self._hit_brokers: set[BrokerId] = set()
         self._hit_links: set[LinkEnds] = set()
+
+    @cached_property
+    def _links(self) -> list[LinkEnds]:
+        """Listed for the first fault that hits links, because a mesh has very many."""
+        return links_order(self.overlay)
 
     def begin(self, fault: int) -> None:
         """The fault with this number comes next."""

@@ -386,6 +386,7 @@ def test_the_table_of_states_says_what_a_session_does(state: State, input: Input
         Input.GREETED: lambda: session.received(session.stream, hello(), 0),
         Input.ANSWERED: lambda: session.next_frames(0),
         Input.END: lambda: session.closed(session.stream),
+        Input.REST: session.rest,
     }
     following = TRANSITIONS[state].get(input)
     try:

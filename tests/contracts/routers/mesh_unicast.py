@@ -47,7 +47,7 @@ class MeshUnicastOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unkn
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Prepares nothing, and refuses an overlay that is no full mesh."""
         count = len(preparation.brokers)
-        if len({frozenset(link[:2]) for link in preparation.links}) < count * (count - 1) // 2:
+        if len(preparation.links) < count * (count - 1) // 2:
             raise ValueError("it needs a link between any two brokers; use `kind: full-mesh`")
         return {}
 
