@@ -11,7 +11,7 @@ def main() -> None:
     """Runs the command line, and ends the process."""
     try:
         from command_line.program import run  # noqa: PLC0415 - see the module
-        from emulation.host.scratch import scratch_directory  # noqa: PLC0415 - see the module
+        from record.scratch import scratch_directory  # noqa: PLC0415 - see the module
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     with scratch_directory():

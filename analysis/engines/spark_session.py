@@ -1,8 +1,9 @@
 """A quiet Spark session that leaves nothing behind.
 
 Starting one takes about five seconds, most of them for the Java virtual machine; `open_session` may run in a background
-thread while a run drains. Everything that Spark writes for itself goes into one scratch directory, which is removed at
-the end; its output goes to a file there. With a local master, none of its ports listens beyond loopback.
+thread while a run drains. Everything that Spark writes for itself goes into one scratch directory (`record.scratch`),
+which is removed at the end; its output goes to a file there. With a local master, none of its ports listens beyond
+loopback.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 
 from analysis.engines import spark_cluster as cluster
 from record.errors import HostError
+from record.scratch import scratch_of_program
 
 LOCAL_MASTER = "local[*]"
 OLDEST_JAVA = 17
@@ -48,19 +49,15 @@ def open_session(
     requirements of executors raise it too, also when they show only while the session is used.
     """
     check_java()
-    scratch = Path(tempfile.mkdtemp(prefix="brokerlab-spark-", dir=scratch_parent))
-    try:
-        with _standard_error_file(scratch) as spark_log:
-            session = _start(_settings(master, scratch, name), scratch, spark_log)
-            try:
-                with cluster.executor_errors_explained(master):
-                    if not cluster.is_local(master):
-                        cluster.equip(session.sparkContext, scratch)
-                    yield session
-            finally:
-                _stop(session)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with scratch_of_program("spark", scratch_parent) as (scratch, lock), _standard_error_file(scratch) as spark_log:
+        session = _start(_settings(master, scratch, name), scratch, spark_log, lock)
+        try:
+            with cluster.executor_errors_explained(master):
+                if not cluster.is_local(master):
+                    cluster.equip(session.sparkContext, scratch)
+                yield session
+        finally:
+            _stop(session)
 
 
 def check_java() -> None:
@@ -86,14 +83,18 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _start(settings: dict[str, str], scratch: Path, spark_log: int) -> SparkSession:
+def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -> SparkSession:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
     if cluster.is_local(settings["spark.master"]):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = SparkConf().setAll(list(settings.items()))
     try:
         with _own_interrupt_handler():
-            gateway = launch_gateway(configuration, {"stdout": spark_log, "stderr": spark_log})  # type: ignore[no-untyped-call]
+            # When this process is killed while Java starts, Java first writes its port to a file in the temporary
+            # directory of the command, and then ends because its standard input is closed. If it cannot write the
+            # file, it never ends. So it inherits the lock that keeps the directory.
+            inherited = {"stdout": spark_log, "stderr": spark_log, "pass_fds": (lock,)}
+            gateway = launch_gateway(configuration, inherited)  # type: ignore[no-untyped-call]
             context = SparkContext(conf=configuration, gateway=gateway)
             context.setLogLevel("ERROR")
             return SparkSession(context)

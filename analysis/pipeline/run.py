@@ -16,6 +16,7 @@ from analysis.pipeline.summarise import summarise
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import Summary, write_summary
 from record.errors import DISK_IS_FULL, HostError, RunDirectoryError
+from record.file_lock import take_lock
 
 _NO_SPACE = "No space left on device"
 """In the message of an error that a Spark worker had."""
@@ -47,9 +48,7 @@ def _exclusive(run: Path, progress: Progress) -> Iterator[None]:
     """Waits until no other process analyses this run: two would remove each other's parts of tables."""
     directory = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not take_lock(directory):
             progress("waiting for another analysis of this run")
             fcntl.flock(directory, fcntl.LOCK_EX)
         yield

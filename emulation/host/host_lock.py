@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from emulation.host.file_lock import take_lock
 from emulation.host.processes import ProcessIdentity
 from emulation.host.registry import ROOT
 from record.errors import HostError
+from record.file_lock import take_lock
 
 _NOTE = ".cell.json"
 _POLL_INTERVAL = 0.3

@@ -32,7 +32,6 @@ from rich.console import Console
 
 from emulation.host.journal import Resource
 from emulation.host.processes import this_process
-from emulation.host.scratch import scratch_directory
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.model import ShareRequest, read_share_request
 from emulation.multi_host.placement import Placement, place_brokers
@@ -49,6 +48,7 @@ from record import manifest
 from record.errors import HostError, UserError
 from record.exit_codes import ExitCode
 from record.manifest import HostRecord
+from record.scratch import scratch_directory
 from scenario.model import Scenario
 
 _RESPONDER = "responder"

@@ -2,7 +2,7 @@
 
 A run is dead when the process that owned it has ended. Three marks identify its resources: its journal, the label on
 its containers, and the run's id in the environment of its processes. Resources without a mark, and those of runs in
-progress, are not touched. Temporary files of dead commands are removed as `emulation.host.scratch` describes.
+progress, are not touched. Temporary files of dead commands are removed as `record.scratch` describes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from emulation.host.host_lock import remove_stale_holder
 from emulation.host.journal import Remains, Resource, remains
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, boot_id, processes_of_run
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
-from emulation.host.scratch import remove_stale_scratch
 from record.errors import HostError
+from record.scratch import remove_stale_scratch
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -25,9 +25,9 @@ import msgspec
 
 from emulation.host import provenance
 from emulation.host.archives import unpack_archive
-from emulation.host.file_lock import take_lock
 from emulation.run.directory import full_disk_in_words
 from record.errors import BadInputError, HostError, UserError
+from record.file_lock import take_lock
 from record.files import replace_file
 from record.manifest import Host
 from studies.campaign.attempt import Attempt, CellManifest

@@ -22,13 +22,13 @@ from rich.console import Console
 
 from emulation.host.host_lock import HostLockHolder, hold_host_lock
 from emulation.host.processes import ProcessIdentity, this_process
-from emulation.host.scratch import scratch_directory
 from emulation.host.signals import like_ctrl_c
 from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import SIMULATED
 from emulation.upkeep.clean import start_cleaning_after
 from record.errors import UserError
 from record.exit_codes import ExitCode
+from record.scratch import scratch_directory
 from studies.campaign.attempt import Attempt, CellRequest
 from studies.campaign.cell import CellInterruptedError
 from studies.campaign.directory import RUNS

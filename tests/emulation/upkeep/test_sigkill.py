@@ -23,8 +23,8 @@ import pytest
 from emulation.host.docker_host import docker_client
 from emulation.host.processes import ProcessIdentity, await_end, identify
 from emulation.host.registry import live_runs
-from emulation.host.scratch import remove_stale_scratch
 from emulation.upkeep.clean import clean
+from record.scratch import remove_stale_scratch
 from tests.emulation.host_state import host_state
 from tests.studies.campaign.made_up import write_campaign
 from tests.waiting import await_true
@@ -163,21 +163,26 @@ def temporary() -> Iterator[Path]:
 
 
 def killed_once_it_has_made(pattern: str, temporary: Path, *arguments: object) -> None:
-    """Runs a command, kills it when it has made a file below its temporary directory, and waits for its descendants."""
+    """Runs a command, kills it when it has made a file below its temporary directory and started a process, and cleans
+    at once, while its descendants still run. These end by themselves."""
     command = [sys.executable, "-m", "command_line", *map(str, arguments)]
     environment = os.environ | {"TMPDIR": str(temporary)}
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     started: list[ProcessIdentity] = []
     try:
         await_true(
-            lambda: bool(list(temporary.glob(pattern))) or process.poll() is not None, "the file is made", PATIENCE
+            lambda: bool(list(temporary.glob(pattern)) and descendants(process.pid)) or process.poll() is not None,
+            "the file is made",
+            PATIENCE,
         )
         assert process.poll() is None
         process.send_signal(signal.SIGSTOP)  # so that it starts no more
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         started = descendants(process.pid)
     finally:
         process.kill()
         process.wait()
+    remove_stale_scratch(temporary)
     assert await_end(started, PATIENCE) == []
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host import scratch
-from emulation.host.scratch import LOCK, PREFIX, remove_stale_scratch, scratch_directory
+from emulation.host.processes import await_end, identify
+from record import scratch
+from record.scratch import LOCK, PREFIX, remove_stale_scratch, scratch_directory
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 COMMAND = """
 import sys, tempfile
-from emulation.host.scratch import scratch_directory
+from record.scratch import scratch_directory
 with scratch_directory():
     tempfile.mkdtemp()
     print(tempfile.gettempdir(), flush=True)
@@ -94,9 +95,7 @@ def test_the_directory_of_a_killed_command_is_removed_and_that_of_a_running_one_
 def test_a_command_removes_what_others_left_from_within_its_own_directory(system: Path, command: Command) -> None:
     command.kill()
     other = Command()
-    printed = other.run(
-        "from emulation.host.scratch import *; print(*remove_stale_scratch()); print(tempfile.mkdtemp())"
-    )
+    printed = other.run("from record.scratch import *; print(*remove_stale_scratch()); print(tempfile.mkdtemp())")
     removed, made = printed.split()
     assert removed == str(command.directory)
     assert Path(made).parent == other.directory
@@ -114,6 +113,34 @@ def test_a_directory_stays_while_a_command_started_by_the_killed_one_still_runs(
         assert inner.directory.is_dir()
     finally:
         inner.kill()
+    assert remove_stale_scratch(system) == [command.directory]
+
+
+def test_a_directory_stays_while_a_program_of_the_killed_command_still_runs(system: Path, command: Command) -> None:
+    """The program is `cat`, which ends when the test closes its standard input."""
+    reading, writing = os.pipe()
+    code = f"""
+import subprocess
+from record.scratch import scratch_of_program
+with scratch_of_program("tool") as (directory, lock):
+    program = subprocess.Popen(["cat"], stdin=open("/proc/{os.getpid()}/fd/{reading}"), pass_fds=(lock,))
+    print(directory, program.pid, flush=True)
+    program.wait()
+"""
+    assert command.process.stdin is not None and command.process.stdout is not None
+    with os.fdopen(writing, "wb"), os.fdopen(reading, "rb"):
+        command.process.stdin.write(code)
+        command.process.stdin.close()
+        directory, pid = command.process.stdout.readline().split()
+        command.process.kill()
+        command.process.wait()
+        program = identify(int(pid))
+        assert program is not None
+        assert remove_stale_scratch(system) == []
+        assert Path(directory).parent == command.directory
+        assert Path(directory).name.startswith(f"{PREFIX}tool-")
+        assert Path(directory).is_dir()
+    assert await_end([program], 60.0) == []
     assert remove_stale_scratch(system) == [command.directory]
 
 

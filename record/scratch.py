@@ -6,6 +6,8 @@
 3. A command that ends by itself removes its directory. A command that was killed leaves it, without the lock.
 4. `remove_stale_scratch` removes directories without the lock, and nothing else: a directory of such a name that
    belongs to another user, or holds files but no lock file, is not touched.
+5. A directory that holds one with a lock of its own stays as well. A program that must find its files even after the
+   command was killed gets such a directory, and inherits its lock: the kernel lifts the lock when both have ended.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from contextlib import contextmanager
 from multiprocessing.util import Finalize
 from pathlib import Path
 
-from emulation.host.file_lock import take_lock
+from record.file_lock import take_lock
 
 PREFIX = "brokerlab-"
 LOCK = ".brokerlab-scratch"
@@ -54,10 +56,25 @@ def scratch_directory() -> Iterator[None]:
             remove()
 
 
+@contextmanager
+def scratch_of_program(name: str, parent: Path | None = None) -> Iterator[tuple[Path, int]]:
+    """A scratch directory below `parent` for a program that the caller starts and ends, and the descriptor of its lock.
+
+    The program inherits the descriptor (`pass_fds`), so that the directory outlasts a caller that is killed. `parent`
+    is the current temporary directory by default; the directory's name begins with `brokerlab-` and `name`.
+    """
+    directory, lock = _make(parent or Path(tempfile.gettempdir()), f"{PREFIX}{name}-")
+    try:
+        yield directory, lock
+    finally:
+        _remove(directory, lock)
+
+
 def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
     """Removes scratch directories of killed commands below `parent`, the system's temporary directory by default.
 
-    A directory stays as long as it holds one whose command still runs: a command may have been started by another one.
+    A directory stays as long as it holds one whose command or program still runs: a command may have been started by
+    another one.
     """
     return [directory for directory in _below(parent or _system_directory()) if _remove_if_stale(directory)]
 
@@ -81,10 +98,10 @@ def _remove(directory: Path, lock: int) -> None:
     os.close(lock)
 
 
-def _make(parent: Path) -> tuple[Path, int]:
+def _make(parent: Path, prefix: str = PREFIX) -> tuple[Path, int]:
     """Makes and locks a directory; returns it with the descriptor that holds the lock."""
     while True:
-        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
+        directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent)).absolute()
         # A clean-up may take the directory for a stale one as long as it is not locked. Then another one is made.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
