@@ -31,8 +31,8 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "exit_codes faults files log time_units",
-        "errors fidelity promises",
+        "exit_codes faults file_lock files log time_units",
+        "errors fidelity promises scratch",
         "manifest",
     ),
     "broker_service": _floors(
