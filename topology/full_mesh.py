@@ -30,6 +30,10 @@ class DrawnLinks(LinkSource):
             return self.mesh.delays
         return LinkSource.delays(self, brokers)
 
+    def rates(self, brokers: Sequence[BrokerId]) -> tuple[float, float] | None:
+        rate = self.templates.forward.rate
+        return None if rate is None else (rate.low, rate.high)
+
 
 def drawn_full_mesh(name: str, brokers: Sequence[Broker], templates: LinkTemplates, seed: int) -> Overlay:
     """A full mesh whose links draw all their properties. Raises `OverlayError`, also for what a link could draw."""

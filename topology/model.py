@@ -129,6 +129,16 @@ class LinkSource(ABC):
             delays[row, column], delays[column, row] = link.forward.delay, link.backward.delay
         return delays
 
+    def rates(self, brokers: Sequence[BrokerId]) -> tuple[float, float] | None:
+        """The least and the greatest rate of the links between these brokers from the one that comes first, in bits
+        per second; None when none has a rate.
+
+        A source whose links draw their rates may return the range instead of making all links, as this does.
+        """
+        links = (self.between(a, b) for a, b in combinations(brokers, 2))
+        rates = {link.forward.rate for link in links if link.forward.rate is not None}
+        return (min(rates), max(rates)) if rates else None
+
 
 class MeshLinks(Sequence[Link]):
     """The links of a full mesh, one between every two brokers, each made whenever it is asked for.
@@ -166,6 +176,10 @@ class MeshLinks(Sequence[Link]):
     def delays(self) -> Delays:
         """The delay of the link from each broker (a row) to each other, in seconds; 0 on the diagonal."""
         return self.source.delays(self.brokers)
+
+    def rates(self) -> tuple[float, float] | None:
+        """The least and the greatest rate that the links have, or draw from; None when none has a rate."""
+        return self.source.rates(self.brokers)
 
     def __len__(self) -> int:
         return len(self.brokers) * (len(self.brokers) - 1) // 2

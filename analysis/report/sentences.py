@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from markupsafe import Markup, escape
 from msgspec import UNSET
 
@@ -9,7 +10,7 @@ from analysis.report.data import ReportData
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
 from record.fidelity import VariantFidelity
-from topology.model import Overlay
+from topology.model import MeshLinks, Overlay
 
 FIDELITY_SENTENCES = {
     "VALID": "Links, processors and logs were as requested, so the numbers describe the overlay.",
@@ -149,14 +150,32 @@ def _flat(section: object) -> list[tuple[str, object]]:
 
 
 def _link_range(overlay: Overlay) -> str:
-    delays = sorted(link.forward.delay * 1000 for link in overlay.links)
-    rates = sorted({link.forward.rate for link in overlay.links if link.forward.rate is not None})
-    if not delays:
+    """The range of delays and rates of an overlay's links, each from its end `a`."""
+    if not overlay.links:
         return "none"
-    low, high = f"{delays[0]:.1f}", f"{delays[-1]:.1f}"
+    delays, rates = _delays(overlay), _rates(overlay)
+    low, high = (f"{delay * 1000:.1f}" for delay in delays)
     text = f"one-way delay {low if low == high else f'{low} to {high}'} ms"
-    if rates:
-        text += (
-            f", {rates[0] / 1e6:g} Mbit/s" if len(rates) == 1 else f", {rates[0] / 1e6:g}-{rates[-1] / 1e6:g} Mbit/s"
-        )
+    if rates is not None:
+        slowest, fastest = (f"{rate / 1e6:g}" for rate in rates)
+        text += f", {slowest} Mbit/s" if slowest == fastest else f", {slowest}-{fastest} Mbit/s"
     return text
+
+
+def _delays(overlay: Overlay) -> tuple[float, float]:
+    """The least and the greatest delay, in seconds."""
+    links = overlay.links
+    if isinstance(links, MeshLinks):
+        delays = links.delays()[np.triu_indices(len(links.brokers), 1)]
+        return float(delays.min()), float(delays.max())
+    delays_of_links = [link.forward.delay for link in links]
+    return min(delays_of_links), max(delays_of_links)
+
+
+def _rates(overlay: Overlay) -> tuple[float, float] | None:
+    """The least and the greatest rate, in bits per second; None where no link has one."""
+    links = overlay.links
+    if isinstance(links, MeshLinks):
+        return links.rates()
+    rates = [link.forward.rate for link in links if link.forward.rate is not None]
+    return (min(rates), max(rates)) if rates else None

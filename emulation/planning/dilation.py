@@ -150,6 +150,10 @@ class _StretchedLinks(LinkSource):
     def delays(self, brokers: Sequence[BrokerId]) -> Delays:
         return self.source.delays(brokers) * self.factor
 
+    def rates(self, brokers: Sequence[BrokerId]) -> tuple[float, float] | None:
+        rates = self.source.rates(brokers)
+        return None if rates is None else (rates[0] / self.factor, rates[1] / self.factor)
+
 
 def _link(link: Link, factor: float) -> Link:
     return replace(link, forward=_direction(link.forward, factor), backward=_direction(link.backward, factor))

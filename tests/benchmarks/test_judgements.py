@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import analysis, matching, relay, routing, throughput
+from benchmarks import analysis, matching, mesh, relay, routing, throughput
 from benchmarks.support.memory import Peak
 from benchmarks.targets import Judgement, Target
 from topology.model import LinkProperties
@@ -45,6 +45,12 @@ def test_throughput_is_zero_where_no_rate_is_carried() -> None:
 def test_a_rate_is_not_carried_with_a_loss_a_duplicate_or_a_late_end(trial: throughput.Trial) -> None:
     assert TRIAL.carried
     assert not trial.carried
+
+
+def test_a_mesh_is_judged_by_its_time_and_the_memory_of_two_sizes() -> None:
+    one = mesh.Start(brokers=1000, links=499_500, planned=3.0, up=4.0, memory=200)
+    twice = mesh.Start(brokers=2000, links=1_999_000, planned=8.0, up=9.0, memory=500)
+    assert values(mesh.judge(one, twice)) == {mesh.UP: 4.0, mesh.MEMORY: 200, mesh.MEMORY_OF_TWICE: 500}
 
 
 def test_the_analysis_is_judged_by_its_slowest_and_its_largest_run() -> None:

@@ -72,6 +72,21 @@ def test_its_links_are_those_drawn_for_a_complete_graph(size: int, templates: Li
 
 
 @given(size=SIZES, templates=TEMPLATES, seed=SEEDS)
+def test_its_pairs_are_the_ends_of_its_links_and_no_rate_is_out_of_range(
+    size: int, templates: LinkTemplates, seed: int
+) -> None:
+    made = drawn_full_mesh("o", brokers(size), templates, seed)
+    assert list(made.pairs) == list(listed(made).pairs) == [(link.a, link.b) for link in made.links]
+    assert isinstance(made.links, MeshLinks)
+    rates = made.links.rates()
+    for link in made.links:
+        if link.forward.rate is None:
+            assert rates is None
+        else:
+            assert rates is not None and rates[0] <= link.forward.rate <= rates[1]
+
+
+@given(size=SIZES, templates=TEMPLATES, seed=SEEDS)
 def test_links_are_found_like_listed_ones(size: int, templates: LinkTemplates, seed: int) -> None:
     made = full_mesh_on("o", random_mesh(size, seed), templates, seed)
     same = listed(made)

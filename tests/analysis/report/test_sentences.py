@@ -9,6 +9,8 @@ from analysis.report import sentences
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import BestEffort, Delivery
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
+from topology import Broker, LinkTemplate, LinkTemplates, Overlay, Range
+from topology.full_mesh import drawn_full_mesh
 
 GOOD = Delivery(
     verdicts=["correct"],
@@ -121,3 +123,26 @@ def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
     found = sentences.fidelity_sentences(judged)
     assert found[1:] == ["relay: late", "event loop: worst at B7"]
     assert sentences.fidelity_sentences(None) == [sentences.FIDELITY_SENTENCES["UNKNOWN"]]
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        (LinkTemplate(delay=Range.fixed(0.002)), "one-way delay 2.0 ms"),
+        (LinkTemplate(delay=Range.fixed(0.002), rate=Range.fixed(1e7)), "one-way delay 2.0 ms, 10 Mbit/s"),
+        (LinkTemplate(delay=Range(0.002, 0.009), rate=Range(1e6, 2e6)), None),
+    ],
+)
+def test_the_range_of_links_is_that_of_listed_links(template: LinkTemplate, expected: str | None) -> None:
+    mesh = drawn_full_mesh("m", [Broker(f"B{number}") for number in range(30)], LinkTemplates(template), 1)
+    listed = Overlay("m", mesh.brokers, tuple(mesh.links))
+    of_mesh, of_list = sentences._link_range(mesh), sentences._link_range(listed)
+    assert of_mesh.partition(",")[0] == of_list.partition(",")[0]
+    if expected is not None:
+        assert of_mesh == of_list == expected
+    else:
+        assert of_mesh.endswith(", 1-2 Mbit/s"), "a mesh states the range from which its links draw"
+
+
+def test_an_overlay_without_links_has_no_range() -> None:
+    assert sentences._link_range(Overlay("o", (Broker("B1"),), ())) == "none"
