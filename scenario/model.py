@@ -141,7 +141,13 @@ class BrokerLimits(Section):
     utilisation_window: Duration = _DEFAULTS.utilisation_window
     """Time over which the link status table averages its rates."""
 
+    @model_validator(mode="after")
+    def _bounds_something(self) -> BrokerLimits:
+        self.limits()
+        return self
+
     def limits(self) -> Limits:
+        """The limits in the form of `BrokerConfig.limits`. Raises `ValueError` for one of 0."""
         return Limits(**{name: getattr(self, name) for name in type(self).model_fields})
 
 

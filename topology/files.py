@@ -119,12 +119,12 @@ def from_json(content: bytes) -> Overlay:
         raise OverlayError(f"not an overlay file: {error}") from error
     except RecursionError:
         raise OverlayError("not an overlay file: nested too deeply") from None
+    check_size(len(record.brokers), len(record.links or ()))
     brokers = tuple(Broker(b.id, {k: _tupled(v) for k, v in b.attributes.items()}) for b in record.brokers)
     if record.mesh is not None and record.links is None:
         return _overlay_of(record.name, brokers, record.mesh)
     if record.mesh is not None or record.links is None:
         raise OverlayError("an overlay file has either `links` or a `mesh`")
-    check_size(len(record.brokers), len(record.links))
     for link in written.links:
         name = f"link {link['a']} - {link['b']}"
         _check_fields(name, link, _LINK_FIELDS)

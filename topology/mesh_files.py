@@ -13,13 +13,14 @@ import enum
 import io
 import math
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from topology.bounded_files import read_bounded
 from topology.mesh import Mesh
-from topology.model import Broker, OverlayError, check_size
+from topology.model import MOST_BROKERS, Broker, OverlayError, check_size
 
 LARGEST_MATRIX = 64 << 20
 """Bytes: about 2,400 brokers with the digits that `to_csv` writes."""
@@ -66,9 +67,12 @@ def load_mesh(path: Path, unit: Unit | None = None) -> Mesh:
 def from_csv(text: str, name: str, unit: Unit | None = None) -> Mesh:
     """The mesh that a CSV text describes. Raises `OverlayError`, which names the line and the column."""
     try:
-        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text), strict=True), 1) if any(row)]
+        reader = enumerate(csv.reader(io.StringIO(text), strict=True), 1)
+        rows = list(islice(((number, row) for number, row in reader if any(row)), MOST_BROKERS + 2))
     except csv.Error as error:
         raise OverlayError(f"not valid CSV: {error}") from error
+    if len(rows) > MOST_BROKERS + 1:
+        raise OverlayError(f"more than {MOST_BROKERS:,} rows; {MOST_BROKERS:,} brokers are the most")
     if not rows:
         raise OverlayError("empty; a latency matrix has a row and a column for each broker")
     if all(_is_number(cell) for cell in rows[0][1]):

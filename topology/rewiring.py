@@ -25,6 +25,8 @@ from topology.model import BrokerId, LinkSource, Overlay, OverlayError
 
 _TRIES = 200
 """Random pairs looked at before all possible ones are listed."""
+_MOST_CHOICES = 300_000_000
+"""Links looked at in all choices of one that vanishes: a bound on time, some ten seconds."""
 _Pair = tuple[BrokerId, BrokerId]
 
 
@@ -41,7 +43,7 @@ class Rewiring:
 
     def __post_init__(self) -> None:
         if self.every <= 0:
-            raise OverlayError("links are rewired every so many seconds, more than 0")
+            raise OverlayError("`every` must be more than 0")
         if self.degree < 1:
             raise OverlayError(f"a broker's wanted degree is 1 at least, not {self.degree}")
 
@@ -49,10 +51,15 @@ class Rewiring:
 def rewired(start: Overlay, rewiring: Rewiring, links: LinkSource, end: float, rng: random.Random) -> Evolution:
     """Changes of an overlay until `end` seconds after its start; new links have the properties that `links` gives.
 
-    Raises `OverlayError` when no link may vanish at the beginning, or no pair of brokers may be joined.
+    Raises `OverlayError` when no link may vanish at the beginning, no pair of brokers may be joined, or there are too
+    many changes.
     """
     if 2 * end / rewiring.every > MOST_CHANGES:
         raise OverlayError(f"more than {MOST_CHANGES:,} changes of links: rewire less often, or for a shorter time")
+    if end / rewiring.every * len(start.links) > _MOST_CHOICES:
+        raise OverlayError(
+            f"too many changes for an overlay of {len(start.links):,} links: rewire less often, or for a shorter time"
+        )
     network = _Network(start, rewiring.degree, rng)
     changes: list[Change] = []
     repairs: deque[tuple[float, _Pair]] = deque()

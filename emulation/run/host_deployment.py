@@ -276,6 +276,7 @@ class HostDeployment:
             log=str(log_file(paths.logs, given.name)),
             brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
             operations=str(given.path),
+            message_bytes=self._plan.scenario.brokers.limits.message_bytes,
             keeps_accepted=self._plan.promises.keeps_accepted,
         )
         path = paths.variant(self._plan.name) / f"{given.name}.json"

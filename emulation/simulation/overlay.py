@@ -125,6 +125,7 @@ class SimulatedOverlay:
         calibration = self._calibration
         submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
         name = f"{broker} {len(self._sessions)}"
+        limits = limits or SessionLimits(message_bytes=self._settings.limits.message_bytes)
         session = SimulatedSession(
             broker, self.events, on_event, submit, notify, name=name, limits=limits, on_acknowledged=on_acknowledged
         )

@@ -31,6 +31,7 @@ from scenario.workload.publications import publication_operations
 from scenario.workload.streams import numeric_stream, stream
 from scenario.yaml_files.fields import FieldPath
 from topology import BrokerId, Overlay
+from topology.model import LARGEST_MESH
 
 VALUE = "value"
 """The attribute that holds the integer."""
@@ -251,18 +252,23 @@ def problems(section: IntegersWorkload, scenario: Scenario, overlay: Overlay) ->
     brokers, ratio = len(overlay.brokers), section.subscriptions.matching_ratio
     publishers = section.publishers_on(brokers)
     yield from publication_problems(publishers, section.publications.rate, scenario)
-    yield from size_problems(section.publications.size, {CLASS: _CLASS, VALUE: section.values - 1})
+    yield from size_problems(section.publications.size, {CLASS: _CLASS, VALUE: section.values - 1}, scenario)
     if brokers * section.values > _MOST_DECISIONS:
         message = f"{section.values:,} values for each of {brokers:,} brokers; {_MOST_DECISIONS:,} is the most in all"
         yield Problem(("workload", "values"), message)
         return
-    distances = _distances(section, scenario)
-    if distances is not None:
+    distances = None
+    if section.distribution == "regional":
         if publishers > section.values:
             message = f"{section.values:,} values cannot be divided among {publishers:,} publishing brokers"
             yield Problem(("workload", "values"), f"{message}; give at least as many")
             return
-        if not (distances > 0).all():
+        if brokers > LARGEST_MESH:
+            message = f"regional interest needs the delay between any two of {brokers:,} brokers"
+            yield Problem(("workload", "distribution"), f"{message}; {LARGEST_MESH:,} brokers are the most")
+            return
+        distances = _distances(section, scenario)
+        if distances is None or not (distances > 0).all():
             message = "regional interest needs two brokers or more, and a delay above 0 between any two"
             yield Problem(("workload", "distribution"), f"{message}: give links a `delay`")
             return

@@ -184,4 +184,4 @@ def problems(section: PatternsWorkload, scenario: Scenario, overlay: Overlay) ->
         yield Problem(("workload", "publications", "receivers"), message)
         return
     largest = {attribute(section.patterns - index): 1 for index in range(min(numbers, section.patterns))}
-    yield from size_problems(publications.size, {CLASS: _CLASS, **largest})
+    yield from size_problems(publications.size, {CLASS: _CLASS, **largest}, scenario)

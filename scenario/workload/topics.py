@@ -196,7 +196,7 @@ def problems(section: TopicsWorkload, scenario: Scenario, overlay: Overlay) -> I
     publications, run = section.publications, scenario.timeline.run
     yield from placement_problems(("workload", "publications", "placement"), publications.placement, overlay)
     yield from publication_problems(publications.topics, publications.rate, scenario)
-    yield from size_problems(publications.size, {CLASS: _CLASS, TOPIC: publications.topics})
+    yield from size_problems(publications.size, {CLASS: _CLASS, TOPIC: publications.topics}, scenario)
     changes = 0.0
     for index, group in enumerate(section.subscriptions):
         path = ("workload", "subscriptions", index)

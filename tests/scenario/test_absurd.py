@@ -30,6 +30,29 @@ QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yam
         ("topology", "{kind: random-regular, brokers: 10000, degree: 200}", "makes up to 1,000,000 links"),
         ("topology", "{kind: full, brokers: 3000}", "makes up to 3,000 brokers of a full mesh; 2,500 is the most"),
         ("topology", "{kind: scot, regions: 2, clusters: 1000}", "makes up to 1,001,000 links"),
+        ("topology", "{kind: transit-stub, brokers: 10000}", "must be less than or equal to 2500"),
+        (
+            "topology",
+            "{kind: transit-stub, brokers: 9, transit_domains: 1, transit_routers: 9999, stubs: 1, stub_routers: 1}",
+            "makes up to 49,995,000 pairs of routers within domains; 500,000 is the most",
+        ),
+        (
+            "topology",
+            "{kind: transit-stub, brokers: 2500, transit_domains: 1000, transit_routers: 4}",
+            "makes up to 250,000,000 paths from servers to routers; 25,000,000 is the most",
+        ),
+        (
+            "topology",
+            "{kind: transit-stub, brokers: 9, transit_domains: 9999, transit_routers: 1, stubs: 1, stub_routers: 1, "
+            "domain_degree: 5000}",
+            "makes up to 24,997,500 links between transit domains; 500,000 is the most",
+        ),
+        (
+            "topology",
+            "{kind: transit-stub, brokers: 9, router_links: 1000000}",
+            "makes up to 1,000,000 links between routers; 500,000 is the most",
+        ),
+        ("topology", "{kind: unit-disk, brokers: 1500, area: 1m, range: 1km}", "1,124,250 links; 500,000 is the most"),
         ("topology", "{kind: redundant-tree, nodes: 3, replicas: 1000}", "makes up to 4,500,000 links"),
     ],
 )
@@ -42,3 +65,13 @@ def test_sizes(key: str, value: str, message: str) -> None:
 def test_a_character_that_no_text_has() -> None:
     with pytest.raises(ScenarioError, match=r"^x.yaml:2: not valid YAML: the character 0x0 cannot be in it$"):
         parse("name: x\nroute: \0\n", "x.yaml")
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["heartbeat: 0s", "reconnect_first: 0", "queue_bytes: 0B", "stored_bytes: 0", "message_bytes: 0.1B"],
+)
+def test_a_limit_of_0(limit: str) -> None:
+    with pytest.raises(ScenarioError, match=r"brokers\.limits.*must be more than 0, not 0") as refused:
+        load(QUICKSTART, {"brokers": f"{{limits: {{{limit}}}}}"})
+    assert limit.split(":")[0] in str(refused.value)

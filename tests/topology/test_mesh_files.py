@@ -57,6 +57,7 @@ def test_a_square_of_numbers_names_its_brokers_itself() -> None:
         ("rtt_ms,A b,B\nA b,0,1\nB,1,0", "broker id 'A b'"),
         ("rtt_ms,A,B\nA,0,1e400\nB,1,0", "line 2, column 'B': '1e400'"),
         ("rtt_ms,A,B\nA,0,1_0\nB,1,0", "line 2, column 'B': '1_0'"),
+        ("1\n" * 20_000, "more than 10,000 rows"),
         (f"rtt_ms,{','.join(f'B{number}' for number in range(5_000))}", "5000 columns, 0 rows"),
         ('rtt_ms,"A', "not valid CSV"),
     ],

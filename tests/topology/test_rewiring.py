@@ -101,6 +101,8 @@ def test_what_cannot_be_rewired_is_refused() -> None:
     full = build("o", shapes.full(4), PLAIN, 1)
     with pytest.raises(OverlayError, match="no two brokers of degree 3 or less may be linked after"):
         rewired(full, Rewiring(1, 0.5, 3), LINKS, 5, random.Random(1))
+    with pytest.raises(OverlayError, match="too many changes for an overlay of 3,000 links"):
+        rewired(regular(1000, 6, 1, True), Rewiring(0.001, 0.1, 6), LINKS, 101.0, random.Random(1))
     with pytest.raises(OverlayError, match="more than 2,000,000 changes"):
         rewired(full, Rewiring(1e-6, 0.5, 3), LINKS, 5, random.Random(1))
 

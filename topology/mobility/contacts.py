@@ -20,6 +20,8 @@ SHORTEST = 1e-9
 """Seconds: a contact or a gap that is shorter is rounding, as at the end of a leg, where two equations meet."""
 MOST_LEGS = 500_000
 """Legs of all brokers: a bound on time and memory."""
+MOST_ENCOUNTERS = 1_000_000
+"""Pairs of legs that come within range of each other: a bound on time and memory."""
 Vector = NDArray[np.float64]
 
 
@@ -37,15 +39,22 @@ class Contact:
 def contacts(trajectories: Sequence[Trajectory], radius: float, end: float) -> list[Contact]:
     """All contacts between 0 and `end`, in order of their begin; one that goes on beyond is cut off at 0 or at `end`.
 
-    Two brokers exactly `radius` metres apart are within range. Raises `OverlayError` for too many legs.
+    Two brokers exactly `radius` metres apart are within range. Raises `OverlayError` for too many legs or encounters.
     """
     intervals: dict[tuple[int, int], list[tuple[float, float]]] = {}
     current = _Current(len(trajectories))
     legs = [(leg, number) for number, way in enumerate(trajectories) for leg in way.until(end).legs]
     if len(legs) > MOST_LEGS:
         raise OverlayError(f"{len(legs):,} legs of moving brokers; {MOST_LEGS:,} is the most")
+    encounters = 0
     for leg, number in sorted(legs, key=lambda pair: (pair[0].begin, pair[1])):
         others, begins, ends = current.in_range(number, leg, radius)
+        encounters += len(others)
+        if encounters > MOST_ENCOUNTERS:
+            raise OverlayError(
+                f"brokers come within range of each other more than {MOST_ENCOUNTERS:,} times: use fewer brokers, a "
+                "shorter range, or a shorter time"
+            )
         for other, begin, until in zip(others.tolist(), begins.tolist(), ends.tolist(), strict=True):
             intervals.setdefault((min(number, other), max(number, other)), []).append((begin, until))
         current.set(number, leg)

@@ -43,9 +43,9 @@ def unit_disk(name: str, positions: Mapping[BrokerId, Point], radius: float, lin
     """
     _check_number(len(positions))
     order = list(positions)
-    near = _within(list(positions.values()), radius)
-    pairs = [(order[a], order[b]) for a, b in np.argwhere(np.triu(near, 1)).tolist()]
-    check_size(len(order), len(pairs))
+    near = np.triu(_within(list(positions.values()), radius), 1)
+    check_size(len(order), int(np.count_nonzero(near)))
+    pairs = [(order[a], order[b]) for a, b in np.argwhere(near).tolist()]
     brokers = tuple(Broker(broker, {"position": position}) for broker, position in positions.items())
     return Overlay(name, brokers, tuple(links.between(a, b) for a, b in pairs))
 

@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 import networkx as nx
 from pydantic import Field, model_validator
 
-from scenario.sections.section import BrokerCount, Count, Degree, FilePath
+from scenario.sections.section import Count, Degree, FilePath
 from scenario.sections.topology.kind import TopologyKind, check_total
 from scenario.sections.topology.links import LinkDirection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
 from topology import BrokerId, LinkSource, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
 from topology.full_mesh import DrawnLinks, full_mesh_on
+from topology.model import LARGEST_MESH, MOST_LINKS
 from topology.planetlab import DRAWS, WideArea, measured, planetlab
 from topology.transit_stub import LAN_DELAY, TransitStub, attach, routers, server_mesh
 from topology.underlay import Underlay
@@ -22,6 +23,8 @@ from topology.underlay import Underlay
 _WIDE_AREA = WideArea()
 _TRANSIT_STUB = TransitStub()
 _MOST_ROUTERS = 100_000
+_MOST_PATHS = 25_000_000
+"""Paths from a server to a router: all are computed, in about ten seconds."""
 
 
 def refuse_delay(link: LinkSection) -> None:
@@ -102,7 +105,7 @@ class TransitStubTopology(MeshTopology):
     """Servers on a network of routers as GT-ITM generates it; the defaults are MEDYM's, where the paper gives them."""
 
     kind: Literal["transit-stub"]
-    brokers: BrokerCount
+    brokers: Annotated[int, Field(strict=True, ge=1, le=LARGEST_MESH)]
     """Number of servers: B1, B2, ..., at routers drawn at random, distinct ones while there are enough."""
     transit_domains: Count = _TRANSIT_STUB.transit_domains
     """Number of transit domains."""
@@ -130,7 +133,14 @@ class TransitStubTopology(MeshTopology):
     @model_validator(mode="after")
     def _has_a_bounded_size(self) -> TransitStubTopology:
         transit = self.transit_domains * self.transit_routers
-        check_total(transit * (1 + self.stubs * self.stub_routers), _MOST_ROUTERS, "routers")
+        total = transit * (1 + self.stubs * self.stub_routers)
+        check_total(total, _MOST_ROUTERS, "routers")
+        check_total(self.brokers * total, _MOST_PATHS, "paths from servers to routers")
+        pairs = transit * self.transit_routers + transit * self.stubs * self.stub_routers**2
+        check_total(pairs // 2, MOST_LINKS, "pairs of routers within domains")
+        between = int(self.transit_domains * min(self.domain_degree, self.transit_domains) / 2)
+        check_total(between, MOST_LINKS, "links between transit domains")
+        check_total(self.router_links or 0, MOST_LINKS, "links between routers")
         return self
 
     def mesh(self, name: str, seed: int) -> Mesh:

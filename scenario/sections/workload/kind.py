@@ -29,11 +29,11 @@ class WorkloadKind(Section):
     """A workload of some kind, whose random choices all come from the seed."""
 
     def publishers_on(self, brokers: int) -> int:
-        """Number of generated publishers, P1, P2, ..., on an overlay of so many brokers."""
+        """Number of generated publishers, P1, P2, ..., on an overlay of this many brokers."""
         raise NotImplementedError
 
     def subscribers_on(self, brokers: int) -> int:
-        """Number of generated subscribers, S1, S2, ..., on an overlay of so many brokers."""
+        """Number of generated subscribers, S1, S2, ..., on an overlay of this many brokers."""
         raise NotImplementedError
 
 

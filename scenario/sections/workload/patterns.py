@@ -32,7 +32,7 @@ class PatternPublications(GeneratedPublications):
         return self
 
     def share_on(self, brokers: int) -> float:
-        """Share of the brokers that an average publication matches, on an overlay of so many."""
+        """Share of the brokers that an average publication matches, on an overlay of this many."""
         if self.receiver_count is not None:
             return self.receiver_count / brokers
         return 0.1 if self.receivers is None else self.receivers

@@ -90,7 +90,7 @@ class SubscriberGroup(Section):
     """Unsubscribing and subscribing again during the run phase: `{every: 10s, away: 1s}`; never by default."""
 
     def topics_of(self, topics: int) -> tuple[int, int]:
-        """The first and the last topic of the group where there are so many topics."""
+        """The first and the last topic of the group where there are `topics` topics."""
         return (1, topics) if self.topics is None else self.topics
 
 

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import msgspec
 import pytest
 
 from broker_service.errors import BrokerDefectError
+from emulation.drivers.driver import DriverConfig
 from emulation.drivers.status import DriverStatus
 from emulation.fidelity import Measurements
 from emulation.live_overlay import UnsettledError
 from emulation.network import LinkDriver
-from emulation.planning.plan import VariantPlan, make_plan
+from emulation.planning.plan import DriverInput, VariantPlan, make_plan
 from emulation.run import host_deployment
 from emulation.run.context import HostRunContext
 from emulation.run.host_deployment import HostDeployment
@@ -34,6 +36,7 @@ workload:
   operations:
     - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
 timeline: {join: 1s, run: 1s, withdraw: 1s}
+brokers: {limits: {message_bytes: 4MiB}}
 """
 DEFECT = Ending("B1", ExitCode.BROKER_DEFECT, ("Traceback", "broker defect: B1 (protocol tid) failed"))
 KILLED = Ending("B1", -9, ())
@@ -177,3 +180,10 @@ def test_a_host_that_does_not_settle_lets_the_others_go_on(started: Shared) -> N
     with pytest.raises(UnsettledError):
         started.deployment.settle(1.0)
     assert started.others.stages == ["subscribers-left", "subscribers-settled"]
+
+
+def test_drivers_send_what_the_limits_of_the_brokers_allow(shared: Shared, tmp_path: Path) -> None:
+    paths: Any = shared.deployment._context.paths
+    paths.variant.return_value = tmp_path
+    written = shared.deployment._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"))
+    assert msgspec.json.decode(written.read_bytes(), type=DriverConfig).message_bytes == 4 << 20

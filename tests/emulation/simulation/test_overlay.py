@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from broker_service.client_library.client_requests import TooLargeError
 from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
@@ -323,3 +324,14 @@ def test_what_brokers_on_the_way_match_is_decoded_for_the_first_of_them(monkeypa
     assert trial.ids("S") == ["p1", "p2", "p3"]
     assert [len(trial.traces[broker].of(Event.MATCHED)) for broker in ("B2", "B3")] == [3, 3]
     assert len(decoded) == 2
+
+
+def test_clients_send_what_the_limits_of_the_brokers_allow() -> None:
+    small, large = (
+        Trial({("B1", "B2"): LinkProperties()}, limits=Limits(message_bytes=size)) for size in (100, 4 << 20)
+    )
+    for trial in (small, large):
+        trial.attach("P", "B1")
+    large.ask("P", Operation.ADVERTISE, "a1", STOCKS + b"x" * (2 << 20))
+    with pytest.raises(TooLargeError, match=r"at most 100 \(limits.message_bytes\)"):
+        small.ask("P", Operation.ADVERTISE, "a1", STOCKS + b"x" * 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from topology import Range
+from topology import OverlayError, Range
 from topology.full_mesh import DrawnLinks
 from topology.links import LinkTemplates
 from topology.mobility import Area, Contact, Leg, Trajectory, Walk, contacts, moving, random_direction, random_waypoint
@@ -134,3 +135,12 @@ def test_too_many_brokers_for_a_plane_are_refused() -> None:
 def test_a_hopeless_placement_is_refused() -> None:
     with pytest.raises(ValueError, match="none of 1,000 random placements of 20 brokers"):
         place(20, Area(1e6, 1e6), 1.0, random.Random(1))
+
+
+def test_too_many_encounters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = [Trajectory((Leg(0.0, END, (float(number), 0.0), (0.0, 0.0)),)) for number in range(5)]
+    monkeypatch.setattr(sys.modules[contacts.__module__], "MOST_ENCOUNTERS", 10)
+    assert len(contacts(crowd, 100.0, END)) == 10
+    monkeypatch.setattr(sys.modules[contacts.__module__], "MOST_ENCOUNTERS", 9)
+    with pytest.raises(OverlayError, match="come within range of each other more than 9 times"):
+        contacts(crowd, 100.0, END)
