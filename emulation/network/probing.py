@@ -33,7 +33,9 @@ from topology.model import BrokerId, JitterDistribution, LinkProperties
 
 ATTEMPTS = 3
 ROUNDS = 20
-"""Packets for the delay in each direction."""
+"""Packets for the delay in each direction, unless there are very many."""
+PACKETS = 20_000
+"""Packets for the delay in all directions together; each direction gets `LIGHT_ROUNDS` at least."""
 PACKETS_PER_SECOND = 2_500
 """Packets per second in all directions together."""
 TRAINS = 3
@@ -129,13 +131,18 @@ def probe_under_load(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
     return [_judge_loaded(spec, found) for spec, found in zip(specs, _run(task), strict=True)]
 
 
+def rounds_for(directions: int) -> int:
+    """Packets for the delay in each direction, if this number of directions is probed at once."""
+    return max(LIGHT_ROUNDS, min(ROUNDS, PACKETS // max(1, directions)))
+
+
 def _measure(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
     lossy = sum(spec.properties.loss > 0 for spec in specs)
     directions = [_direction(spec, lossy) for spec in specs]
     # Packets of one direction are so far apart that the jitter of one does not delay the next.
     jitter = max((spec.properties.jitter for spec in specs), default=0.0)
     interval = max(_LEAST_INTERVAL, _INTERVAL_JITTERS * jitter, len(specs) / PACKETS_PER_SECOND)
-    task = ProbeTask(directions=directions, rounds=ROUNDS, interval=interval, trains=TRAINS)
+    task = ProbeTask(directions=directions, rounds=rounds_for(len(specs)), interval=interval, trains=TRAINS)
     return [_judge_idle(spec, found) for spec, found in zip(specs, _run(task), strict=True)]
 
 

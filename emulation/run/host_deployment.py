@@ -21,11 +21,12 @@ from emulation.planning.plan import DriverInput, VariantPlan, write_driver_input
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
-from emulation.run.observation import LoadObserver, link_checks
+from emulation.run.observation import LoadObserver, link_checks, probed_under_load
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from record.errors import HostError
 from record.files import log_file
 from record.time_units import SECOND
+from topology import BrokerId
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
@@ -126,8 +127,9 @@ class HostDeployment:
         self._measured.quotas = quota is not None or self.schedule.throttles
         processes = self._context.runtime.processes()
         pids = [process.pid for broker, process in processes.items() if broker not in self.schedule.brokers]
+        links = probed_under_load(self._links, self._used_links, self._plan.scenario.seed)
         observer = LoadObserver(
-            self._network, self._links, self._context.paths.run_id,
+            self._network, links, self._context.paths.run_id,
             seconds=seconds, dilation=self._measured.time_dilation,
         )  # fmt: skip
         periods = count_periods(pids)
@@ -138,6 +140,15 @@ class HostDeployment:
         if quota is not None:
             self._measured.throttling = throttling(quota, periods, count_periods(pids))
         self._context.log.info("observed", host=self._measured.host, relay=self._measured.relay)
+
+    def _used_links(self) -> set[frozenset[BrokerId]]:
+        """Ends of the links that have carried messages."""
+        return {
+            frozenset((broker, end.neighbour))
+            for broker, status in self._overlay.status().items()
+            for end in status.links
+            if end.sent or end.received
+        }
 
     def drained(self) -> None:
         self._wait_for_all("drained")

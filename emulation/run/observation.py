@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -19,7 +20,7 @@ from emulation.host.processes import processes_of_run
 from emulation.network import EmulatedNetwork, LinkProbe, NetworkError, Punctuality, lateness_percentile
 from record.fidelity import LinkCheck
 from record.time_units import SECOND
-from topology import Link
+from topology import BrokerId, Link
 
 _INTERVAL = 1.0
 """Seconds between two looks at host and relay."""
@@ -32,6 +33,8 @@ ROUND_TAKES = 2.5
 LINKS_AT_ONCE = 20
 """Links probed in a round: probing all of a large overlay at once would be a load of its own. Rounds take links in
 turn, so that all have been probed when the run phase is long enough."""
+MOST_SAMPLED = 300
+"""Links up to which all are probed under load. Of more, some may never carry a message."""
 
 
 def link_checks(
@@ -55,6 +58,20 @@ def link_checks(
         )
         for probe in probes
     ]
+
+
+def probed_under_load(
+    links: Sequence[Link], used: Callable[[], Collection[frozenset[BrokerId]]], seed: int
+) -> list[Link]:
+    """The links to probe while they are loaded: all, or of more than `MOST_SAMPLED` a seeded sample and all used ones.
+
+    `used` returns the ends of links that have carried messages; it is called only where links are sampled.
+    """
+    if len(links) <= MOST_SAMPLED:
+        return list(links)
+    drawn = set(random.Random(f"{seed}:probes").sample(range(len(links)), MOST_SAMPLED))
+    carrying = used()
+    return [link for number, link in enumerate(links) if number in drawn or {link.a, link.b} in carrying]
 
 
 def rounds(links: Sequence[Link], at_once: int) -> list[list[Link]]:

@@ -13,6 +13,7 @@ from emulation.network import prober
 from emulation.network.echo import PROBE
 from emulation.network.probe_messages import LARGE_PAYLOAD, OVERHEAD, ProbedDirection
 from emulation.network.prober import Prober, group, rate_of
+from emulation.network.probing import rounds_for
 
 FRAME_BITS = (LARGE_PAYLOAD + OVERHEAD) * 8
 
@@ -54,3 +55,8 @@ def test_a_packet_that_comes_after_its_time_is_not_taken_for_one_of_the_next(mon
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.sendto(late, probing._sockets["127.0.0.2"].getsockname())
         assert probing.losses() == [(6, 6)]
+
+
+@pytest.mark.parametrize(("directions", "packets"), [(1, 20), (1_000, 20), (2_000, 10), (3_080, 7), (100_000, 7)])
+def test_very_many_directions_get_fewer_packets_each(directions: int, packets: int) -> None:
+    assert rounds_for(directions) == packets

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation.network import LinkProbe
-from emulation.run.observation import link_checks, rounds
+from emulation.run.observation import MOST_SAMPLED, link_checks, probed_under_load, rounds
 from topology import Link
 
 
@@ -20,6 +20,27 @@ def test_rounds_take_every_link_once_and_are_no_larger_than_allowed(count: int, 
     ]
     assert all(0 < len(batch) <= at_once for batch in made)
     assert len(made) == -(-count // at_once)
+
+
+LINKS = [Link(f"A{number}", f"B{number}") for number in range(MOST_SAMPLED + 200)]
+
+
+def test_a_seeded_sample_of_many_links_is_probed_and_all_that_carry_messages() -> None:
+    used = {frozenset((f"A{number}", f"B{number}")) for number in range(0, len(LINKS), 5)}
+    probed = probed_under_load(LINKS, lambda: used, seed=1)
+    assert probed == probed_under_load(LINKS, lambda: used, seed=1)
+    assert probed != probed_under_load(LINKS, lambda: used, seed=2)
+    assert {frozenset((link.a, link.b)) for link in probed} >= used
+    assert len(probed_under_load(LINKS, set, seed=1)) == MOST_SAMPLED
+    assert len(probed) == len(set(probed) | set(probed_under_load(LINKS, set, seed=1)))
+    assert probed == sorted(probed, key=LINKS.index), "rounds are spread over the overlay's order"
+
+
+def test_all_of_few_links_are_probed_and_brokers_are_not_asked() -> None:
+    def used() -> set[frozenset[str]]:
+        raise AssertionError
+
+    assert probed_under_load(LINKS[:MOST_SAMPLED], used, seed=1) == LINKS[:MOST_SAMPLED]
 
 
 def test_probes_are_kept_in_the_scenarios_time() -> None:
