@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from scenario.checks import contradictions, problems
-from scenario.model import Scenario, VariantError
+from scenario.model import Scenario, Variant, VariantError
 from scenario.sections.messages import Problem, describe
 from scenario.sections.vary import without
 from scenario.yaml_files.errors import ScenarioError
@@ -71,8 +71,17 @@ def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str], 
     for variant in variants:
         found = tuple(check(variant.scenario))
         if found:
-            raise _error(found, source, overrides, "" if len(variants) == 1 else f"variant {variant.name}: ")
+            raise _error([_of_variant(problem, variant) for problem in found], source, overrides)
     return scenario
+
+
+def _of_variant(problem: Problem, variant: Variant) -> Problem:
+    """A problem of a variant, which it names; the place is that of the setting for a field that varies."""
+    if not variant.places:
+        return problem
+    place = variant.blamed(problem.path)
+    field = "" if dotted(place).endswith(dotted(problem.path)) else f"{dotted(problem.path)}: "
+    return Problem(place, f"variant {variant.name}: {field}{problem.message}")
 
 
 def _require_no_other_kind(source: YamlSource) -> None:
@@ -92,10 +101,8 @@ def _override(data: dict[str, Any], key: str, text: str) -> None:
         data["vary"] = without(vary, key, Scenario.model_fields)
 
 
-def _error(
-    found: Iterable[Problem], source: YamlSource, overrides: Mapping[str, str], prefix: str = ""
-) -> ScenarioError:
-    lines = [f"{_place(problem.path, source, overrides)}: {prefix}{problem.message}" for problem in found]
+def _error(found: Iterable[Problem], source: YamlSource, overrides: Mapping[str, str]) -> ScenarioError:
+    lines = [f"{_place(problem.path, source, overrides)}: {problem.message}" for problem in found]
     if len(lines) > _MOST_PROBLEMS:
         lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more"]
     return ScenarioError("\n".join(lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal
@@ -267,7 +267,7 @@ class Scenario(Section):
                 )
             settings = {path: value for choice in chosen for path, value in choice.settings.items()}
             places = {path: place for choice in chosen for path, place in choice.places.items()}
-            made[name] = Variant(name, settings, _with_settings(base, settings, places, name))
+            made[name] = Variant(name, settings, _with_settings(base, settings, places, name), places)
         return tuple(made.values())
 
 
@@ -280,6 +280,12 @@ class Variant:
     """The varied fields, by dotted path, and their values in this variant."""
     scenario: Scenario
     """The variant's own scenario, which varies nothing."""
+    places: Mapping[str, FieldPath] = field(default_factory=dict)
+    """Places in the file of the varied fields, by dotted path."""
+
+    def blamed(self, path: FieldPath) -> FieldPath:
+        """The place in the file of a mistake at `path`: that of the setting, for a varied field."""
+        return _setting_at(path, self.places) or path
 
 
 class VariantError(Exception):
@@ -303,16 +309,18 @@ def _with_settings(
         return Scenario.model_validate(data)
     except ValidationError as error:
         problems = [
-            Problem(_blamed(found, places), f"variant {name}: {dotted(found.path)}: {found.message}")
+            Problem(
+                _setting_at(found.path, places) or ("vary",), f"variant {name}: {dotted(found.path)}: {found.message}"
+            )
             for found in describe(error, data)
         ]
         raise VariantError(problems) from error
 
 
-def _blamed(problem: Problem, places: Mapping[str, FieldPath]) -> FieldPath:
-    """The place in the file of the setting that has a problem."""
-    field = ".".join(str(part) for part in problem.path)
-    for path, place in places.items():
-        if field == path or field.startswith(f"{path}.") or path.startswith(f"{field}."):
+def _setting_at(path: FieldPath, places: Mapping[str, FieldPath]) -> FieldPath | None:
+    """The place in the file of the setting of a field, of a part of it, or of what it is a part of."""
+    name = ".".join(str(part) for part in path)
+    for varied, place in places.items():
+        if name == varied or name.startswith(f"{varied}.") or varied.startswith(f"{name}."):
             return place
-    return ("vary",)
+    return None

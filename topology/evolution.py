@@ -96,7 +96,7 @@ class Evolution:
                 if moment.parts > 1:
                     raise OverlayError(
                         f"{moment.begin:g} s after its start the overlay is disconnected: {moment.parts} parts without "
-                        "a path between them; allow it, or keep more links"
+                        "a path between them; write `partitions: allowed`, or keep more links"
                     )
 
     def at(self, time: float) -> Overlay:

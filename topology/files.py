@@ -111,9 +111,8 @@ def from_json(content: bytes) -> Overlay:
     try:
         written = msgspec.json.decode(content, type=_LinksAsWritten)
         if written.schema != SCHEMA:
-            raise OverlayError(
-                f"overlay schema {written.schema!r} is not known; this version of brokerlab reads schema {SCHEMA}"
-            )
+            schema = str(written.schema)[:40]
+            raise OverlayError(f"overlay schema {schema} is not known; this version of brokerlab reads schema {SCHEMA}")
         record = msgspec.json.decode(content, type=_OverlayRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise OverlayError(f"not an overlay file: {error}") from error

@@ -124,7 +124,7 @@ def _number(line: int, column: Broker, cell: str) -> float:
     if cell.strip().lower() in _UNKNOWN:
         return math.nan
     if not _is_number(cell) or not 0 <= float(cell) < math.inf:
-        raise OverlayError(f"line {line}, column {column.id!r}: {cell.strip()!r} is not a number from 0")
+        raise OverlayError(f"line {line}, column {column.id!r}: {cell.strip()[:40]!r} is not a number from 0")
     return float(cell)
 
 

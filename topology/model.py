@@ -306,7 +306,7 @@ def check_broker(broker: Broker) -> None:
     """Raises `OverlayError` for an id that cannot name files and containers, or a number that no file format keeps."""
     if not _BROKER_ID.fullmatch(broker.id):
         raise OverlayError(
-            f"broker id {broker.id!r}: use letters, digits and any of -_. (32 at most, a letter or digit first)"
+            f"broker id {broker.id[:40]!r}: use letters, digits and any of -_. (32 at most, a letter or digit first)"
         )
     for name, value in broker.attributes.items():
         for number in value if isinstance(value, tuple) else (value,):

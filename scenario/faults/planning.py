@@ -123,7 +123,9 @@ def _start(index: int, fault: Fault, join: float, run: float) -> int | CountReac
     seconds = when.seconds + (join if when.phase is Phase.RUN else 0.0)
     if seconds >= join + run:
         raise FaultError(
-            index, "at", f"{seconds:g} s from the begin, but the run phase ends after {join + run:g} s, healing all"
+            index,
+            "at",
+            f"{seconds:g} s after the start, but all faults end with the run phase, at {join + run:g} s",
         )
     return round(seconds * SECOND)
 

@@ -90,7 +90,7 @@ class Quantity:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "null" if value is None else repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

@@ -125,8 +125,8 @@ REPLACEMENTS = {
                          "workload.publications.individually.P2: leaves (1 s) is before joins (3 s)"),
     "joins too late": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 10s}}"), "s.yaml:11: "
                        "workload.publications.individually.P2.joins: after the run phase, which lasts 10 s"),
-    "vary": (("name: small", "vary: {routing.publications: [fixed, mixed]}\nname: small"), "s.yaml:7: "
-             "routing.publications: variant mixed: unknown value 'mixed'; did you mean 'fixed'?"),
+    "vary": (("name: small", "vary: {routing.publications: [fixed, mixed]}\nname: small"), "s.yaml:1: "
+             "vary.routing.publications: variant mixed: unknown value 'mixed'; did you mean 'fixed'?"),
     "vary a unit": (("name: small", "vary:\n  timeline.run: [5s, 5]\nname: small"), "s.yaml:2: vary.timeline.run: "
                     "variant 5: timeline.run: a unit is missing in 5: write a duration with one of s, ms, us, ns, min, h"),
     "vary twice the same": (("name: small", "vary:\n  seed: [1, 1]\nname: small"), "s.yaml:1: vary: "
@@ -253,7 +253,7 @@ def test_what_varies_may_be_set(file: Path) -> None:
     scenario = load(file, {"vary.routing.publications": "[dynamic, fixed]"})
     assert [variant.name for variant in scenario.variants()] == ["dynamic", "fixed"]
     assert error(file, GOOD, **{"vary.routing.publications": "[fixed, x]"}).startswith(
-        "s.yaml:6: routing.publications:"
+        "--set vary.routing.publications=[fixed, x]: variant x: unknown value 'x'"
     )
 
 

@@ -17,7 +17,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from io import StringIO
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +28,8 @@ from topology.model import MOST_BROKERS, BrokerId, OverlayError
 
 LARGEST_FILE = 64 << 20
 """Bytes, unpacked."""
+MOST = 1e9
+"""Largest number: metres, seconds, or metres a second. Larger ones would overflow in products."""
 _NUMBER = r"([^\s\"]+)"
 _START = re.compile(rf"\$node_\((\d{{1,9}})\)\s+set\s+([XYZ])_\s+{_NUMBER}")
 _MOVE = re.compile(rf'\$ns_\s+at\s+{_NUMBER}\s+"\$node_\((\d{{1,9}})\)\s+setdest\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}"')
@@ -52,7 +55,7 @@ def load_movements(path: Path) -> dict[BrokerId, Trajectory]:
     read = _FORMATS.get(suffixes[-1]) if suffixes else None
     if read is None:
         raise OverlayError(f"{path}: a movement file is called .movements (BonnMotion), .ns_movements or .tcl (ns-2)")
-    ways = read(str(path), _text(path, packed).splitlines())
+    ways = read(str(path), StringIO(_text(path, packed)))
     if not ways:
         raise OverlayError(f"{path}: no node in it has a position")
     return {f"B{number}": way for number, way in enumerate(ways, start=1)}
@@ -83,8 +86,11 @@ def _text(path: Path, packed: bool) -> str:
         raise OverlayError(f"{path}: not UTF-8 text") from error
 
 
-def _from_bonnmotion(title: str, lines: Sequence[str]) -> list[Trajectory]:
-    return list(_each_line(title, lines, _bonnmotion_node))
+def _from_bonnmotion(title: str, lines: Iterable[str]) -> list[Trajectory]:
+    ways = list(islice(_each_line(title, lines, _bonnmotion_node), MOST_BROKERS + 1))
+    if len(ways) > MOST_BROKERS:
+        raise OverlayError(f"{title}: more than {MOST_BROKERS:,} nodes")
+    return ways
 
 
 def _bonnmotion_node(line: str) -> Trajectory | None:
@@ -109,6 +115,8 @@ def _through(points: Sequence[tuple[float, Point]]) -> Trajectory:
             if position != following:
                 raise _LineError(f"two positions at {begin:g} s")
             continue
+        if math.dist(position, following) > MOST * (end - begin):
+            raise _LineError(f"faster than {MOST:g} m/s from {begin:g} s to {end:g} s")
         velocity = (following[0] - position[0]) / (end - begin), (following[1] - position[1]) / (end - begin)
         legs.append(Leg(begin, end, position, velocity))
     return Trajectory(tuple(legs) or (Leg(points[0][0], points[0][0], points[0][1], (0.0, 0.0)),))
@@ -123,7 +131,7 @@ class _Ns2Node:
     """Time, destination and speed."""
 
 
-def _from_ns2(title: str, lines: Sequence[str]) -> list[Trajectory]:
+def _from_ns2(title: str, lines: Iterable[str]) -> list[Trajectory]:
     nodes: dict[int, _Ns2Node] = {}
     for _ in _each_line(title, lines, lambda line: _ns2_statement(line, nodes)):
         pass
@@ -177,7 +185,7 @@ def _ns2_way(title: str, number: int, node: _Ns2Node) -> Trajectory:
     return Trajectory(tuple(legs) or (Leg(0.0, 0.0, position, (0.0, 0.0)),))
 
 
-def _each_line(title: str, lines: Sequence[str], read: Callable[[str], _Read | None]) -> Iterator[_Read]:
+def _each_line(title: str, lines: Iterable[str], read: Callable[[str], _Read | None]) -> Iterator[_Read]:
     """Values read from the lines that have one. Raises `OverlayError`, which names the line."""
     for number, line in enumerate(lines, start=1):
         try:
@@ -195,10 +203,12 @@ def _number(word: str) -> float:
         number = math.nan
     if not math.isfinite(number) or "_" in word:  # Python accepts _ between digits
         raise _LineError(f"{word[:40]!r} is not a number")
+    if abs(number) > MOST:
+        raise _LineError(f"{word[:40]!r} is out of bounds; numbers are {MOST:g} at most")
     return number
 
 
-_FORMATS: Mapping[str, Callable[[str, Sequence[str]], list[Trajectory]]] = {
+_FORMATS: Mapping[str, Callable[[str, Iterable[str]], list[Trajectory]]] = {
     ".movements": _from_bonnmotion,
     ".ns_movements": _from_ns2,
     ".tcl": _from_ns2,

@@ -53,14 +53,18 @@ class UnitDiskTopology(TopologyKind):
     def places(self, seed: int) -> dict[BrokerId, Point]:
         """Random places. Raises `OverlayError` for a topology with a file of positions."""
         if self.brokers is None or self.area is None:
-            raise OverlayError("the places of brokers are those of the file of `positions`")
+            raise OverlayError(
+                "brokers that start at random places need `brokers` and `area` instead of a file of `positions`"
+            )
         drawn = place(self.brokers, Area(*self.area), self.range, random.Random(f"{seed}:places"))
         return {f"B{number}": point for number, point in enumerate(drawn, start=1)}
 
     def trajectories(self) -> dict[BrokerId, Trajectory]:
         """The movements in the file of positions. Raises `OverlayError`."""
         if self.positions is None:
-            raise OverlayError("the brokers have random places; give a file of `positions`")
+            raise OverlayError(
+                "brokers that move by a trace need a file of `positions` instead of `brokers` and `area`"
+            )
         try:
             return load_movements(Path(self.positions))
         except OSError as error:

@@ -95,7 +95,7 @@ def test_errors_name_the_entry_and_the_field() -> None:
     assert message.startswith("the overlay has no broker 'B99'")
     index, field, message = error(Kills("M", Moment(60.0, Phase.RUN)))
     assert (index, field) == (0, "at")
-    assert message == "70 s from the begin, but the run phase ends after 70 s, healing all"
+    assert message == "70 s after the start, but all faults end with the run phase, at 70 s"
     assert planned(Kills("M", Moment(59.9, Phase.RUN)))
 
 

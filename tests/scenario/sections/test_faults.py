@@ -148,7 +148,7 @@ MISTAKES = {
     "at: 60, kill: B1": "faults[0].at: a unit is missing in 60: write a duration with one of s, ms, us, ns, min, h",
     "at: drain+1s, kill: B1": "faults[0].at: there is no phase 'drain': write 60s, join+5s or run+10s",
     "at: run+1, kill: B1": "faults[0].at: a unit is missing in '1': write a duration with one of s, ms, us, ns, min, h",
-    "at: 70s, kill: B1": "faults[0].at: 70 s from the begin, but the run phase ends after 70 s, healing all",
+    "at: 70s, kill: B1": "faults[0].at: 70 s after the start, but all faults end with the run phase, at 70 s",
     "after: 10 messages, kill: B1": "faults[0].after: expected a count of notifications or publications, such as 1000 "
                "notifications; got '10 messages'",
     "after: 0 publications, kill: B1": "faults[0].after: expected a count of notifications or publications, such as 1000 "

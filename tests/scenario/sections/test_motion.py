@@ -180,15 +180,19 @@ def test_documented_examples_are_found() -> None:
     ("topology", "motion", "message"),
     [
         (REGULAR, "kind: rewrite", "motion: unknown kind 'rewrite'; did you mean 'rewire'?"),
-        (REGULAR, "kind: rewire, every: 0s, degree: 4", "motion: links are rewired every so many seconds"),
+        (REGULAR, "kind: rewire, every: 0s, degree: 4", "motion: `every` must be more than 0"),
         (REGULAR, "kind: rewire, every: 1s, degree: 9", "motion: no link may be rewired"),
         (REGULAR, "kind: rewire, every: 1s, degree: 4, often: yes", "motion.often: unknown field 'often'"),
         (REGULAR, "kind: rewire, every: 1us, degree: 4", "motion: more than 2,000,000 changes"),
         (REGULAR, "kind: random-direction, speed: 1m/s", "motion: brokers that move need a topology of kind unit-disk"),
         (DISK, "kind: random-direction, speed: 0m/s", "`speed` is more than 0"),
         (DISK, "kind: random-direction, speed: 1mph", "unknown unit 'mph'"),
-        (DISK, "kind: trace", "motion: the brokers have random places; give a file of `positions`"),
-        (EXAMPLES["trace"][0], "kind: random-waypoint, speed: 1m/s", "motion: the places of brokers are those of"),
+        (DISK, "kind: trace", "motion: brokers that move by a trace need a file of `positions`"),
+        (
+            EXAMPLES["trace"][0],
+            "kind: random-waypoint, speed: 1m/s",
+            "motion: brokers that start at random places need `brokers` and `area`",
+        ),
         (EXAMPLES["trace"][0], "kind: trace", "motion: 1 s after its start the overlay is disconnected"),
         ("kind: ring, brokers: 4", "kind: script, changes: [{at: 1s}]", "motion.changes[0]: give either"),
         (

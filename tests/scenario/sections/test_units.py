@@ -48,7 +48,7 @@ def test_written_quantities(quantity: Quantity, text: object, value: float) -> N
         (DURATION, "-5ms", "a duration cannot be negative, got '-5ms'"),
         (DURATION, "soon", "expected a duration such as 5ms, got 'soon'"),
         (DURATION, True, "expected a duration such as 5ms, got True"),
-        (DURATION, None, "expected a duration such as 5ms, got None"),
+        (DURATION, None, "expected a duration such as 5ms, got null"),
         (DURATION, "1e999s", "'1e999s' is too large"),
         (DURATION, float("nan"), "expected a duration such as 5ms, got nan"),
         (SHARE, "120%", "a share is at most 1, got '120%'"),

@@ -75,7 +75,7 @@ def test_a_field_that_is_set_does_not_vary_with_others(tmp_path: Path) -> None:
     [
         (
             "vary:\n  scheme:\n    one: {routing.publications: fixed}\n    two: {routing.publications: fixes}\n",
-            "s.yaml:3: routing.publications: variant two: unknown value 'fixes'; did you mean 'fixed'?",
+            "s.yaml:9: vary.scheme.two.routing.publications: variant two: unknown value 'fixes'; did you mean 'fixed'?",
         ),
         (
             "vary:\n  scheme:\n    one: {}\n    two:\n      timeline.run: 5\n",
