@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -125,14 +125,30 @@ class Evolution:
         appearing = (change.link for change in self.changes if isinstance(change, Appears))
         return tuple(dict.fromkeys([*self.start.links, *appearing]))
 
-    def later_pairs(self) -> tuple[tuple[BrokerId, BrokerId], ...]:
-        """Pairs of brokers that are linked at some time and not at the start, in order of first appearance."""
+    def later_links(self) -> tuple[Link, ...]:
+        """The first link of each two brokers that are linked at some time and not at the start, in order of time."""
         present = {_ends(link) for link in self.start.links}
-        found: dict[Ends, tuple[BrokerId, BrokerId]] = {}
+        found: dict[Ends, Link] = {}
         for change in self.changes:
             if isinstance(change, Appears) and _ends(change.link) not in present:
-                found.setdefault(_ends(change.link), (change.link.a, change.link.b))
+                found.setdefault(_ends(change.link), change.link)
         return tuple(found.values())
+
+    def later_pairs(self) -> tuple[tuple[BrokerId, BrokerId], ...]:
+        """Pairs of brokers that are linked at some time and not at the start, in order of time."""
+        return tuple((link.a, link.b) for link in self.later_links())
+
+    def most_changes(self, within: float) -> tuple[int, float]:
+        """The greatest number of changes within this time, in seconds, and the time of the first of them."""
+        recent: deque[float] = deque()
+        most, begin = 0, 0.0
+        for change in self.changes:
+            recent.append(change.at)
+            while recent[0] <= change.at - within:
+                recent.popleft()
+            if len(recent) > most:
+                most, begin = len(recent), recent[0]
+        return most, begin
 
     def lifetimes(self) -> tuple[Lifetime, ...]:
         """The lifetime of every link, in order of appearance."""

@@ -43,7 +43,7 @@ class LoopbackBrokers:
             overlay,
             BrokerSettings(options={"publications": "fixed"}),
             files=lambda name: BrokerFiles(socket=f"{directory}/{name}.sock", log=f"{directory}/{name}.jsonl"),
-            addresses=LoopbackNetwork(overlay).addresses,
+            addresses=LoopbackNetwork().addresses,
         )
         self._exits = ExitStack()
 

@@ -77,6 +77,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     members = _members(request)
     for variant in plan.variants:
         require_times_only(variant.schedule())
+        require_still(variant)
     clean(None)  # ends plays that a killed command has left
     paths = RunPaths.of(plan.run_id, request.out)
     paths.make()
@@ -111,6 +112,12 @@ def require_times_only(schedule: FaultSchedule) -> None:
                 f"{entry.name}: a fault that waits for a count of messages cannot be on several hosts, as none of them "
                 "sees all messages: give it a time (`at`)"
             )
+
+
+def require_still(variant: VariantPlan) -> None:
+    """Raises `HostError` for an overlay that changes, because no host opens and closes paths of another."""
+    if variant.evolution is not None:
+        raise HostError("motion: an overlay that changes runs on one host or in the simulator; leave --hosts out")
 
 
 class HostsRun:

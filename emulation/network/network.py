@@ -175,6 +175,18 @@ class EmulatedNetwork:
         link.restore(side)
         self._cut.discard((source, target))
 
+    def connect(self, link: Link) -> None:
+        """Let frames into a link that was disconnected, which has these properties from now on."""
+        for source, target, properties in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
+            if self._properties[source, target] != properties:
+                self.change(source, target, properties)
+            self.restore(source, target)
+
+    def disconnect(self, a: BrokerId, b: BrokerId) -> None:
+        """Let no frames into a link, in either direction. Frames in flight still arrive."""
+        self.cut(a, b)
+        self.cut(b, a)
+
     def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None:
         """Damage this share of the frames that `source` sends to `target` from now on; a share of 0 ends the damage.
 

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Container, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -105,9 +105,16 @@ class VariantPlan:
         return Demand(publishing, subscribing) if publishing and subscribing else None
 
     @property
-    def later_links(self) -> tuple[tuple[BrokerId, BrokerId], ...]:
+    def later_pairs(self) -> tuple[tuple[BrokerId, BrokerId], ...]:
         """Pairs of brokers that are linked at some time and not at the start."""
         return () if self.evolution is None else self.evolution.later_pairs()
+
+    @property
+    def wired(self) -> Overlay:
+        """The overlay at the start with a link for each of `later_pairs` besides: all that a host has to wire."""
+        if self.evolution is None:
+            return self.overlay
+        return replace(self.overlay, links=(*self.overlay.links, *self.evolution.later_links()))
 
     def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""
@@ -119,7 +126,7 @@ class VariantPlan:
             run=timeline.run,
             seed=scenario.seed,
             demand=self.demand,
-            later=self.later_links,
+            later=self.later_pairs,
         )
 
     @property
@@ -156,8 +163,6 @@ class Plan:
     def require_possible(self, runtime: str) -> None:
         """Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults."""
         for variant in self.variants:
-            if variant.evolution is not None and runtime != "simulated":
-                raise HostError(f"motion: links of the runtime {runtime} do not change yet; use --runtime simulated")
             if variant.scenario.brokers.cpu is not None and runtime != "container":
                 raise HostError(
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "

@@ -21,6 +21,7 @@ from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
 from emulation.run.host_deployment import HostDeployment
+from emulation.run.host_motion import require_bearable
 from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
@@ -51,6 +52,7 @@ def emulate(
     Raises `UserError`s; what was made until then is removed first.
     """
     plan.require_possible(rungs.runtime.name)
+    require_bearable(plan, rungs.driver)
     paths = RunPaths.of(plan.run_id, out)
     paths.make()
     snapshot = Snapshot(variants=len(plan.variants))

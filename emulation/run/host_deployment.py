@@ -64,7 +64,8 @@ class HostDeployment:
         self._measured = measured
         self._when_over = when_over
         self._brokers = [broker.id for broker in plan.overlay.brokers if broker.id in share.brokers]
-        self._links = [link for link in plan.overlay.links if share.brokers & {link.a, link.b}]
+        self._wired = plan.wired
+        self._links = [link for link in self._wired.links if share.brokers & {link.a, link.b}]
         self._left: tuple[str, ...] = ()
         """Nodes whose clients have left last."""
         self._exits = ExitStack()
@@ -84,10 +85,13 @@ class HostDeployment:
 
     def start(self) -> None:
         snapshot = self._context.snapshot
-        snapshot.brokers, snapshot.links = len(self._brokers), len(self._links)
+        snapshot.brokers = len(self._brokers)
+        snapshot.links = len(self._links) - len(self._plan.later_pairs)
         self._network = self._exits.enter_context(self._emulated_network())
         self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
         self._probe()
+        for a, b in self._plan.later_pairs:
+            self._network.disconnect(a, b)
         self._share.rendezvous.wait_for_all("probed", self._context.interrupt.wait)
         self._context.interrupt.check()
         self._overlay = self._started_brokers()
@@ -213,7 +217,7 @@ class HostDeployment:
         context.interrupt.check()
         context.doing("wiring and shaping links")
         return EmulatedNetwork(
-            self._plan.overlay,
+            self._wired,
             context.paths.run_id,
             self._driver,
             sandboxes,
@@ -239,7 +243,9 @@ class HostDeployment:
             resources=plan.resources,
             wait=context.interrupt.wait,
         )
-        configs = host_configs(plan.overlay, plan.broker_settings, context.paths.run_id, context.runtime.files)
+        configs = host_configs(
+            plan.overlay, plan.broker_settings, context.paths.run_id, context.runtime.files, wired=self._wired
+        )
         overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
         self._exits.callback(overlay.stop)
         overlay.start()

@@ -60,6 +60,10 @@ class Network(Protocol):
 
     def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None: ...
 
+    def connect(self, link: Link) -> None: ...
+
+    def disconnect(self, a: BrokerId, b: BrokerId) -> None: ...
+
     def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None: ...
 
 
@@ -204,19 +208,24 @@ class HostOverlay:
     # Links that appear and vanish
 
     def add_link(self, link: Link) -> None:
-        """A broker that is paused learns of its neighbour once it continues, one that is down when it is restarted."""
+        """A broker that is paused learns of its neighbour once it continues, one that is down when it is restarted.
+
+        The network must have a path for the link. `b` learns of it first, because `a` dials.
+        """
         self._configs.add_link(link)
+        self._network.connect(link)
         self.expected.links.append(link)
-        for broker, neighbour in ((link.a, link.b), (link.b, link.a)):
+        for broker, neighbour in ((link.b, link.a), (link.a, link.b)):
             end = self._configs.link(broker, neighbour)
             self._request(broker, partial(self._controls.add_link, broker, end))
 
     def remove_link(self, a: BrokerId, b: BrokerId) -> None:
-        """As `add_link`."""
+        """As `add_link`. The path is closed after the two brokers have closed their streams over it."""
         self._configs.remove_link(a, b)
         self.expected.links[:] = [link for link in self.expected.links if {link.a, link.b} != {a, b}]
         for broker, neighbour in ((a, b), (b, a)):
             self._request(broker, partial(self._controls.remove_link, broker, neighbour))
+        self._network.disconnect(a, b)
 
     # Faults of links
 
@@ -323,17 +332,26 @@ class HostQuietWatch:
 
 
 def host_configs(
-    overlay: Overlay, settings: BrokerSettings, run_id: str, files: Callable[[BrokerId], BrokerFiles]
+    overlay: Overlay,
+    settings: BrokerSettings,
+    run_id: str,
+    files: Callable[[BrokerId], BrokerFiles],
+    *,
+    wired: Overlay | None = None,
 ) -> BrokerConfigs:
-    """Configurations of brokers whose links have the addresses that the run's emulated network gives them."""
-    addresses = {
-        names.link: LinkAddresses(*(f"{address}:{BROKER_PORT}" for address in names.addresses))
-        for names in name_links(overlay.links, run_id)
-    }
+    """Configurations of brokers whose links have the addresses that the run's emulated network gives them.
+
+    `wired` is the overlay that the network was made for, which may have more links; None where it is the same.
+    """
+    addresses: dict[tuple[BrokerId, BrokerId], LinkAddresses] = {}
+    for names in name_links((wired or overlay).links, run_id):
+        a, b = (f"{address}:{BROKER_PORT}" for address in names.addresses)
+        addresses[names.link.a, names.link.b] = LinkAddresses(a, b)
+        addresses[names.link.b, names.link.a] = LinkAddresses(b, a)
 
     def addresses_of(link: Link) -> LinkAddresses:
-        if link not in addresses:
+        if (link.a, link.b) not in addresses:
             raise HostError(f"the emulated network has no path for a link {link.a} - {link.b}")
-        return addresses[link]
+        return addresses[link.a, link.b]
 
     return BrokerConfigs(overlay, settings, files=files, addresses=addresses_of)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
@@ -34,14 +33,16 @@ class OwnUser:
 class LoopbackNetwork:
     """A `Network` of loopback addresses, whose links have no properties and do not fail."""
 
-    def __init__(self, overlay: Overlay) -> None:
-        self._numbers: Mapping[Link, int] = MappingProxyType(
-            {link: number for number, link in enumerate(overlay.links, 1)}
-        )
+    def __init__(self) -> None:
+        self._numbers: dict[frozenset[BrokerId], int] = {}
+        """By the two brokers of a link, from 1."""
 
     def addresses(self, link: Link) -> LinkAddresses:
-        number = self._numbers[link]
-        return LinkAddresses(f"127.0.{number}.1:{BROKER_PORT}", f"127.0.{number}.2:{BROKER_PORT}")
+        """Addresses of the link's ends; a broker has the same ones in each link with the same neighbour."""
+        number = self._numbers.setdefault(frozenset((link.a, link.b)), len(self._numbers) + 1)
+        network = f"127.{number >> 8}.{number & 255}"
+        first, second = (f"{network}.1:{BROKER_PORT}", f"{network}.2:{BROKER_PORT}")
+        return LinkAddresses(first, second) if link.a < link.b else LinkAddresses(second, first)
 
     def pid(self, broker: BrokerId) -> int:
         return os.getpid()
@@ -57,6 +58,12 @@ class LoopbackNetwork:
 
     def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None:
         raise _unchangeable(source, target)
+
+    def connect(self, link: Link) -> None:
+        """Every two addresses are connected."""
+
+    def disconnect(self, a: BrokerId, b: BrokerId) -> None:
+        """Brokers without a link use none of its addresses."""
 
     def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None:
         raise _unchangeable(source, target)
@@ -74,7 +81,7 @@ def loopback_overlay(
     paths = RunPaths(run_id, directory.absolute(), directory.absolute() / _SOCKETS)
     for broker in overlay.brokers:
         paths.socket(broker.id).parent.mkdir(parents=True)
-    network, journal = LoopbackNetwork(overlay), Journal(paths.journal)
+    network, journal = LoopbackNetwork(), Journal(paths.journal)
     try:
         with ProcessRuntime(paths, journal, OwnUser()) as runtime:
             configs = BrokerConfigs(overlay, settings, files=runtime.files, addresses=network.addresses)

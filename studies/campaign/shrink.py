@@ -143,7 +143,7 @@ def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -
 
 def resolved(variant: VariantPlan) -> Iterator[FaultItem]:
     """The variant's faults with names instead of roles and `random`, each on one broker or one link."""
-    targets = Targets(variant.overlay, variant.scenario.seed, variant.demand, later=variant.later_links)
+    targets = Targets(variant.overlay, variant.scenario.seed, variant.demand, later=variant.later_pairs)
     for index, fault in enumerate(variant.scenario.faults):
         targets.begin(index)
         yield from _resolved(fault, targets)
