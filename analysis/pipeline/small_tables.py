@@ -9,6 +9,7 @@ from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
 from analysis.tables.results import write_table
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
@@ -33,6 +34,10 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
+    changing = [changes for changes in findings.changes if changes is not None]
+    write_table((row for changes in changing for row in changes.lifetimes()), results, LinkLifetime)
+    write_table((row for changes in changing for row in changes.connectivity()), results, Connectivity)
+    write_table((row for changes in changing for row in changes.degrees()), results, DegreeOverTime)
 
 
 def _phases(variants: Iterable[VariantRecord]) -> list[PhaseTimes]:

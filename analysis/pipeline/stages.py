@@ -23,6 +23,7 @@ from analysis.judging.router_work import WorkTables
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import Lifetime, lifetimes
 from analysis.reading.log_stage import LogTally
+from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
@@ -49,6 +50,8 @@ class Findings:
     delays: DelayTables
     faults: FaultTables
     work: WorkTables
+    changes: list[OverlayChanges | None]
+    """Changes of each variant's overlay; None where it stayed as it was."""
 
 
 class _Mergeable(Protocol):
@@ -73,6 +76,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     progress(f"judging deliveries, from {logs.records:,} records")
     variants = run.manifest.variants
     faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
+    overlays = [run.overlays[variant.name] for variant in variants]
+    changes = changes_of(variants, overlays, logs.changes)
     histories = histories_of(run, declared, logs.outages)
     judged = read.then(PublicationStage(histories, faults, buckets), buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
@@ -98,6 +103,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         delays=DelayTables(delays, names),
         faults=FaultTables(contexts, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
+        changes=changes,
     )
 
 

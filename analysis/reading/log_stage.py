@@ -9,6 +9,7 @@ from pathlib import Path
 from analysis.engines.interface import Output
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
+from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.publication_events import (
     Accepted,
     Dropped,
@@ -44,6 +45,7 @@ _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Ev
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _FAULTS = frozenset({Event.FAULT, Event.HEALED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
+_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})
 
 
 @dataclass(slots=True)
@@ -57,6 +59,7 @@ class LogTally:
     operations: list[ClientOperation] = field(default_factory=list)
     outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
+    changes: list[LinkChange] = field(default_factory=list)
     defects: list[BrokerDefect] = field(default_factory=list)
     streams: StreamPositions = field(default_factory=StreamPositions)
 
@@ -68,6 +71,7 @@ class LogTally:
         self.operations += other.operations
         self.outages += other.outages
         self.neighbours += other.neighbours
+        self.changes += other.changes
         self.defects += other.defects
         self.streams.merge(other.streams)
 
@@ -160,6 +164,9 @@ class LogStage:
             elif event in _FAULTS or event in _LINKS:
                 self._read_outage(record, LogPosition(record.time, file, offset, line), tally)
                 continue
+            elif event in _CHANGES:
+                self._read_change(record, LogPosition(record.time, file, offset, line), tally)
+                continue
             elif event is Event.DEFECT:
                 self._read_defect(record, LogPosition(record.time, file, offset, line), tally)
                 continue
@@ -195,6 +202,12 @@ class LogStage:
             tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
         elif record.peer in self.brokers:
             tally.neighbours.append(NeighbourChange(at, variant, record.node, record.peer, event is Event.LINK_UP))
+
+    def _read_change(self, record: TraceRecord, at: LogPosition, tally: LogTally) -> None:
+        variant = self.variants.get(record.variant)
+        if variant is not None and record.peer is not None:
+            appeared, intended = record.event is Event.APPEARED, record.intended or record.time
+            tally.changes.append(LinkChange(at, variant, record.peer, appeared, intended))
 
     def _read_defect(self, record: TraceRecord, at: LogPosition, tally: LogTally) -> None:
         variant = self.variants.get(record.variant)

@@ -65,8 +65,14 @@ def _outage(event: OutageEvent, end: int) -> Outage:
 
 def separate_targets(target: str, brokers: Container[str]) -> list[str]:
     """The parts that fail and heal separately: a broker, or each direction of a link (`A->B`; `A-B` is both)."""
-    for dash in re.finditer("-(?!>)", target):
-        a, b = target[: dash.start()], target[dash.end() :]
-        if a in brokers and b in brokers and target not in brokers:
-            return [f"{a}->{b}", f"{b}->{a}"]
-    return [target]
+    ends = None if target in brokers else link_ends(target, brokers)
+    return [target] if ends is None else [f"{ends[0]}->{ends[1]}", f"{ends[1]}->{ends[0]}"]
+
+
+def link_ends(link: str, brokers: Container[str]) -> tuple[str, str] | None:
+    """The brokers of a link `A-B`, whose names may have dashes in them; None for another text."""
+    for dash in re.finditer("-(?!>)", link):
+        a, b = link[: dash.start()], link[dash.end() :]
+        if a in brokers and b in brokers:
+            return a, b
+    return None

@@ -11,6 +11,7 @@ from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.motion import Connectivity, DegreeOverTime
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
@@ -41,6 +42,9 @@ class ReportData:
     load: list[BrokerLoad]
     links: list[LinkLoad]
     queues: list[QueueLength]
+    connectivity: list[Connectivity]
+    """Empty where no overlay changed, as the next."""
+    degrees: list[DegreeOverTime]
     phases: list[PhaseTimes]
     burst_recoveries: list[BurstRecovery]
     """One for each variant with notifications of a burst; empty for a scenario without bursts."""
@@ -76,6 +80,8 @@ def read_report_data(directory: Path) -> ReportData:
         load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),
         links=read_table(results, LinkLoad),
         queues=sorted(read_table(results, QueueLength), key=lambda row: row.second),
+        connectivity=sorted(read_table(results, Connectivity), key=lambda row: row.second),
+        degrees=sorted(read_table(results, DegreeOverTime), key=lambda row: row.second),
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
     )

@@ -17,6 +17,7 @@ from analysis.report.burst_recovery import ranked, recovery_figure, recovery_sen
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.delivery_ratio import delivery_ratio_figure
 from analysis.report.faults import fault_rows, shade_faults
+from analysis.report.motion import connectivity_figure, degree_figure
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
@@ -120,6 +121,8 @@ def render(data: ReportData) -> str:
         recovery_plot=_recovery_plot(data),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
+        connectivity=_connectivity_plot(data),
+        degrees=_degree_plots(data),
         faults=fault_rows(data.faults),
         distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
@@ -170,6 +173,21 @@ def _delivery_ratio_plot(data: ReportData) -> Markup:
     figure = delivery_ratio_figure(data.delivery, data.variants)
     shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
     return _plot(figure, "delivery-ratio")
+
+
+def _connectivity_plot(data: ReportData) -> Markup:
+    """Empty for a run whose overlays stayed as they were."""
+    if not data.connectivity:
+        return Markup("")
+    return _plot(connectivity_figure(data.connectivity, data.variants), "connectivity")
+
+
+def _degree_plots(data: ReportData) -> list[tuple[str, Markup]]:
+    """Name and degrees of each variant whose overlay changed."""
+    found = [(name, [row for row in data.degrees if row.variant == name]) for name in data.variants]
+    return [
+        (name, _plot(degree_figure(rows), f"degrees-{number}")) for number, (name, rows) in enumerate(found) if rows
+    ]
 
 
 def _recovery_plot(data: ReportData) -> Markup:

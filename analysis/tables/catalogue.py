@@ -16,6 +16,7 @@ from msgspec import Struct
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime, Expectation, Notification
+from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 
@@ -26,6 +27,9 @@ TABLES: dict[str, type[Struct]] = {
     "labels": LabelledMessages,
     "load": BrokerLoad,
     "links": LinkLoad,
+    "lifetimes": LinkLifetime,
+    "connectivity": Connectivity,
+    "degrees": DegreeOverTime,
     "queues": QueueLength,
     "delivery": DeliveryOverTime,
     "delays": DelayOverTime,
