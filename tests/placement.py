@@ -7,8 +7,9 @@ one after another, on one worker:
   themselves without any of these (`host`). They look for leftovers and end what dead runs left, so two of them would
   disturb each other. Tests that only compute do not disturb them, because they assert what was delivered and what was
   left, never how punctual it was. They mostly wait.
-- `LABORATORY`: runs over the three hosts of `tests/emulation/multi_host/laboratory.py`. Their namespaces, `/run`
-  included, are their own, so they disturb neither the host's runs nor its Docker. They mostly wait, too.
+- `LABORATORIES`: runs over the three hosts of `tests/emulation/multi_host/laboratory.py`. Their namespaces, `/run`
+  included, are their own, so they disturb neither the host's runs nor its Docker, nor those of another laboratory: the
+  tests are dealt to two groups, each with a laboratory. They mostly wait, too.
 - `SPARK`: tests that start a Java machine (the marker `spark`, or the fixture of that name), one machine at a time.
 - `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
   VALID (the markers `alone` and `guest`). They run last, when everything else is done.
@@ -26,6 +27,7 @@ SIGTERM, with which CI ends a run that takes too long, does the same, with worke
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import tempfile
@@ -39,12 +41,12 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 HOST = "host"
-LABORATORY = "laboratory"
+LABORATORIES = ("laboratory 1", "laboratory 2")
 SPARK = "spark"
 ALONE = "alone"
-ORDER = (HOST, LABORATORY, None, SPARK, ALONE)
-"""Order in which groups begin, the longest first; None stands for all tests without a group. These run from the
-beginning, and Java starts when the laboratory's hosts no longer need the CPUs."""
+ORDER = (HOST, *LABORATORIES, SPARK, None, ALONE)
+"""Order in which groups begin, the longest first. None stands for all tests without a group: as many workers as are
+left run them from the beginning, and at their end there is no long group left that keeps one worker alone busy."""
 
 _REPORT_FILE = "placement"
 _FEW = 2
@@ -70,12 +72,24 @@ def in_worker(config: pytest.Config) -> bool:
 
 
 def workers() -> int:
-    """Number of workers for `-n auto`: two more than CPUs, because two of the groups mostly wait."""
-    return len(os.sched_getaffinity(0)) + 2
+    """Number of workers for `-n auto`: three more than CPUs, because three of the groups mostly wait."""
+    return len(os.sched_getaffinity(0)) + 3
 
 
-def group(test: pytest.Item) -> str | None:
-    """First group that a test belongs to, if any."""
+def groups_of(tests: Sequence[pytest.Item]) -> dict[str, str]:
+    """Group by test. Tests outside of all groups are left out; every worker finds the same."""
+    laboratories = itertools.cycle(LABORATORIES)
+    found = {}
+    for test in tests:
+        if "laboratory" in getattr(test, "fixturenames", ()):
+            found[test.nodeid] = next(laboratories)
+        elif (name := _group_of(test)) is not None:
+            found[test.nodeid] = name
+    return found
+
+
+def _group_of(test: pytest.Item) -> str | None:
+    """First group that a test without a laboratory belongs to, if any."""
 
     def marked(*markers: str) -> bool:
         return any(test.get_closest_marker(marker) for marker in markers)
@@ -83,7 +97,6 @@ def group(test: pytest.Item) -> str | None:
     fixtures: Sequence[str] = getattr(test, "fixturenames", ())
     belongs = {
         ALONE: marked("alone", "guest"),
-        LABORATORY: "laboratory" in fixtures,
         HOST: marked("container", "host"),
         SPARK: marked("spark") or "spark" in fixtures,
     }
@@ -95,7 +108,7 @@ class Report(msgspec.Struct):
 
     pid: int
     groups: dict[str, str]
-    """Group by test. Tests outside of all groups are left out."""
+    """Group by test; see `groups_of`."""
 
 
 class GroupReporter:
@@ -107,10 +120,9 @@ class GroupReporter:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        groups = {test.nodeid: group(test) for test in items}
-        items.sort(key=lambda test: ORDER.index(groups[test.nodeid]))
-        report = Report(os.getpid(), {name: found for name, found in groups.items() if found})
-        self._file.write_bytes(msgspec.json.encode(report))
+        groups = groups_of(items)
+        items.sort(key=lambda test: ORDER.index(groups.get(test.nodeid)))
+        self._file.write_bytes(msgspec.json.encode(Report(os.getpid(), groups)))
 
 
 class Controller:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.placement import ALONE, HOST, SPARK, Placement
+from tests.placement import ALONE, HOST, LABORATORIES, SPARK, Placement, groups_of
 from tests.waiting import await_true
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -173,6 +173,15 @@ def test_computes(n): pass
     for test in ("test_measures", "test_starts_containers"):
         assert len({worker for name, worker in done if name == test}) == 1
     assert "test_some.py::test_measures[0]" in output
+
+
+def test_runs_over_several_hosts_are_dealt_to_two_laboratories() -> None:
+    def test(name: str, *fixtures: str) -> Any:
+        return SimpleNamespace(nodeid=name, fixturenames=fixtures, get_closest_marker=lambda marker: None)
+
+    tests = [test("a", "laboratory"), test("b"), test("c", "laboratory"), test("d", "spark"), test("e", "laboratory")]
+    first, second = LABORATORIES
+    assert groups_of(tests) == {"a": first, "c": second, "d": SPARK, "e": first}
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -9,12 +9,12 @@ from itertools import combinations
 from typing import cast
 from unittest import mock
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.conformance.model import Case, CaseLink, Declaration, Withdrawal
 from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
-from tests.properties import checks
+from tests.properties import checks, drawing
 from tests.properties.oracle import history, must_not
 from tests.properties.strategies import cases
 
@@ -28,15 +28,7 @@ def searched(check: checks.Property, row: ConformanceProtocol, strategy: st.Sear
     """A search for a case that breaks a check; always the same cases."""
 
     def search() -> str:
-        @settings(
-            max_examples=EXAMPLES,
-            phases=[Phase.generate],
-            derandomize=True,
-            database=None,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            report_multiple_bugs=False,
-        )
+        @settings(drawing.search, max_examples=EXAMPLES)
         @given(case=strategy)
         def examples(case: Case) -> None:
             check(case, row.name)

@@ -6,9 +6,12 @@ enough for overlaps, coverings and mismatches of every kind; the content model i
 
 from __future__ import annotations
 
+import functools
 import re
 
 from hypothesis import strategies as st
+
+from tests.properties.drawing import integers, one_of
 
 CLASSES = ("A", "A", "A", "B")
 PRICES = range(6)
@@ -25,10 +28,10 @@ _PRICE = re.compile(r"\[price,(\d+)\]")
 @st.composite
 def filters(draw: st.DrawFn, *, any_class: bool) -> str:
     """A range of prices of one class, or (as a subscription may) of any class."""
-    lowest = draw(st.sampled_from(LOWEST))
-    highest = min(PRICES[-1], lowest + draw(st.sampled_from(WIDTHS)))
+    lowest = draw(one_of(LOWEST))
+    highest = min(PRICES[-1], lowest + draw(one_of(WIDTHS)))
     classes = (*CLASSES, "") if any_class else CLASSES
-    name = draw(st.sampled_from(classes))
+    name = draw(one_of(classes))
     return (f"[class,eq,'{name}']," if name else "") + f"[price,>=,{lowest}],[price,<=,{highest}]"
 
 
@@ -36,14 +39,19 @@ advertisements = filters(any_class=False)
 subscriptions = filters(any_class=True)
 
 
+@functools.cache
+def publications(advertisement: str | None) -> st.SearchStrategy[str]:
+    """Publications that conform to the advertisement; without one, any."""
+    return _publications(advertisement)
+
+
 @st.composite
-def publications(draw: st.DrawFn, advertisement: str | None) -> str:
-    """One that conforms to the advertisement; without one, any."""
+def _publications(draw: st.DrawFn, advertisement: str | None) -> str:
     if advertisement is None:
-        name, lowest, highest = draw(st.sampled_from(CLASSES)), PRICES[0], PRICES[-1]
+        name, lowest, highest = draw(one_of(CLASSES)), PRICES[0], PRICES[-1]
     else:
         name, lowest, highest = _class(advertisement), *_range(advertisement)
-    return f"[class,'{name}'],[price,{draw(st.integers(lowest, highest))}]"
+    return f"[class,'{name}'],[price,{draw(integers(lowest, highest))}]"
 
 
 def suits(predicates: str, publication: str) -> bool:

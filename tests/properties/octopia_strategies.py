@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from studies.conformance.model import Case
 from tests.properties.content import PRICES, publications, subscriptions
+from tests.properties.drawing import integers, one_of
 from tests.properties.strategies import DELAYS, JITTERS, WAITS, Clients, Storm
 
 OF_ONE_CLASS = f"[class,eq,'A'],[price,>=,{PRICES[0]}],[price,<=,{PRICES[-1]}]"
@@ -45,16 +46,13 @@ def scots(
     draw: st.DrawFn, *, clusters: tuple[int, int] = (1, MOST_CLUSTERS), most_regions: int = MOST_REGIONS
 ) -> Product:
     """SCOTs, also with a single region or a single cluster."""
-    count = draw(st.integers(*clusters))
-    labels = ascii_lowercase[: draw(st.integers(1, min(most_regions, MOST_BROKERS // count)))]
-    tree = [(labels[draw(st.integers(0, place - 1))], labels[place]) for place in range(1, len(labels))]
+    count = draw(integers(*clusters))
+    labels = ascii_lowercase[: draw(integers(1, min(most_regions, MOST_BROKERS // count)))]
+    tree = [(labels[draw(integers(0, place - 1))], labels[place]) for place in range(1, len(labels))]
     regions = {label: [f"{label}{cluster}" for cluster in range(count)] for label in labels}
     pairs = [pair for a, b in tree for pair in zip(regions[a], regions[b], strict=True)]
     pairs += [pair for brokers in regions.values() for pair in combinations(brokers, 2)]
-    links = [
-        {"between": pair, "delay": draw(st.sampled_from(DELAYS)), "jitter": draw(st.sampled_from(JITTERS))}
-        for pair in pairs
-    ]
+    links = [{"between": pair, "delay": draw(one_of(DELAYS)), "jitter": draw(one_of(JITTERS))} for pair in pairs]
     return Product([broker for brokers in regions.values() for broker in brokers], links, regions)
 
 
@@ -62,8 +60,9 @@ class _Churning(Clients):
     """Clients that say things and take them back, and never publish."""
 
     def act(self) -> None:
-        client = self._draw(st.sampled_from(sorted(self.labels)))
-        self._draw(st.sampled_from((*3 * [self._declare], *2 * [self._withdraw], self._move)))(client)
+        client = self._draw(one_of(sorted(self.labels)))
+        actions = (*3 * [self._declare], *2 * [self._withdraw], self._move)
+        actions[self._draw(one_of(range(len(actions))))](client)
 
 
 class _Racing(Clients):
@@ -72,7 +71,7 @@ class _Racing(Clients):
     texts: Mapping[str, st.SearchStrategy[str]] = dict.fromkeys(("advertise", "subscribe"), st.just(OF_ONE_CLASS))
 
     def act(self) -> None:
-        client, op = self._draw(st.sampled_from(sorted(self.labels))), self._draw(st.sampled_from(list(self.texts)))
+        client, op = self._draw(one_of(sorted(self.labels))), self._draw(one_of(list(self.texts)))
         if said := self.said.get((client, op)):
             self.take_back(client, op, min(said))
         else:
@@ -84,14 +83,14 @@ class _Crowd(Clients):
 
     def open(self) -> None:
         super().open()
-        for number, broker in enumerate(self._draw(st.lists(st.sampled_from(self._brokers), min_size=3, max_size=8))):
+        for number, broker in enumerate(self._draw(st.lists(one_of(self._brokers), min_size=3, max_size=8))):
             client = f"S{number}"
             self.labels[client] = broker
             self.said[client, "subscribe"] = {"x": EVERYTHING}
             self.step("subscribe", client=client, broker=broker, id="x", text=EVERYTHING)
 
     def act(self) -> None:
-        if self._draw(st.integers(0, 3)):
+        if self._draw(integers(0, 3)):
             self._publish("C1")
         else:
             super().act()
@@ -102,7 +101,7 @@ def scot_cases(draw: st.DrawFn, *, steps: int = 24, settled: bool = False, withd
     """A workload of at most `steps` steps. `settled`: the overlay settles after each. `withdrawn`: all clients withdraw
     everything at the end."""
     scot = draw(scots())
-    clients = Clients(draw, scot.brokers, st.none() if settled else st.sampled_from(WAITS))
+    clients = Clients(draw, scot.brokers, st.none() if settled else one_of(WAITS))
     return _worked(draw, scot, clients, steps, withdrawn)
 
 
@@ -110,31 +109,31 @@ def scot_cases(draw: st.DrawFn, *, steps: int = 24, settled: bool = False, withd
 def churning_cases(draw: st.DrawFn, *, steps: int = 24) -> Case:
     """A workload without publications."""
     scot = draw(scots())
-    return _worked(draw, scot, _Churning(draw, scot.brokers, st.sampled_from(WAITS)), steps, withdrawn=False)
+    return _worked(draw, scot, _Churning(draw, scot.brokers, one_of(WAITS)), steps, withdrawn=False)
 
 
 @st.composite
 def racing_cases(draw: st.DrawFn) -> Case:
     """As `churning_cases`, in which all is about the same, on few brokers, and seldom quiet."""
     scot = draw(scots(clusters=(2, 3), most_regions=2))
-    return _worked(draw, scot, _Racing(draw, scot.brokers, st.sampled_from(HURRIES)), 16, withdrawn=False)
+    return _worked(draw, scot, _Racing(draw, scot.brokers, one_of(HURRIES)), 16, withdrawn=False)
 
 
 @st.composite
 def crowded_cases(draw: st.DrawFn) -> Case:
     """A workload of publications that many brokers of several clusters want: there are several ways to forward them."""
     scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
-    return _worked(draw, scot, _Crowd(draw, scot.brokers, st.sampled_from(WAITS)), 12, withdrawn=False)
+    return _worked(draw, scot, _Crowd(draw, scot.brokers, one_of(WAITS)), 12, withdrawn=False)
 
 
 @st.composite
 def scot_cases_with_faults(draw: st.DrawFn, kinds: tuple[str, ...], *, most: int = 3, steps: int = 8) -> Case:
     """A workload with two storms of at most `most` faults of these kinds."""
     scot = draw(scots())
-    clients = Clients(draw, scot.brokers, st.sampled_from(WAITS))
+    clients = Clients(draw, scot.brokers, one_of(WAITS))
     clients.open()
     for _ in range(2):
-        for _ in range(draw(st.integers(1, steps))):
+        for _ in range(draw(integers(1, steps))):
             clients.act()
         Storm(draw, scot.brokers, scot.links, clients).rage(most, kinds)
     return _worked(draw, scot, clients, steps, withdrawn=False)
@@ -169,7 +168,7 @@ def _prepared(draw: st.DrawFn, scot: Product) -> tuple[Clients, str, str]:
     """A publisher and some subscribers, the publisher's broker and another one."""
     publisher, other = draw(st.permutations(scot.brokers))[:2]
     clients = Clients(draw, scot.brokers, st.none())
-    homes = draw(st.lists(st.sampled_from(scot.brokers), min_size=1, max_size=8))
+    homes = draw(st.lists(one_of(scot.brokers), min_size=1, max_size=8))
     for number, broker in enumerate((publisher, *homes)):
         text = draw(subscriptions) if number else OF_ONE_CLASS
         clients.step("subscribe" if number else "advertise", client=f"C{number}", broker=broker, id="x", text=text)
@@ -177,7 +176,7 @@ def _prepared(draw: st.DrawFn, scot: Product) -> tuple[Clients, str, str]:
 
 
 def _publish_some(draw: st.DrawFn, clients: Clients, publisher: str) -> None:
-    for number in range(draw(st.integers(1, 4))):
+    for number in range(draw(integers(1, 4))):
         text = draw(publications(OF_ONE_CLASS))
         clients.step("publish", client="C0", broker=publisher, id=f"p{number}", text=text)
 
@@ -185,7 +184,7 @@ def _publish_some(draw: st.DrawFn, clients: Clients, publisher: str) -> None:
 def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdrawn: bool) -> Case:
     if not clients.steps:
         clients.open()
-    for _ in range(draw(st.integers(min(4, steps), steps))):
+    for _ in range(draw(integers(min(4, steps), steps))):
         clients.act()
     if withdrawn:
         clients.take_back_all()
@@ -194,4 +193,4 @@ def _worked(draw: st.DrawFn, scot: Product, clients: Clients, steps: int, withdr
 
 def _case(draw: st.DrawFn, scot: Product, clients: Clients) -> Case:
     data = {"id": "generated", **scot.fields, "expect": {}}
-    return Case.model_validate({**data, "steps": clients.steps, "seed": draw(st.integers(0, 9))})
+    return Case.model_validate({**data, "steps": clients.steps, "seed": draw(integers(0, 9))})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_service.routing.tid import TidRouter
@@ -15,7 +15,7 @@ from studies.conformance.reading import parse_cases
 from studies.conformance.result import CaseVerdict
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
-from tests.properties import checks, mutants
+from tests.properties import checks, drawing, mutants
 from tests.properties.strategies import cases
 
 MUTANTS = [
@@ -41,15 +41,7 @@ WORKLOADS: Mapping[checks.Property, st.SearchStrategy[Case]] = {
 def caught(property: checks.Property, protocol: str, strategy: st.SearchStrategy[Case]) -> str:
     """The case that the first failure prints, not shrunk. Fails when the property finds nothing wrong."""
 
-    @settings(
-        max_examples=400,
-        phases=[Phase.generate],
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
+    @settings(drawing.search, max_examples=400)
     @given(case=strategy)
     def search(case: Case) -> None:
         property(case, protocol)
