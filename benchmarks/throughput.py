@@ -30,7 +30,7 @@ from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.language import Value
 from record.log import PredicateRecord
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 
 OVERLAYS: Mapping[str, tuple[int, tuple[tuple[int, int], ...], int]] = {
     "one broker": (1, (), 1),
@@ -85,7 +85,7 @@ class Trial:
         return sorted(self.delays)[min(len(self.delays) - 1, int(len(self.delays) * share))] if self.delays else 0.0
 
 
-def publisher(rate: float, count: int) -> Iterable[Operation]:
+def publisher(rate: float, count: int) -> Iterable[PlannedOperation]:
     """Operations of a publisher that advertises once and then publishes quotes at even intervals."""
     every_quote = [
         PredicateRecord(attribute="class", operator="eq", string="STOCK"),
@@ -95,27 +95,31 @@ def publisher(rate: float, count: int) -> Iterable[Operation]:
             for name in ("open", "high", "low", "close", "volume")
         ),
     ]
-    yield Operation(at=0, client="P1", broker="B1", operation=OperationKind.ADVERTISE, id="a1", predicates=every_quote)
+    yield PlannedOperation(
+        at=0, client="P1", broker="B1", operation=OperationKind.ADVERTISE, id="a1", predicates=every_quote
+    )
     for number in range(count):
         price = 50 + number % 97 / 4
         content: dict[str, Value] = {
             "class": "STOCK", "symbol": "ACME", "open": price, "high": price + 1.25, "low": price - 1.5,
             "close": price + 0.5, "volume": 1_000_000 + number,
         }  # fmt: skip
-        yield Operation(
+        yield PlannedOperation(
             at=round((JOIN_SECONDS + number / rate) * 1e9), client="P1", broker="B1", operation=OperationKind.PUBLISH,
             id=f"P1:{number}", attributes=content,
         )  # fmt: skip
 
 
-def subscriber(broker: str) -> Iterable[Operation]:
+def subscriber(broker: str) -> Iterable[PlannedOperation]:
     """The operation of a subscriber that every publication matches."""
     wanted = [
         PredicateRecord(attribute="class", operator="eq", string="STOCK"),
         PredicateRecord(attribute="open", operator=">", number=10),
     ]
     at = round(JOIN_SECONDS / 2 * 1e9)
-    yield Operation(at=at, client="S1", broker=broker, operation=OperationKind.SUBSCRIBE, id="s1", predicates=wanted)
+    yield PlannedOperation(
+        at=at, client="S1", broker=broker, operation=OperationKind.SUBSCRIBE, id="s1", predicates=wanted
+    )
 
 
 def run_trial(name: str, rate: float, seconds: float) -> Trial:

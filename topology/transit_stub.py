@@ -18,7 +18,7 @@ from topology import shapes
 from topology.links import Range
 from topology.mesh import Mesh
 from topology.model import Broker, OverlayError
-from topology.underlay import Router, RouterLink, Underlay
+from topology.underlay import RouterLink, Underlay, UnderlayRouter
 
 TRANSIT_DELAY = Range(0.050, 0.100)
 TRANSIT_STUB_DELAY = Range(0.010, 0.040)
@@ -83,7 +83,7 @@ def attach(network: Routers, servers: int, lan_delay: float, rng: random.Random)
         raise OverlayError(f"a transit-stub network needs at least 1 server, not {servers}")
     at = _attachments(len(network), servers, rng)
     return Underlay(
-        routers=tuple(Router(data["domain"], data["stub"]) for _, data in network.nodes(data=True)),
+        routers=tuple(UnderlayRouter(data["domain"], data["stub"]) for _, data in network.nodes(data=True)),
         links=tuple(RouterLink(a, b, float(data["delay"])) for a, b, data in network.edges(data=True)),
         servers={f"B{number}": router for number, router in enumerate(at, start=1)},
         lan_delay=lan_delay,

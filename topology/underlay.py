@@ -23,7 +23,7 @@ from topology.paths import Edge, PathTree, path_tree
 
 
 @dataclass(frozen=True, slots=True)
-class Router:
+class UnderlayRouter:
     """A router of a transit-stub network."""
 
     domain: int
@@ -46,7 +46,7 @@ class RouterLink:
 class Underlay:
     """Routers, their links, and the router of each server. Raises `OverlayError` for a network that cannot be."""
 
-    routers: tuple[Router, ...]
+    routers: tuple[UnderlayRouter, ...]
     links: tuple[RouterLink, ...]
     servers: Mapping[BrokerId, int]
     """The number of each server's router."""

@@ -8,7 +8,7 @@ import msgspec
 
 from topology.bounded_files import read_bounded
 from topology.model import BrokerId, OverlayError
-from topology.underlay import Router, RouterLink, Underlay
+from topology.underlay import RouterLink, Underlay, UnderlayRouter
 
 SCHEMA = 1
 """Version of the format; a file of another version is refused."""
@@ -50,7 +50,7 @@ def load_underlay(path: Path) -> Underlay:
         raise OverlayError(f"{path}: underlay schema {record.schema} is not known; this version reads schema {SCHEMA}")
     try:
         return Underlay(
-            routers=tuple(Router(domain, stub) for domain, stub in record.routers),
+            routers=tuple(UnderlayRouter(domain, stub) for domain, stub in record.routers),
             links=tuple(RouterLink(a, b, delay) for a, b, delay in record.links),
             servers=record.servers,
             lan_delay=record.lan_delay,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analysis.judging.judged import Outcome
+from analysis.judging.judged import PublicationOutcome
 from analysis.tables.deliveries import Right
 
 
@@ -27,7 +27,7 @@ class DeliveryCounts:
     overtaken: int = 0
     spurious_causes: dict[str, int] = field(default_factory=dict)
 
-    def add(self, outcome: Outcome, overtaken: bool, reordered: bool) -> None:
+    def add(self, outcome: PublicationOutcome, overtaken: bool, reordered: bool) -> None:
         got, right = len(outcome.receipts), outcome.right
         self.delivered += got
         self.overtaken += overtaken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.judging.judged import JudgedPublication, Outcome
+from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
 
@@ -19,7 +19,9 @@ class FoundExamples:
     def __init__(self) -> None:
         self._found: dict[tuple[int, str], dict[_Key, Example]] = {}
 
-    def add(self, judged: JudgedPublication, outcome: Outcome, defect: Defect | None, overtaken: bool) -> None:
+    def add(
+        self, judged: JudgedPublication, outcome: PublicationOutcome, defect: Defect | None, overtaken: bool
+    ) -> None:
         """Keeps the outcome of a publication for a client if it is one of the first examples of its kind."""
         kind = defect.value if defect is not None else OVERTAKEN if overtaken else None
         if kind is None:
@@ -47,7 +49,7 @@ def _keep_first(kept: dict[_Key, Example]) -> None:
         del kept[key]
 
 
-def _example(judged: JudgedPublication, outcome: Outcome, kind: str) -> Example:
+def _example(judged: JudgedPublication, outcome: PublicationOutcome, kind: str) -> Example:
     taken = [list(receipt.path) for receipt in outcome.receipts if receipt.path is not None]
     return Example(
         defect=kind,
@@ -61,7 +63,7 @@ def _example(judged: JudgedPublication, outcome: Outcome, kind: str) -> Example:
     )
 
 
-def _detail(judged: JudgedPublication, outcome: Outcome, kind: str) -> str:
+def _detail(judged: JudgedPublication, outcome: PublicationOutcome, kind: str) -> str:
     match kind:
         case Defect.LOST:
             return _where_it_ended(judged, outcome)
@@ -73,7 +75,7 @@ def _detail(judged: JudgedPublication, outcome: Outcome, kind: str) -> str:
             return "a later publication of the same publisher reached the client before"
 
 
-def _where_it_ended(judged: JudgedPublication, outcome: Outcome) -> str:
+def _where_it_ended(judged: JudgedPublication, outcome: PublicationOutcome) -> str:
     if outcome.cause is Cause.GAP:
         return f"a later publication of its publisher came, and its subscription had started; {_last_seen(judged)}"
     if outcome.cause is Cause.STARTED:

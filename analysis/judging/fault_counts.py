@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from analysis.judging.fault_baseline import FaultKey, MeanDelay
 from analysis.judging.faults import AROUND, FaultTimes
 from analysis.judging.history import SETTLE
-from analysis.judging.judged import JudgedPublication, Outcome
+from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.reading.intervals import Intervals
 from analysis.tables.deliveries import Right
 
@@ -102,7 +102,7 @@ class FaultTally:
         for number in struck:
             self._of(judged.variant, number).publications += 1
 
-    def _add(self, judged: JudgedPublication, outcome: Outcome, number: int, faults: VariantFaults) -> None:
+    def _add(self, judged: JudgedPublication, outcome: PublicationOutcome, number: int, faults: VariantFaults) -> None:
         counts, published = self._of(judged.variant, number), judged.published or 0
         counts.due += 1
         if not outcome.receipts:

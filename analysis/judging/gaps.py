@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.judging.judged import Duty, JudgedPublication, Outcome
+from analysis.judging.judged import Duty, JudgedPublication, PublicationOutcome
 from analysis.reading.intervals import FOREVER
 from analysis.tables.deliveries import Cause, Right
 
@@ -72,7 +72,7 @@ def with_gaps(of_publisher: Iterable[JudgedPublication], starts: Starts) -> Iter
         yield judged
 
 
-def _judge(judged: JudgedPublication, outcome: Outcome, later_arrived: int, starts: Starts) -> None:
+def _judge(judged: JudgedPublication, outcome: PublicationOutcome, later_arrived: int, starts: Starts) -> None:
     client, published = outcome.client, _published(judged)
     last_session = starts.session(client, published[0])
     for duty in outcome.duties:

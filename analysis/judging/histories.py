@@ -9,7 +9,7 @@ from analysis.judging.faults import FaultTimes, fault_spans
 from analysis.judging.history import SETTLE, History, Session, cut_short
 from analysis.judging.own_clients import VariantOutages, own_clients_of
 from analysis.reading.intervals import FOREVER
-from analysis.reading.lifetimes import Lifetime
+from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
 from analysis.reading.outages import outage_intervals
@@ -32,7 +32,9 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
     )
 
 
-def histories_of(run: RunDirectory, lifetimes: Iterable[Lifetime], events: Iterable[OutageEvent]) -> list[History]:
+def histories_of(
+    run: RunDirectory, lifetimes: Iterable[DeclarationLifetime], events: Iterable[OutageEvent]
+) -> list[History]:
     """The history that the oracle judges by, for each variant."""
     return [_history(run, number, lifetimes, events) for number in range(len(run.manifest.variants))]
 
@@ -45,7 +47,9 @@ def faults_of(
     return FaultTimes(fault_spans(faults, _lingering(variant), brokers))
 
 
-def _history(run: RunDirectory, number: int, lifetimes: Iterable[Lifetime], events: Iterable[OutageEvent]) -> History:
+def _history(
+    run: RunDirectory, number: int, lifetimes: Iterable[DeclarationLifetime], events: Iterable[OutageEvent]
+) -> History:
     variant, brokers = run.manifest.variants[number], frozenset(run.brokers)
     lingering, promises = _lingering(variant), variant.promises
     of_variant = _of_variant(number, variant, events)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from analysis.judging.cuts import NO_CUTS, Cuts
 from analysis.reading.intervals import NONE, Intervals
-from analysis.reading.lifetimes import Lifetime
+from analysis.reading.lifetimes import DeclarationLifetime
 from record.promises import Promises
 from record.time_units import SECOND
 
@@ -58,7 +58,7 @@ class History:
 
     promises: Promises = field(default_factory=Promises)
     """The promises of the routing."""
-    lifetimes: Sequence[Lifetime] = ()
+    lifetimes: Sequence[DeclarationLifetime] = ()
     """In the order in which they were made."""
     run_start: int | None = None
     cut_short: int | None = None

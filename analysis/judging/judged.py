@@ -41,7 +41,7 @@ class Duty(msgspec.Struct, array_like=True, gc=False):
     """True when nothing but its start is in doubt. Otherwise only a later notification shows that the client must."""
 
 
-class Outcome(msgspec.Struct, array_like=True):
+class PublicationOutcome(msgspec.Struct, array_like=True):
     """The outcome of a publication for one client."""
 
     client: str
@@ -72,7 +72,7 @@ class JudgedPublication(msgspec.Struct, array_like=True):
     """The brokers it arrived at, in the order of links travelled."""
     tree: int | None
     """The number of the advertisement on whose tree it certainly travels."""
-    outcomes: list[Outcome]
+    outcomes: list[PublicationOutcome]
     drops: list[str]
     """The brokers that dropped copies of it, and their reasons; only where it was lost for some client."""
     paths: list[tuple[str, ...]]

@@ -13,7 +13,7 @@ from analysis.judging.fault_baseline import Baselines
 from analysis.judging.faults import FaultTimes
 from analysis.judging.history import History
 from analysis.judging.journeys import Journey, PathTaken, path_of
-from analysis.judging.judged import JudgedPublication, Outcome, Receipt, encode_judged
+from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, encode_judged
 from analysis.judging.oracle import Oracle, Verdict
 from analysis.judging.router_work import WorkSamples, WorkTally
 from analysis.reading.publication_events import Notified, bucket_of, by_publication
@@ -142,10 +142,10 @@ def judged_publication(variant: int, publication: str, journey: Journey, verdict
     )
 
 
-def _outcome(judgement: Judgement, got: Iterable[Notified], paths: list[PathTaken]) -> Outcome:
+def _outcome(judgement: Judgement, got: Iterable[Notified], paths: list[PathTaken]) -> PublicationOutcome:
     receipts = [_receipt(notified, path_of(notified, paths)) for notified in got]
     duties = list(judgement.duties)
-    return Outcome(judgement.client, judgement.right, judgement.cause, receipts, judgement.proves, duties)
+    return PublicationOutcome(judgement.client, judgement.right, judgement.cause, receipts, judgement.proves, duties)
 
 
 def _receipt(notified: Notified, path: PathTaken | None) -> Receipt:

@@ -14,7 +14,7 @@ from analysis.judging.delivery_ratio import DueTally
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_counts import FaultTally, VariantFaults
 from analysis.judging.gaps import SessionBreaks, Starts, with_gaps
-from analysis.judging.judged import JudgedPublication, Outcome, Receipt, decode_judged, mapped_bytes
+from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged, mapped_bytes
 from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import second_of
 from analysis.tables.deliveries import Defect, Expectation, Notification, Right
@@ -136,7 +136,9 @@ class _Order:
         return self.overtaken if promised is Order.PUBLISHER else self.reordered and promised is Order.ADVERTISEMENT
 
 
-def _with_order(of_publisher: Iterable[JudgedPublication]) -> Iterator[tuple[JudgedPublication, Outcome, _Order]]:
+def _with_order(
+    of_publisher: Iterable[JudgedPublication],
+) -> Iterator[tuple[JudgedPublication, PublicationOutcome, _Order]]:
     """The outcomes of a publisher's publications, the latest first: a notification was overtaken when it came after the
     first arrival of a later publication."""
     first_of_any: dict[str, _Moment] = {}
@@ -162,7 +164,7 @@ def _moment(receipt: Receipt) -> _Moment:
     return receipt.notified, receipt.position
 
 
-def _defect(outcome: Outcome, reordered: bool) -> Defect | None:
+def _defect(outcome: PublicationOutcome, reordered: bool) -> Defect | None:
     got = len(outcome.receipts)
     if outcome.right is Right.NONE:
         return Defect.SPURIOUS
@@ -174,7 +176,7 @@ def _defect(outcome: Outcome, reordered: bool) -> Defect | None:
 
 
 def _expectation(
-    variant: VariantContext, judged: JudgedPublication, outcome: Outcome, defect: Defect | None
+    variant: VariantContext, judged: JudgedPublication, outcome: PublicationOutcome, defect: Defect | None
 ) -> Expectation:
     return Expectation(
         variant=variant.name,
@@ -190,7 +192,7 @@ def _expectation(
 
 
 def _notifications(
-    variant: VariantContext, judged: JudgedPublication, outcome: Outcome, order: _Order
+    variant: VariantContext, judged: JudgedPublication, outcome: PublicationOutcome, order: _Order
 ) -> Iterator[Notification]:
     for repeat, receipt in enumerate(outcome.receipts):
         yield Notification(

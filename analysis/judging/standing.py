@@ -10,7 +10,7 @@ import msgspec
 
 from analysis.judging.history import SETTLE, History
 from analysis.reading.intervals import FOREVER, Intervals
-from analysis.reading.lifetimes import Lifetime
+from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.publication_events import Published
 from record.log import Event
 
@@ -96,8 +96,8 @@ class Standing:
         return undisturbed and waiting <= self.withdrawn and in_flight_until < cut.unending
 
 
-def standing_of(number: int, lifetime: Lifetime, history: History) -> Standing:
-    """Lifetime `number` of a history as it is judged."""
+def standing_of(number: int, lifetime: DeclarationLifetime, history: History) -> Standing:
+    """DeclarationLifetime `number` of a history as it is judged."""
     own, session = history.own_clients, history.session_outages_of(lifetime.node, lifetime.broker)
     unsettled, outages = history.unsettled, session
     if own is not None and lifetime.made is Event.SUBSCRIBE:
@@ -129,6 +129,6 @@ def _or_never(time: int | None) -> int:
     return FOREVER if time is None else time
 
 
-def unconfirmed(lifetimes: Iterable[Lifetime]) -> int:
+def unconfirmed(lifetimes: Iterable[DeclarationLifetime]) -> int:
     """The number of lifetimes that were never confirmed."""
     return sum(lifetime.confirmed is None for lifetime in lifetimes)

@@ -21,7 +21,7 @@ from analysis.judging.publication_stage import PublicationStage, PublicationTall
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
 from analysis.judging.router_work import WorkTables
 from analysis.pipeline.progress import Progress, counted
-from analysis.reading.lifetimes import Lifetime, lifetimes
+from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
 from analysis.reading.log_stage import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.traffic import TrafficTables
@@ -43,7 +43,7 @@ class Findings:
     """The results of all stages."""
 
     logs: LogTally
-    lifetimes: list[Lifetime]
+    lifetimes: list[DeclarationLifetime]
     publications: PublicationTally
     publishers: PublisherTally
     traffic: TrafficTables

@@ -17,7 +17,7 @@ _OPPOSITE = {Event.UNSUBSCRIBE: Event.SUBSCRIBE, Event.UNADVERTISE: Event.ADVERT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lifetime:
+class DeclarationLifetime:
     """One subscription or advertisement of a client, as the client saw it. Nanoseconds; None stands for never."""
 
     variant: int
@@ -49,7 +49,7 @@ class _Answered:
     announced: int | None = None
 
 
-def lifetimes(operations: Iterable[ClientOperation]) -> list[Lifetime]:
+def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime]:
     """The subscriptions and advertisements that clients issued and brokers did not reject, in the order issued."""
     named: dict[tuple[int, Event, str, str], list[ClientOperation]] = {}
     for operation in sorted(operations, key=lambda operation: operation.at):
@@ -61,7 +61,7 @@ def lifetimes(operations: Iterable[ClientOperation]) -> list[Lifetime]:
     return [life for _, life in found]
 
 
-def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered, Lifetime]]:
+def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered, DeclarationLifetime]]:
     """The lifetimes under one name: each lasts until the next accepted operation under it."""
     accepted = [answered for answered in _with_answers(under_name) if not answered.rejected]
     for number, answered in enumerate(accepted):
@@ -71,7 +71,7 @@ def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered,
         end = accepted[number + 1] if number + 1 < len(accepted) else None
         yield (
             answered,
-            Lifetime(
+            DeclarationLifetime(
                 variant=made.variant,
                 made=made.event,
                 client=made.client,

@@ -16,7 +16,7 @@ import msgspec
 from emulation.drivers.driver import DriverConfig
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.runtimes.loopback import LoopbackNetwork
-from scenario.workload.operations import Operation, write_operations
+from scenario.workload.operations import PlannedOperation, write_operations
 from topology import Broker, Link, Overlay
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ class LoopbackDriver:
     """A driver process that carries out operations of clients."""
 
     def __init__(
-        self, name: str, addresses: Mapping[str, str], operations: Iterable[Operation], directory: Path
+        self, name: str, addresses: Mapping[str, str], operations: Iterable[PlannedOperation], directory: Path
     ) -> None:
         self.log = directory / f"{name}.jsonl"
         write_operations(directory / f"{name}.operations", operations)

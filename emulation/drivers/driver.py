@@ -57,7 +57,7 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     brokers: dict[str, str]
     """Address of each broker: `unix:/path` or `host:port`."""
     operations: str
-    """Path of its operations: JSON lines of `scenario.workload.operations.Operation`, sorted by time."""
+    """Path of its operations: JSON lines of `scenario.workload.operations.PlannedOperation`, sorted by time."""
     message_bytes: int = 1 << 20
     """Largest operation that the brokers take."""
     keeps_accepted: bool = False

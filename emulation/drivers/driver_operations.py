@@ -11,19 +11,19 @@ import msgspec
 from broker_service.language import Publication
 from broker_service.language.records import recorded_predicate
 from broker_service.language.wire import encode_predicates, encode_publication
-from broker_service.messages import Operation as Request
+from broker_service.messages import Operation
 from record.log import Event, PredicateRecord
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 
 LOOK_AHEAD = 50_000
 """Operations that are kept ready."""
 
-REQUESTS: Mapping[OperationKind, Request] = {
-    OperationKind.ADVERTISE: Request.ADVERTISE,
-    OperationKind.UNADVERTISE: Request.UNADVERTISE,
-    OperationKind.SUBSCRIBE: Request.SUBSCRIBE,
-    OperationKind.UNSUBSCRIBE: Request.UNSUBSCRIBE,
-    OperationKind.PUBLISH: Request.PUBLISH,
+REQUESTS: Mapping[OperationKind, Operation] = {
+    OperationKind.ADVERTISE: Operation.ADVERTISE,
+    OperationKind.UNADVERTISE: Operation.UNADVERTISE,
+    OperationKind.SUBSCRIBE: Operation.SUBSCRIBE,
+    OperationKind.UNSUBSCRIBE: Operation.UNSUBSCRIBE,
+    OperationKind.PUBLISH: Operation.PUBLISH,
 }
 
 EVENTS: Mapping[OperationKind, Event] = {kind: Event(kind.value) for kind in OperationKind}
@@ -44,7 +44,7 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
     predicates: list[PredicateRecord] | None
 
 
-def ready(operation: Operation) -> ReadyOperation:
+def ready(operation: PlannedOperation) -> ReadyOperation:
     """Encodes an operation. Raises `ContentError` when its content is not valid."""
     body = b""
     numbers = strings = None
@@ -70,7 +70,7 @@ def ready(operation: Operation) -> ReadyOperation:
 class OperationSchedule:
     """The operations still to be issued, in order of time, of which the next `look_ahead` are ready."""
 
-    def __init__(self, operations: Iterable[Operation], look_ahead: int = LOOK_AHEAD) -> None:
+    def __init__(self, operations: Iterable[PlannedOperation], look_ahead: int = LOOK_AHEAD) -> None:
         self._source = iter(operations)
         self._ready = deque(map(ready, islice(self._source, look_ahead)))
 

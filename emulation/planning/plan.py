@@ -24,7 +24,7 @@ from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
 from scenario.model import Scenario, Variant
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
 from topology import BrokerId, Overlay
 from topology.evolution import Evolution
@@ -49,7 +49,7 @@ class DriverInput:
     brokers: set[BrokerId] = field(default_factory=set)
     """Brokers that the driver's clients are connected to."""
 
-    def count(self, operation: Operation) -> None:
+    def count(self, operation: PlannedOperation) -> None:
         """Takes note of an operation that was written."""
         self.operations += 1
         self.publications += operation.operation is OperationKind.PUBLISH

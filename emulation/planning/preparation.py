@@ -9,7 +9,7 @@ from broker_service.language import Advertisement, Predicate, Subscription
 from broker_service.language.records import recorded_predicate
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from scenario.model import Scenario
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
 from topology import BrokerId, Overlay
 
@@ -33,11 +33,11 @@ def _declared(workload: Workload) -> Declarations:
     return Declarations(advertisements, subscriptions)
 
 
-def _known(workload: Workload) -> Iterator[Operation]:
+def _known(workload: Workload) -> Iterator[PlannedOperation]:
     yield from workload.population.advertisements()
     yield from workload.population.subscriptions()
     yield from workload.explicit
 
 
-def _predicates(operation: Operation) -> Iterator[Predicate]:
+def _predicates(operation: PlannedOperation) -> Iterator[Predicate]:
     return (recorded_predicate(record) for record in operation.predicates or ())

@@ -140,7 +140,7 @@ class TraceMotion(_Mobility):
         return topology.trajectories()
 
 
-class LinkChange(Section):
+class ScriptedChange(Section):
     """One change of a link: its time, and either `appear` or `vanish`."""
 
     at: Duration
@@ -151,7 +151,7 @@ class LinkChange(Section):
     """Two brokers that lose their link."""
 
     @model_validator(mode="after")
-    def _is_one_change(self) -> LinkChange:
+    def _is_one_change(self) -> ScriptedChange:
         if (self.appear is None) == (self.vanish is None):
             raise ValueError("give either `appear` or `vanish`, with two brokers: `{at: 1s, vanish: [B1, B2]}`")
         return self
@@ -161,7 +161,7 @@ class ScriptMotion(MotionKind):
     """Changes of links one by one."""
 
     kind: Literal["script"]
-    changes: tuple[LinkChange, ...]
+    changes: tuple[ScriptedChange, ...]
     """The changes, in order of time: `[{at: 1s, vanish: [B1, B2]}, {at: 1100ms, appear: [B1, B7]}]`."""
 
     def evolution(self, topology: TopologyKind, name: str, seed: int, end: float) -> Evolution:

@@ -11,10 +11,10 @@ from broker_service.language.records import predicate_record, recorded_predicate
 from broker_service.language.relations import matches
 from record.time_units import SECOND
 from scenario.sections.workload.operations import OperationItem
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 
 
-def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]:
+def explicit_operations(items: Sequence[OperationItem]) -> tuple[PlannedOperation, ...]:
     """The operations sorted by time; those of one time keep their order."""
     published: dict[str, int] = {}
     operations = []
@@ -25,7 +25,7 @@ def explicit_operations(items: Sequence[OperationItem]) -> tuple[Operation, ...]
     return tuple(operations)
 
 
-def explicit_notifications(operations: Sequence[Operation]) -> int:
+def explicit_notifications(operations: Sequence[PlannedOperation]) -> int:
     """Number of notifications that the operations cause if each takes effect at once."""
     active: dict[tuple[str, str], Subscription] = {}
     notifications = 0
@@ -42,9 +42,9 @@ def explicit_notifications(operations: Sequence[Operation]) -> int:
     return notifications
 
 
-def _operation(item: OperationItem, published: int) -> Operation:
+def _operation(item: OperationItem, published: int) -> PlannedOperation:
     content = item.content()
-    operation = Operation(
+    operation = PlannedOperation(
         at=round(item.at * SECOND),
         client=item.client,
         broker=item.broker,

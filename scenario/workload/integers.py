@@ -24,7 +24,7 @@ from scenario.workload import interest
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems, subscription_problems
 from scenario.workload.interest import Weights
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.population import Expected, OperationSequence
 from scenario.workload.publications import publication_operations
@@ -48,7 +48,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Publishing:
+class IntegerPublishers:
     """The publishers, one at each publishing broker."""
 
     brokers: Integers
@@ -114,7 +114,7 @@ class IntegersPopulation:
     """A publisher at each publishing broker, and a subscriber at every broker."""
 
     brokers: tuple[BrokerId, ...]
-    publishing: Publishing
+    publishing: IntegerPublishers
     wanted: Wanted
     arrivals: Arrivals
     size: int | None
@@ -130,9 +130,9 @@ class IntegersPopulation:
     def subscribers(self) -> Mapping[str, BrokerId]:
         return {f"S{number}": broker for number, broker in enumerate(self.brokers, start=1)}
 
-    def advertisements(self) -> Sequence[Operation]:
+    def advertisements(self) -> Sequence[PlannedOperation]:
         return [
-            Operation(
+            PlannedOperation(
                 at=0,
                 client=client,
                 broker=broker,
@@ -144,10 +144,10 @@ class IntegersPopulation:
             for place, (low, end) in enumerate(self.publishing.intervals(index), start=1)
         ]
 
-    def subscriptions(self) -> Sequence[Operation]:
+    def subscriptions(self) -> Sequence[PlannedOperation]:
         return OperationSequence(len(self.wanted.values), self._subscription)
 
-    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         publishing, shares = self.publishing, stream(self.seed, "values")
 
         def content(publisher: int) -> dict[str, Value]:
@@ -174,7 +174,7 @@ class IntegersPopulation:
             *([] if self.size is None else [PADDING_ADVERTISED]),
         ]
 
-    def _subscription(self, index: int) -> Operation:
+    def _subscription(self, index: int) -> PlannedOperation:
         broker = int(np.searchsorted(self.wanted.begins, index, side="right")) - 1
         value = int(self.wanted.values[index])
         predicate = (
@@ -182,7 +182,7 @@ class IntegersPopulation:
             if value == _EVERYTHING
             else Predicate(VALUE, Operator.EQUAL, value)
         )
-        return Operation(
+        return PlannedOperation(
             at=0,
             client=f"S{broker + 1}",
             broker=self.brokers[broker],
@@ -217,7 +217,7 @@ class _Chances:
             self._regions = interest.regional(distances[:, at], importance, section.decay, ratio)
         first, width = self._advertised(section, count, seed)
         cumulative = np.concatenate([[0.0], np.cumsum(popularity)])
-        self.publishing = Publishing(np.array(at), first, width, np.array(rates), cumulative)
+        self.publishing = IntegerPublishers(np.array(at), first, width, np.array(rates), cumulative)
 
     def of(self, broker: int) -> Weights:
         """The probability that a broker, given by its index, wants each value."""

@@ -22,7 +22,7 @@ class OperationKind(enum.StrEnum):
     PUBLISH = "publish"
 
 
-class Operation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class PlannedOperation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One operation of one client."""
 
     at: int
@@ -39,7 +39,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The content of a subscription or an advertisement."""
 
 
-def write_operations(path: Path, operations: Iterable[Operation]) -> int:
+def write_operations(path: Path, operations: Iterable[PlannedOperation]) -> int:
     """Writes a file without holding it in memory. Returns the number of operations."""
     encoder = msgspec.json.Encoder()
     written = 0
@@ -50,9 +50,9 @@ def write_operations(path: Path, operations: Iterable[Operation]) -> int:
     return written
 
 
-def read_operations(path: Path) -> Iterator[Operation]:
+def read_operations(path: Path) -> Iterator[PlannedOperation]:
     """Reads a file one line at a time. Raises `msgspec.DecodeError` or `OSError`."""
-    decoder = msgspec.json.Decoder(Operation)
+    decoder = msgspec.json.Decoder(PlannedOperation)
     with path.open("rb") as file:
         for line in file:
             yield decoder.decode(line)

@@ -24,7 +24,7 @@ from scenario.sections.workload.kind import Arrivals
 from scenario.sections.workload.patterns import PatternsWorkload
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems, subscription_problems
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.population import Expected, OperationSequence
 from scenario.workload.publications import publication_operations
@@ -89,7 +89,7 @@ class PatternsPopulation:
     def subscribers(self) -> Mapping[str, BrokerId]:
         return {f"S{number}": broker for number, broker in enumerate(self.brokers, start=1)}
 
-    def advertisements(self) -> Sequence[Operation]:
+    def advertisements(self) -> Sequence[PlannedOperation]:
         advertised = [
             Predicate(CLASS, Operator.STRING_EQUAL, _CLASS),
             *(Predicate(attribute(number), Operator.EQUAL, 1) for number in range(1, self.patterns + 1)),
@@ -97,17 +97,17 @@ class PatternsPopulation:
         ]
         records = [predicate_record(predicate) for predicate in advertised]
         return [
-            Operation(
+            PlannedOperation(
                 at=0, client=client, broker=broker, operation=OperationKind.ADVERTISE, id="a1", predicates=records
             )
             for client, broker in self.publishers.items()
         ]
 
-    def subscriptions(self) -> Sequence[Operation]:
+    def subscriptions(self) -> Sequence[PlannedOperation]:
         each = len(self.drawn[0])
         return OperationSequence(len(self.drawn) * each, lambda index: self._subscription(*divmod(index, each)))
 
-    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         rng = stream(self.seed, "numbers")
 
         def content(_publisher: int) -> dict[str, Value]:
@@ -126,9 +126,9 @@ class PatternsPopulation:
             notifications=publications * self.share * len(self.brokers),
         )
 
-    def _subscription(self, subscriber: int, place: int) -> Operation:
+    def _subscription(self, subscriber: int, place: int) -> PlannedOperation:
         wanted = Predicate(attribute(self.drawn[subscriber][place]), Operator.EQUAL, 1)
-        return Operation(
+        return PlannedOperation(
             at=0,
             client=f"S{subscriber + 1}",
             broker=self.brokers[subscriber],

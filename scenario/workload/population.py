@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, overload
 
-from scenario.workload.operations import Operation
+from scenario.workload.operations import PlannedOperation
 from topology import BrokerId
 
 
@@ -31,13 +31,13 @@ class Population(Protocol):
     def subscribers(self) -> Mapping[str, BrokerId]:
         """The broker of each client that subscribes."""
 
-    def advertisements(self) -> Sequence[Operation]:
+    def advertisements(self) -> Sequence[PlannedOperation]:
         """Advertisements of the join phase, all at time 0, which the workload replaces."""
 
-    def subscriptions(self) -> Sequence[Operation]:
+    def subscriptions(self) -> Sequence[PlannedOperation]:
         """Subscriptions of the join phase, all at time 0, which the workload replaces."""
 
-    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         """Operations of a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds, sorted by time."""
 
     def expected(self, run: float) -> Expected:
@@ -45,20 +45,20 @@ class Population(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OperationSequence(Sequence[Operation]):
+class OperationSequence(Sequence[PlannedOperation]):
     """A sequence of operations of which each is made when it is read, so that a million of them take no memory."""
 
     length: int
-    make: Callable[[int], Operation]
+    make: Callable[[int], PlannedOperation]
     """The operation with this number, from 0."""
 
     def __len__(self) -> int:
         return self.length
 
     @overload
-    def __getitem__(self, index: int) -> Operation: ...
+    def __getitem__(self, index: int) -> PlannedOperation: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Operation]: ...
-    def __getitem__(self, index: int | slice) -> Operation | Sequence[Operation]:
+    def __getitem__(self, index: slice) -> Sequence[PlannedOperation]: ...
+    def __getitem__(self, index: int | slice) -> PlannedOperation | Sequence[PlannedOperation]:
         numbers = range(self.length)[index]
         return [self.make(number) for number in numbers] if isinstance(numbers, range) else self.make(numbers)

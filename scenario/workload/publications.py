@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from broker_service.language import Value
 from scenario.workload.arrivals import Arrival
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.padding import Padding
 from topology import BrokerId
 
@@ -18,7 +18,7 @@ def publication_operations(
     *,
     begin: int,
     size: int | None,
-) -> Iterator[Operation]:
+) -> Iterator[PlannedOperation]:
     """A publication for each arrival, in their order, in a run phase that begins at `begin` nanoseconds.
 
     `publishers` are in the order of their indexes, `content` makes the next content of the publisher with an index, and
@@ -29,7 +29,7 @@ def publication_operations(
     for time, index, number in arrivals:
         client, broker = clients[index]
         attributes = content(index)
-        yield Operation(
+        yield PlannedOperation(
             at=begin + time,
             client=client,
             broker=broker,

@@ -20,7 +20,7 @@ from scenario.sections.workload.kind import MOST_SUBSCRIPTIONS, Arrivals
 from scenario.sections.workload.topics import Churn, SubscriberGroup, TopicsWorkload
 from scenario.workload.arrivals import merged_arrivals
 from scenario.workload.bounds import publication_problems, size_problems
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.placement import placed, placement_problems
 from scenario.workload.population import Expected, OperationSequence
@@ -48,7 +48,7 @@ class TopicSubscriber:
     phase: float = 0.0
     """Seconds from its first subscription in the run phase, or from the phase's start, to its first unsubscription."""
 
-    def operation(self, kind: OperationKind, number: int, at: int = 0) -> Operation:
+    def operation(self, kind: OperationKind, number: int, at: int = 0) -> PlannedOperation:
         """It makes, or withdraws, its subscription with this number, from 1."""
         wanted = None
         if kind is OperationKind.SUBSCRIBE:
@@ -59,7 +59,7 @@ class TopicSubscriber:
                 predicate_record(Predicate(CLASS, Operator.STRING_EQUAL, _CLASS)),
                 *(predicate_record(Predicate(TOPIC, operator, topic)) for operator, topic in bounds),
             ]
-        return Operation(
+        return PlannedOperation(
             at=at, client=self.client, broker=self.broker, operation=kind, id=f"s{number}", predicates=wanted
         )
 
@@ -112,16 +112,16 @@ class TopicsPopulation:
     def subscribers(self) -> Mapping[str, BrokerId]:
         return {subscriber.client: subscriber.broker for subscriber in self.subscribing}
 
-    def advertisements(self) -> Sequence[Operation]:
+    def advertisements(self) -> Sequence[PlannedOperation]:
         return OperationSequence(len(self.publishing), self._advertisement)
 
-    def subscriptions(self) -> Sequence[Operation]:
+    def subscriptions(self) -> Sequence[PlannedOperation]:
         present = [subscriber for subscriber in self.subscribing if subscriber.joins is None]
         return OperationSequence(
             len(present), lambda index: present[index].operation(OperationKind.SUBSCRIBE, number=1)
         )
 
-    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         arrivals = merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times"))
         published = publication_operations(self.publishers, arrivals, _content, begin=begin, size=self.size)
         return heapq.merge(self._changes(begin, run), published, key=lambda operation: operation.at)
@@ -143,13 +143,13 @@ class TopicsPopulation:
             ),
         )
 
-    def _advertisement(self, index: int) -> Operation:
+    def _advertisement(self, index: int) -> PlannedOperation:
         advertised = [
             Predicate(CLASS, Operator.STRING_EQUAL, _CLASS),
             Predicate(TOPIC, Operator.EQUAL, index + 1),
             *([] if self.size is None else [PADDING_ADVERTISED]),
         ]
-        return Operation(
+        return PlannedOperation(
             at=0,
             client=f"P{index + 1}",
             broker=self.publishing[index],
@@ -158,7 +158,7 @@ class TopicsPopulation:
             predicates=[predicate_record(predicate) for predicate in advertised],
         )
 
-    def _changes(self, begin: int, run: float) -> Iterator[Operation]:
+    def _changes(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         """Subscriptions and unsubscriptions in the run phase, sorted by time."""
         moving = [one for one in self.subscribing if one.joins is not None or one.churn is not None]
         streams = (_timed(subscriber, run) for subscriber in moving)

@@ -13,7 +13,7 @@ import numpy as np
 from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.explicit import explicit_notifications
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.population import Population
 from scenario.workload.streams import stream
 from topology import BrokerId
@@ -44,7 +44,7 @@ class Workload:
     scenario: Scenario
     population: Population
     """The generated clients."""
-    explicit: tuple[Operation, ...]
+    explicit: tuple[PlannedOperation, ...]
     """Operations written out in the scenario, sorted by time."""
     stretch: float = 1.0
     """Factor by which the times of all operations are stretched (`emulation.planning.dilation`)."""
@@ -58,7 +58,7 @@ class Workload:
             **{operation.client: operation.broker for operation in self.explicit},
         }
 
-    def operations(self) -> Iterator[Operation]:
+    def operations(self) -> Iterator[PlannedOperation]:
         """All operations sorted by time, generated lazily: publications are never held in memory."""
         seconds = self.scenario.timeline
         running = self.population.run_operations(round(seconds.join * SECOND), seconds.run)
@@ -77,7 +77,7 @@ class Workload:
             duration=self.scenario.timeline.duration,
         )
 
-    def _joining(self) -> Iterator[Operation]:
+    def _joining(self) -> Iterator[PlannedOperation]:
         """Advertisements and subscriptions of clients present from the start, each at a random time in `join`."""
         advertise_until, subscribe_from, subscribe_until = self._joining_times()
         seed = self.scenario.seed
@@ -104,7 +104,7 @@ class Workload:
         return advertise, advertise + _SPREADING * join, until
 
 
-def _at(time: int, operation: Operation) -> Operation:
+def _at(time: int, operation: PlannedOperation) -> PlannedOperation:
     return msgspec.structs.replace(operation, at=time)
 
 

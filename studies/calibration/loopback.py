@@ -19,7 +19,7 @@ from emulation.runtimes.host_overlay import HostOverlay
 from emulation.runtimes.loopback import loopback_overlay
 from record.errors import HostError
 from record.files import LOGS, log_file
-from scenario.workload.operations import Operation, write_operations
+from scenario.workload.operations import PlannedOperation, write_operations
 from topology import Broker, BrokerId, Link, Overlay
 
 RUN_ID = "calibration"
@@ -72,7 +72,7 @@ class LoopbackOverlay:
         threads = Path(f"/proc/{self._processes[broker].pid}/task")
         return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads.iterdir())
 
-    def drive(self, operations: Mapping[str, Sequence[Operation]]) -> Drivers:
+    def drive(self, operations: Mapping[str, Sequence[PlannedOperation]]) -> Drivers:
         """Drivers, by name, that have connected and will execute their operations once `begin` is called."""
         configs = [(name, self._write_driver(name, share)) for name, share in operations.items()]
         drivers = Drivers(configs, RUN_ID, self._journal)
@@ -97,7 +97,7 @@ class LoopbackOverlay:
         path.write_bytes(msgspec.json.encode(config))
         return path
 
-    def _write_driver(self, name: str, operations: Sequence[Operation]) -> Path:
+    def _write_driver(self, name: str, operations: Sequence[PlannedOperation]) -> Path:
         file = self.directory / f"{name}.operations.jsonl"
         write_operations(file, operations)
         return self._write(

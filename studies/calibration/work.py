@@ -21,7 +21,7 @@ from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS
 from record.errors import HostError
 from record.log import Event, PredicateRecord, TraceRecord
 from record.time_units import SECOND
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from studies.calibration.loopback import LoopbackOverlay
 
 LINE = (("B1", "B2"), ("B2", "B3"))
@@ -157,7 +157,7 @@ def solve(plan: Sequence[LoadPhase], usages: Sequence[Usage]) -> MeasuredWork:
 # The workload: P1 at the first broker, S1 at the last
 
 
-def publishing(plan: Sequence[LoadPhase]) -> list[Operation]:
+def publishing(plan: Sequence[LoadPhase]) -> list[PlannedOperation]:
     """One advertisement for all publications, and those that only the phases of declarations need."""
     made = [_operation(0, "P1", OperationKind.ADVERTISE, "all", predicates=_wanted(_COMMON))]
     number = 0
@@ -171,7 +171,7 @@ def publishing(plan: Sequence[LoadPhase]) -> list[Operation]:
     return made
 
 
-def subscribing(plan: Sequence[LoadPhase]) -> list[Operation]:
+def subscribing(plan: Sequence[LoadPhase]) -> list[PlannedOperation]:
     """One subscription for all publications, and further ones, each to an advertisement of its own."""
     made = [_operation(SECOND // 2, "S1", OperationKind.SUBSCRIBE, "all", predicates=_wanted(_COMMON))]
     for phase in plan:
@@ -180,7 +180,7 @@ def subscribing(plan: Sequence[LoadPhase]) -> list[Operation]:
     return made
 
 
-def _each(phase: LoadPhase, client: str, prefix: str) -> Iterator[Operation]:
+def _each(phase: LoadPhase, client: str, prefix: str) -> Iterator[PlannedOperation]:
     assert phase.kind is not None
     (_, made), (_, withdrawn) = DECLARED[OperationKind.ADVERTISE], DECLARED[OperationKind.UNADVERTISE]
     for number, at in enumerate(phase.times):
@@ -200,9 +200,9 @@ def _operation(
     *,
     attributes: dict[str, Value] | None = None,
     predicates: list[PredicateRecord] | None = None,
-) -> Operation:
+) -> PlannedOperation:
     broker = "B1" if client == "P1" else "B3"
-    return Operation(
+    return PlannedOperation(
         at=at, client=client, broker=broker, operation=kind, id=id, attributes=attributes, predicates=predicates
     )
 

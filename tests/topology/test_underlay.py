@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from topology import OverlayError
 from topology.transit_stub import TransitStub, attach, routers
-from topology.underlay import Router, RouterLink, Underlay
+from topology.underlay import RouterLink, Underlay, UnderlayRouter
 from topology.underlay_files import load_underlay, save_underlay
 
 SMALL = st.builds(
@@ -35,7 +35,7 @@ UNDERLAYS = st.builds(
 )
 
 LINE = Underlay(
-    routers=(Router(0, -1), Router(0, 0), Router(0, 0)),
+    routers=(UnderlayRouter(0, -1), UnderlayRouter(0, 0), UnderlayRouter(0, 0)),
     links=(RouterLink(0, 1, 0.010), RouterLink(2, 1, 0.002)),
     servers={"A": 0, "B": 2, "C": 2},
     lan_delay=0.001,

@@ -9,7 +9,7 @@ from scenario.sections.units import BitRateRange, DurationRange, Jitter, JitterR
 from topology import JitterDistribution, LinkTemplate, LinkTemplates, Range
 
 
-class LinkDirection(Section):
+class LinkDirectionSection(Section):
     """One direction of a link. Each link draws once from every range, by the seed."""
 
     delay: DurationRange = Range(0.0, 0.0)
@@ -37,10 +37,10 @@ class LinkDirection(Section):
         )
 
 
-class LinkSection(LinkDirection):
+class LinkSection(LinkDirectionSection):
     """The properties of links, the same in both directions unless `backward` differs."""
 
-    backward: LinkDirection | None = None
+    backward: LinkDirectionSection | None = None
     """The direction from the second broker to the first, where it differs."""
 
     def templates(self) -> LinkTemplates:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from scenario.sections.section import Count, Degree, FilePath
 from scenario.sections.topology.kind import TopologyKind, check_total
-from scenario.sections.topology.links import LinkDirection, LinkSection
+from scenario.sections.topology.links import LinkDirectionSection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
 from topology import BrokerId, LinkSource, Mesh, Overlay, OverlayError, Unit, load_mesh, mesh_overlays
 from topology.full_mesh import DrawnLinks, full_mesh_on
@@ -30,7 +30,7 @@ _MOST_PATHS = 25_000_000
 def refuse_delay(link: LinkSection) -> None:
     """Raises `ValueError` when the link's section sets a delay."""
     directions = [link] if link.backward is None else [link, link.backward]
-    if any(direction.delay != LinkDirection().delay for direction in directions):
+    if any(direction.delay != LinkDirectionSection().delay for direction in directions):
         raise ValueError("leave `link.delay` out: the delays of this topology are those of its underlay")
 
 

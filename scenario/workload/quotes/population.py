@@ -11,7 +11,7 @@ from scenario.sections.messages import Problem
 from scenario.sections.workload.kind import Arrivals
 from scenario.sections.workload.quotes import QuotePublications, QuoteSubscriptions, QuotesWorkload
 from scenario.workload.bounds import publication_problems
-from scenario.workload.operations import Operation
+from scenario.workload.operations import PlannedOperation
 from scenario.workload.placement import broker_problems, placed, placement_problems
 from scenario.workload.population import Expected
 from scenario.workload.quotes.bootstrap import extended
@@ -41,14 +41,14 @@ class QuotesPopulation:
     def subscribers(self) -> Mapping[str, BrokerId]:
         return {subscriber.client: subscriber.broker for subscriber in self.subscribing}
 
-    def advertisements(self) -> Sequence[Operation]:
+    def advertisements(self) -> Sequence[PlannedOperation]:
         present = [publisher for publisher in self.publishing if publisher.joins is None]
         return [operation for publisher in present for operation in publisher.advertisements()]
 
-    def subscriptions(self) -> Sequence[Operation]:
+    def subscriptions(self) -> Sequence[PlannedOperation]:
         return [operation for subscriber in self.subscribing for operation in subscriber.subscriptions()]
 
-    def run_operations(self, begin: int, run: float) -> Iterator[Operation]:
+    def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         streams = [publisher.run_operations(begin, run, self.arrivals, self.seed) for publisher in self.publishing]
         return heapq.merge(*streams, key=lambda operation: operation.at)
 

@@ -13,7 +13,7 @@ from broker_service.language.model import CLASS
 from broker_service.language.records import predicate_record
 from record.time_units import SECOND
 from scenario.sections.workload.quotes import IndividualPublisher, QuotePublications
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream
 
@@ -65,10 +65,10 @@ class Publisher:
         ends = [time for time in (self.stops, self.leaves) if time is not None]
         return self.joins or 0.0, min([run, *ends])
 
-    def advertisements(self, at: int = 0) -> list[Operation]:
+    def advertisements(self, at: int = 0) -> list[PlannedOperation]:
         """Its advertisements, all at one time, which the join phase replaces unless it joins later."""
         return [
-            Operation(
+            PlannedOperation(
                 at=at,
                 client=self.client,
                 broker=self.broker,
@@ -79,14 +79,14 @@ class Publisher:
             for number, series in enumerate(self.series, start=1)
         ]
 
-    def withdrawals(self, at: int) -> list[Operation]:
+    def withdrawals(self, at: int) -> list[PlannedOperation]:
         """Withdrawals of all its advertisements."""
         return [
             msgspec.structs.replace(made, operation=OperationKind.UNADVERTISE, predicates=None)
             for made in self.advertisements(at)
         ]
 
-    def run_operations(self, begin: int, run: float, arrivals: str, seed: int) -> Iterator[Operation]:
+    def run_operations(self, begin: int, run: float, arrivals: str, seed: int) -> Iterator[PlannedOperation]:
         """Its operations in a run phase that starts at `begin` (nanoseconds) and lasts `run` seconds."""
         if self.joins is not None:
             yield from self.advertisements(begin + round(self.joins * SECOND))
@@ -95,7 +95,7 @@ class Publisher:
         if self.leaves is not None:
             yield from self.withdrawals(begin + round(self.leaves * SECOND))
 
-    def _publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[Operation]:
+    def _publications(self, begin: int, run: int, arrivals: str, seed: int) -> Iterator[PlannedOperation]:
         """Its publications from `begin` on, for `run` nanoseconds.
 
         Over that time a publisher walks through the whole history of each of its symbols in order, at a fitting
@@ -107,7 +107,7 @@ class Publisher:
         bursts = [self._burst_times(number, since, arrivals, seed) for number in range(len(self.bursts))]
         times = (time for time in heapq.merge(usual, *bursts) if 0 <= time < run)
         for number, time in enumerate(times):
-            yield Operation(
+            yield PlannedOperation(
                 at=begin + time,
                 client=self.client,
                 broker=self.broker,

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from broker_service.language import Operator, Predicate
 from broker_service.language.records import predicate_record
 from scenario.sections.workload.quotes import QuoteSubscriptions
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.quotes.publishers import Publisher
 from scenario.workload.quotes.series import QuoteSeries
 from scenario.workload.streams import stream
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenSubscription:
     """A subscription and its expected share of all publications."""
 
     predicates: tuple[Predicate, ...]
@@ -41,14 +41,14 @@ class Subscriber:
 
     client: str
     broker: str
-    choices: tuple[Choice, ...]
+    choices: tuple[ChosenSubscription, ...]
     follows: str | None = None
     """The publisher that a follower follows; selectivities are then shares of the other publishers' publications."""
 
-    def subscriptions(self) -> list[Operation]:
+    def subscriptions(self) -> list[PlannedOperation]:
         """Its subscriptions, all at time 0, which the join phase replaces."""
         return [
-            Operation(
+            PlannedOperation(
                 at=0,
                 client=self.client,
                 broker=self.broker,
@@ -131,13 +131,15 @@ def followers(
     """
     own = [series.symbol for series in publisher.series]
     choices = tuple(
-        Choice(tuple(Predicate(name, Operator.STRING_EQUAL, value) for name, value in series.constants.items()), 0.0)
+        ChosenSubscription(
+            tuple(Predicate(name, Operator.STRING_EQUAL, value) for name, value in series.constants.items()), 0.0
+        )
         for series in publisher.series
     )
     if symbols > 1:
         chosen = _neighbours(sorted({*weights, *own}), own[0], symbols)
         others = sum(weights.get(symbol, 0.0) for symbol in chosen if symbol not in own)
-        choices = (Choice(_symbols_between(chosen[0], chosen[-1]), others), *choices[1:])
+        choices = (ChosenSubscription(_symbols_between(chosen[0], chosen[-1]), others), *choices[1:])
     return tuple(
         Subscriber(f"S{first + place}", broker, choices, follows=publisher.client)
         for place, broker in enumerate(brokers)
@@ -157,19 +159,23 @@ def _symbols_between(first: str, last: str) -> tuple[Predicate, ...]:
     )
 
 
-def _among_quotes(symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random) -> Choice:
+def _among_quotes(
+    symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random
+) -> ChosenSubscription:
     attribute = rng.choice(distribution.attributes)
     constants = distribution.series[symbol].constants
     weight = distribution.weights[symbol]
     if selectivity <= weight:
         named = tuple(Predicate(name, Operator.STRING_EQUAL, value) for name, value in constants.items())
         bounds, share = _range_of_symbol(symbol, attribute, selectivity / weight, distribution, rng)
-        return Choice((*named, *bounds), weight * share)
+        return ChosenSubscription((*named, *bounds), weight * share)
     bounds, share = _range_of_all(symbol, attribute, selectivity, distribution, rng)
-    return Choice((Predicate("class", Operator.STRING_EQUAL, constants["class"]), *bounds), share)
+    return ChosenSubscription((Predicate("class", Operator.STRING_EQUAL, constants["class"]), *bounds), share)
 
 
-def _among_symbols(symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random) -> Choice:
+def _among_symbols(
+    symbol: str, selectivity: float, distribution: QuoteDistribution, rng: random.Random
+) -> ChosenSubscription:
     """A symbol and its neighbours by name, as many as have the share if all symbols are equally frequent."""
     symbols = distribution.symbols
     count = min(max(1, round(selectivity * len(symbols))), len(symbols))
@@ -178,7 +184,7 @@ def _among_symbols(symbol: str, selectivity: float, distribution: QuoteDistribut
     chosen = symbols[first : first + count]
     word = distribution.series[symbol].constants["class"]
     predicates = (Predicate("class", Operator.STRING_EQUAL, word), *_symbols_between(chosen[0], chosen[-1]))
-    return Choice(predicates, sum(distribution.weights[symbol] for symbol in chosen))
+    return ChosenSubscription(predicates, sum(distribution.weights[symbol] for symbol in chosen))
 
 
 _OVER = {"quotes": _among_quotes, "symbols": _among_symbols}

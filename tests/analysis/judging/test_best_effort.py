@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.claims.estimates import estimate
 from analysis.engines import PlainEngine
 from analysis.judging.delivery_ratio import BATCHES, DueTally
-from analysis.judging.judged import Outcome, Receipt
+from analysis.judging.judged import PublicationOutcome, Receipt
 from analysis.pipeline import analyze
 from analysis.tables.deliveries import DeliveryOverTime, Right
 from analysis.tables.results import read_table
@@ -86,8 +86,8 @@ def tally(pairs: list[tuple[int, int]]) -> DueTally:
     due = DueTally()
     got = [Receipt("B1", 1, 0, 1, None, None)]
     for published, (wanted, notified) in enumerate(pairs, 1):
-        outcomes = [Outcome(f"S{n}", Right.DUE, None, got if n < notified else []) for n in range(wanted)]
-        outcomes.append(Outcome("T", Right.MAY, None, []))
+        outcomes = [PublicationOutcome(f"S{n}", Right.DUE, None, got if n < notified else []) for n in range(wanted)]
+        outcomes.append(PublicationOutcome("T", Right.MAY, None, []))
         due.add(judged_publication(published=published, outcomes=outcomes))
     return due
 

@@ -20,7 +20,7 @@ from emulation.drivers.driver import DriverConfig, main
 from emulation.drivers.driver_operations import OperationSchedule
 from emulation.host.priority import CLIENTS, LINKS
 from record.log import Event, PredicateRecord, TraceRecord
-from scenario.workload.operations import Operation, OperationKind, write_operations
+from scenario.workload.operations import OperationKind, PlannedOperation, write_operations
 from tests.broker_service.loopback import WITHIN, Loopback
 
 SOURCE = Path(__file__).parents[3]
@@ -28,25 +28,27 @@ CLASS = PredicateRecord(attribute="class", operator="eq", string="STOCK")
 PRICE = PredicateRecord(attribute="price", operator=">", number=0)
 
 
-def publication(at: int, n: int, **content: Any) -> Operation:
-    return Operation(
+def publication(at: int, n: int, **content: Any) -> PlannedOperation:
+    return PlannedOperation(
         at=at, client="P1", broker="B1", operation=OperationKind.PUBLISH, id=f"P1:{n}",
         attributes={"class": "STOCK", "price": 1.5, "volume": n, **content},
     )  # fmt: skip
 
 
-def joining() -> list[Operation]:
+def joining() -> list[PlannedOperation]:
     everything = [CLASS, PRICE, PredicateRecord(attribute="volume", operator=">=", number=0)]
     text = PredicateRecord(attribute="text", operator="str-prefix", string="")
     return [
-        Operation(
+        PlannedOperation(
             at=0, client="P1", broker="B1", operation=OperationKind.ADVERTISE, id="a1", predicates=[*everything, text]
         ),
-        Operation(
+        PlannedOperation(
             at=0, client="S1", broker="B1", operation=OperationKind.SUBSCRIBE, id="s1", predicates=[CLASS, PRICE]
         ),
-        Operation(at=0, client="S2", broker="B1", operation=OperationKind.SUBSCRIBE, id="s1", predicates=[CLASS]),
-        Operation(at=0, client="S2", broker="B1", operation=OperationKind.UNSUBSCRIBE, id="s2"),
+        PlannedOperation(
+            at=0, client="S2", broker="B1", operation=OperationKind.SUBSCRIBE, id="s1", predicates=[CLASS]
+        ),
+        PlannedOperation(at=0, client="S2", broker="B1", operation=OperationKind.UNSUBSCRIBE, id="s2"),
     ]
 
 
@@ -80,7 +82,9 @@ class DriverProcess:
 
 
 @asynccontextmanager
-async def driver(overlay: Loopback, operations: Iterable[Operation], **settings: bool) -> AsyncIterator[DriverProcess]:
+async def driver(
+    overlay: Loopback, operations: Iterable[PlannedOperation], **settings: bool
+) -> AsyncIterator[DriverProcess]:
     directory = overlay.directory
     write_operations(directory / "operations", operations)
     config = DriverConfig(
@@ -270,7 +274,7 @@ def taken(schedule: OperationSchedule, until: int, most: int) -> Sequence[str]:
 def test_a_schedule_gives_what_is_due_and_reads_ahead() -> None:
     read = []
 
-    def operations() -> Iterable[Operation]:
+    def operations() -> Iterable[PlannedOperation]:
         for n in range(10):
             read.append(n)
             yield publication(n * 10, n)

@@ -15,7 +15,7 @@ from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms, intersects, matches
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
 from tests.scenario.workload.quotes_population import quotes_of
 
@@ -28,11 +28,11 @@ def made(scenario: Scenario) -> Workload:
     return generate(scenario, scenario.overlay())
 
 
-def of_kind(workload: Workload, kind: OperationKind) -> list[Operation]:
+def of_kind(workload: Workload, kind: OperationKind) -> list[PlannedOperation]:
     return [operation for operation in workload.operations() if operation.operation is kind]
 
 
-def content(operation: Operation) -> Any:
+def content(operation: PlannedOperation) -> Any:
     return operation.attributes or operation.predicates
 
 

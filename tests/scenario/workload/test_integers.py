@@ -18,8 +18,8 @@ from broker_service.language.relations import conforms, matches
 from broker_service.language.wire import encode_publication
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.integers import Publishing
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.integers import IntegerPublishers
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
 
 MakeScenario = Callable[..., Scenario]
@@ -35,11 +35,11 @@ def made(make: MakeScenario, topology: Any = CYCLIC, seed: int = 1, run: str = "
     return generate(scenario, scenario.overlay())
 
 
-def of_kind(workload: Workload, kind: OperationKind) -> list[Operation]:
+def of_kind(workload: Workload, kind: OperationKind) -> list[PlannedOperation]:
     return [operation for operation in workload.operations() if operation.operation is kind]
 
 
-def predicates(operation: Operation) -> Any:
+def predicates(operation: PlannedOperation) -> Any:
     return tuple(recorded_predicate(record) for record in operation.predicates or ())
 
 
@@ -182,7 +182,7 @@ def test_a_publisher_of_unpopular_values_stays_in_its_interval(first: int, insid
     """Popularity is so small there that sums of it do not grow."""
     popularity = np.array([0, 0, 0, 1, 1, 0, 0, 0, 1, 0], dtype=np.float64)
     cumulative = np.concatenate([[0.0], np.cumsum(popularity)])
-    publishing = Publishing(np.array([0]), np.array([first]), np.array([3]), np.array([1.0]), cumulative)
+    publishing = IntegerPublishers(np.array([0]), np.array([first]), np.array([3]), np.array([1.0]), cumulative)
     assert publishing.value(0, share) in inside
 
 

@@ -15,7 +15,7 @@ from broker_service.language.records import predicate_record, recorded_predicate
 from record.log import PredicateRecord
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind, read_operations, write_operations
+from scenario.workload.operations import OperationKind, PlannedOperation, read_operations, write_operations
 
 ITEMS = [
     {"at": "2s", "client": "P", "broker": "B1", "publish": "[class,'STOCK'],[price,90]"},
@@ -90,7 +90,7 @@ def test_files_round_trip(tmp_path: Path, make_scenario: Callable[..., Scenario]
 
 def test_a_bad_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "operations.jsonl"
-    operation = Operation(at=1, client="P", broker="B", operation=OperationKind.PUBLISH, id="P:1", attributes={})
+    operation = PlannedOperation(at=1, client="P", broker="B", operation=OperationKind.PUBLISH, id="P:1", attributes={})
     write_operations(path, [operation])
     path.write_bytes(path.read_bytes().replace(b"publish", b"shout"))
     with pytest.raises(msgspec.ValidationError, match="shout"):

@@ -16,7 +16,7 @@ from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.patterns import Lengths, lengths, receiving
 from scenario.workload.workload import Workload
 
@@ -30,7 +30,7 @@ def made(make: MakeScenario, brokers: int = 100, seed: int = 1, **workload: Any)
     return generate(scenario, scenario.overlay())
 
 
-def numbers(operation: Operation) -> set[str]:
+def numbers(operation: PlannedOperation) -> set[str]:
     return set(operation.attributes or ()) - {"class", "padding"}
 
 

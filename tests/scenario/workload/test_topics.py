@@ -17,7 +17,7 @@ from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms, matches
 from scenario.model import Scenario
 from scenario.workload.generate import generate
-from scenario.workload.operations import Operation, OperationKind
+from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
 
 MakeScenario = Callable[..., Scenario]
@@ -35,15 +35,15 @@ def made(make: MakeScenario, *groups: Any, seed: int = 1, **publications: Any) -
     return generate(scenario, scenario.overlay())
 
 
-def of_kind(workload: Workload, kind: OperationKind) -> list[Operation]:
+def of_kind(workload: Workload, kind: OperationKind) -> list[PlannedOperation]:
     return [operation for operation in workload.operations() if operation.operation is kind]
 
 
-def predicates(operation: Operation) -> Any:
+def predicates(operation: PlannedOperation) -> Any:
     return tuple(recorded_predicate(record) for record in operation.predicates or ())
 
 
-def topics_wanted(operation: Operation) -> list[int]:
+def topics_wanted(operation: PlannedOperation) -> list[int]:
     wanted = Subscription(predicates(operation))
     return [topic for topic in range(1, 11) if matches(wanted, Publication({"class": "TOPIC", "topic": topic}))]
 
