@@ -32,6 +32,10 @@ LOST_STREAMS = "lost streams"
 protocol must survive (`record.promises`)."""
 
 
+VANISHED_LINKS = "vanished links"
+"""Links that vanish, with whatever they hold, from an overlay that changes. No fault by itself, as above."""
+
+
 class FaultKind(enum.StrEnum):
     """The `text` of a `fault` record. A partition and a flapping link are links that are down."""
 

@@ -24,7 +24,6 @@ from msgspec.structs import replace
 from analysis.judging.history import History
 from analysis.judging.judged import Duty
 from analysis.judging.standing import Flight, Standing, Status
-from analysis.reading.intervals import NONE, Intervals
 from analysis.tables.deliveries import Cause, Right
 
 Found = Sequence[tuple[Standing, Status]]
@@ -77,9 +76,10 @@ class Duties:
         return Duty(made.number, made.withdrawn, made.announced, not flight.disturbed and self._due(made, flight))
 
     def _due(self, made: Standing, flight: Flight) -> bool:
-        own, published = self.history.own_clients, flight.published
-        cut: Intervals = NONE if own is None else own.cuts.between(published.broker, made.broker)
-        return made.due(cut, published.time, flight.until)
+        history, published = self.history, flight.published
+        brokers = published.broker, made.broker
+        parted = history.parted.between(*brokers).overlaps(published.time, flight.until)
+        return not parted and made.due(history.cuts.between(*brokers), published.time, flight.until)
 
 
 def proven(judgements: Iterable[Judgement], notified: Container[str], found: Found) -> list[Judgement]:

@@ -17,7 +17,7 @@ from record.faults import FaultKind
 from record.promises import Loss, Promises
 
 SILENCING = frozenset({FaultKind.KILL, FaultKind.STOP, FaultKind.PAUSE, FaultKind.LINK_DOWN, FaultKind.RESET})
-_LOSSY = frozenset({Loss.IN_FLIGHT, Loss.EVERYTHING})
+LOSSY = frozenset({Loss.IN_FLIGHT, Loss.EVERYTHING})
 
 
 def lossy_intervals(
@@ -30,7 +30,7 @@ def lossy_intervals(
     """
     found = outages(faults, brokers)
     silent = _silent(found, promises, lingering)
-    lost = (lasting(outage, lingering) for outage in found if promises.loss(outage.kind) in _LOSSY)
+    lost = (lasting(outage, lingering) for outage in found if promises.loss(outage.kind) in LOSSY)
     return Intervals.of((begin, silent.settled(begin, end)) for begin, end in lost)
 
 
@@ -39,6 +39,11 @@ def silent_intervals(
 ) -> Intervals:
     """The time in which a publication may wait in a queue without any record of it, because brokers are silenced."""
     return _silent(outages(faults, brokers), promises, lingering)
+
+
+def cutting_outages(faults: Iterable[OutageEvent], brokers: Container[str]) -> list[Outage]:
+    """The outages that let nothing pass a broker or a link."""
+    return [outage for outage in outages(faults, brokers) if outage.kind in SILENCING]
 
 
 def _silent(found: Iterable[Outage], promises: Promises, lingering: int) -> Intervals:

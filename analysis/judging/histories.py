@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from analysis.judging.fault_costs import lossy_intervals, silent_intervals
+from analysis.judging.cuts import cuts_of
+from analysis.judging.fault_costs import cutting_outages, lossy_intervals, silent_intervals
 from analysis.judging.faults import FaultTimes, fault_spans
 from analysis.judging.history import SETTLE, History, Session, cut_short
 from analysis.judging.own_clients import VariantOutages, own_clients_of
+from analysis.judging.vanished_links import vanished_links
 from analysis.reading.intervals import FOREVER
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
 from analysis.reading.outages import outage_intervals
+from analysis.reading.overlay_changes import OverlayChanges
 from analysis.run_files.run_directory import RunDirectory
 from record.manifest import VariantRecord
 from record.time_units import SECOND
@@ -33,10 +36,13 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
 
 
 def histories_of(
-    run: RunDirectory, lifetimes: Iterable[DeclarationLifetime], events: Iterable[OutageEvent]
+    run: RunDirectory,
+    lifetimes: Iterable[DeclarationLifetime],
+    events: Iterable[OutageEvent],
+    changes: Sequence[OverlayChanges | None],
 ) -> list[History]:
-    """The history that the oracle judges by, for each variant."""
-    return [_history(run, number, lifetimes, events) for number in range(len(run.manifest.variants))]
+    """The history that the oracle judges by, for each variant; `changes` are those of each variant's overlay."""
+    return [_history(run, number, lifetimes, events, changed) for number, changed in enumerate(changes)]
 
 
 def faults_of(
@@ -48,17 +54,25 @@ def faults_of(
 
 
 def _history(
-    run: RunDirectory, number: int, lifetimes: Iterable[DeclarationLifetime], events: Iterable[OutageEvent]
+    run: RunDirectory,
+    number: int,
+    lifetimes: Iterable[DeclarationLifetime],
+    events: Iterable[OutageEvent],
+    changed: OverlayChanges | None,
 ) -> History:
     variant, brokers = run.manifest.variants[number], frozenset(run.brokers)
     lingering, promises = _lingering(variant), variant.promises
+    vanished = vanished_links(changed, promises)
     of_variant = _of_variant(number, variant, events)
-    faults = [event for event in of_variant if not event.node]
+    faults = [*(event for event in of_variant if not event.node), *vanished.events]
     sessions: dict[Session, list[OutageEvent]] = {}
     for event in of_variant:
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
-    happened = VariantOutages(faults=faults, sessions=sessions, lingering=lingering, run_end=variant.end)
+    happened = VariantOutages(faults=faults, sessions=sessions, lingering=lingering)
+    overlay = vanished.overlay or run.overlays[variant.name]
+    cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
+    run_end = FOREVER if variant.end is None else variant.end
     return History(
         promises=promises,
         lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
@@ -68,7 +82,9 @@ def _history(
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
         session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},
-        own_clients=own_clients_of(promises, run.overlays[variant.name], happened),
+        cuts=cuts_of(overlay, cutting, lingering, run_end),
+        parted=cuts_of(overlay, vanished.lost, lingering, run_end),
+        own_clients=own_clients_of(promises, brokers, happened),
     )
 
 

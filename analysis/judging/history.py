@@ -35,8 +35,6 @@ class OwnClients:
     """By broker: the time in which those that it had not accepted may be lost."""
     unsettled: Intervals = NONE
     """As `History.unsettled`, under faults of other kinds; these alone delay subscriptions everywhere."""
-    cuts: Cuts = NO_CUTS
-    """The time in which brokers were cut off from each other."""
     brokers_down: Mapping[str, Intervals] = field(default_factory=dict)
     """By broker: from the fault to its heal and no longer."""
     sessions_down: Mapping[Session, Intervals] = field(default_factory=dict)
@@ -71,6 +69,10 @@ class History:
     """The time in which operations may take longer to settle, under faults of every kind."""
     session_outages: Mapping[Session, Intervals] = field(default_factory=dict)
     """Each with the time of recovery from it."""
+    cuts: Cuts = NO_CUTS
+    """The time in which brokers were cut off from each other, and publications between them waited."""
+    parted: Cuts = NO_CUTS
+    """The time in which no path of links that were there joined brokers, and publications between them may be lost."""
     own_clients: OwnClients | None = None
     """None where the promises name no fault of this cost."""
 

@@ -45,6 +45,12 @@ settle afterwards. Where no path is left to the end of the run, what was in flig
 `Loss.UNACCEPTED`, a publication that its broker accepted, as its client was told or some client's notification shows,
 is a must even if that broker failed, once that is back.
 
+Links of an overlay may appear and vanish while it runs (`analysis.judging.vanished_links`). Under best effort that
+excuses nothing, because its delivery ratio is to show the cost. Other routing promises a cost for `VANISHED_LINKS`:
+the link may take what is in flight with it, and publications between brokers that no path of present links joins may
+be lost; or it costs nothing, and publications wait until there is a path again, and are lost only where there is none
+to the end of the run.
+
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
 counted and reported. It is the defect *reordered*
 
@@ -183,12 +189,20 @@ class Oracle:
 
     def _subscribed(self, content: Mapping[str, Value], flight: Flight) -> Found:
         """The subscriptions that match, whenever they were made, each with its status."""
-        times, own = flight.times, self._history.own_clients
+        times, history = flight.times, self._history
         matching = (made for interest in self._index.match(content) for made in self._interested[interest])
-        if own is None:
+        if not (history.cuts.moments or history.parted.moments):
             return [(made, made.status(*times)) for made in matching]
-        broker = flight.published.broker
-        return [(made, made.status_across(own.cuts.between(broker, made.broker), *times)) for made in matching]
+        return [(made, self._status_across(made, flight)) for made in matching]
+
+    def _status_across(self, made: Standing, flight: Flight) -> Status:
+        """The status of a subscription towards a publication of another broker, which may have been cut off."""
+        history, published = self._history, flight.published
+        status = made.status_across(history.cuts.between(published.broker, made.broker), *flight.times)
+        if status is not Status.SETTLED:
+            return status
+        parted = history.parted.between(published.broker, made.broker)
+        return Status.IN_FLIGHT if parted.overlaps(published.time, flight.until) else status
 
     def _promised(self, journey: Journey, found: Found) -> set[str] | None:
         """The clients to which even best effort promises the publication: those with a settled subscription at a broker

@@ -6,17 +6,14 @@ such a fault excuses no loss between them unless it leaves no path to the end of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.judging.cuts import cuts_of
-from analysis.judging.fault_costs import SILENCING
 from analysis.judging.history import OwnClients, Session
-from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.intervals import Intervals
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting, outage_intervals, outages
 from record.promises import Loss, Promises
-from topology.model import Overlay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,23 +23,20 @@ class VariantOutages:
     faults: Sequence[OutageEvent]
     sessions: Mapping[Session, Sequence[OutageEvent]]
     lingering: int
-    run_end: int | None
 
 
-def own_clients_of(promises: Promises, overlay: Overlay, happened: VariantOutages) -> OwnClients | None:
+def own_clients_of(promises: Promises, brokers: Container[str], happened: VariantOutages) -> OwnClients | None:
     """The faults of this kind in a variant; None where the promises name none."""
     if not promises.spares_others:
         return None
     lingering = happened.lingering
-    found = outages(happened.faults, {broker.id for broker in overlay.brokers})
+    found = outages(happened.faults, brokers)
     costs = {kind: [each for each in found if promises.loss(each.kind) is kind] for kind in Loss}
     sparing = [*costs[Loss.OWN_CLIENTS], *costs[Loss.UNACCEPTED]]
-    cutting = [outage for outage in found if outage.kind in SILENCING]
     return OwnClients(
         lossy=_by_broker(costs[Loss.OWN_CLIENTS], lingering),
         unaccepted=_by_broker(costs[Loss.UNACCEPTED], lingering),
         unsettled=Intervals.of(lasting(outage, lingering) for outage in found if outage not in sparing),
-        cuts=cuts_of(overlay, cutting, lingering, FOREVER if happened.run_end is None else happened.run_end),
         brokers_down=_by_broker(sparing, 0),
         sessions_down={session: outage_intervals(events, 0) for session, events in happened.sessions.items()},
     )

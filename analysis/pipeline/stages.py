@@ -78,7 +78,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
     overlays = [run.overlays[variant.name] for variant in variants]
     changes = changes_of(variants, overlays, logs.changes)
-    histories = histories_of(run, declared, logs.outages)
+    histories = histories_of(run, declared, logs.outages, changes)
     judged = read.then(PublicationStage(histories, faults, buckets), buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")

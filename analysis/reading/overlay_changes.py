@@ -59,7 +59,10 @@ class OverlayChanges:
         overlay = Overlay(start.name, start.brokers, tuple(start.links), may_be_partitioned=True)
         self._evolution = Evolution(overlay, tuple(self._change(*change) for change in self._changes))
 
-    @property
+    def vanished(self) -> Iterator[LinkChange]:
+        """The changes by which links vanished, in order of time."""
+        return (change for change, _, _ in self._changes if not change.appeared)
+
     def links_out(self) -> Iterator[tuple[BrokerId, BrokerId, int, int | None]]:
         """The times in which brokers that are linked at another time are not: from and until when, in nanoseconds.
 
