@@ -1,12 +1,18 @@
-"""Broker processes and containers that know the contract routers."""
+"""Broker processes and containers that know the contract routers, and runs of scenarios on them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from unittest import mock
 
+from rich.console import Console
+
+from emulation.planning.plan import make_plan
+from emulation.run import emulate
 from emulation.runtimes import container, ladder, process
+from scenario.loading import load
 from tests.contracts import protocols
 from tests.emulation.run.broker_image import image_with
 
@@ -24,3 +30,16 @@ def brokers_know_the_protocols() -> Iterator[None]:
         mock.patch.object(ladder, "ensure_image", image),
     ):
         yield
+
+
+def emulated(scenario: Path, runtime: str) -> Path:
+    """The directory of a run on processes or in containers, beside the scenario's file."""
+    with brokers_know_the_protocols():
+        rungs = ladder.choose(runtime, ladder.AUTO, print)
+        assert isinstance(rungs, ladder.Rungs)
+        plan, console = make_plan(load(scenario)), Console(quiet=True)
+        return emulate(plan, rungs, scenario.parent, console, when_over=_nothing).directory
+
+
+def _nothing() -> None:
+    """Is called when the messages have arrived."""

@@ -73,7 +73,16 @@ def judged(text: str, directory: Path) -> Delivery:
     """The oracle's verdict on a simulated run of a scenario."""
     file = directory / "contract.yaml"
     file.write_text(text)
-    run = simulate(make_plan(load(file)), directory).directory
+    return verdict_on(simulated(file))
+
+
+def simulated(scenario: Path) -> Path:
+    """The directory of a simulated run, beside the scenario's file."""
+    return simulate(make_plan(load(scenario)), scenario.parent).directory
+
+
+def verdict_on(run: Path) -> Delivery:
+    """The oracle's verdict on a run of one variant."""
     return analyze(run, PlainEngine()).variants[0].delivery
 
 
