@@ -13,7 +13,7 @@ from tests.contracts import mutants_of_reliable_flooding as flooding
 from tests.contracts.contract import Catch, Contract
 from tests.contracts.properties import no_broker_receives_in_vain, on_full_meshes, searched
 from tests.contracts.protocols import GOSSIP, MESH_UNICAST, RELIABLE_FLOODING
-from tests.contracts.running import scenario
+from tests.contracts.running import PUBLICATIONS, scenario
 from tests.properties import checks
 
 _PUBLISHERS = ("P@B1", "Q@B4")
@@ -77,12 +77,13 @@ def _meshed(fault: str) -> str:
     return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, [fault])
 
 
-def _congested() -> str:
+def congested_mesh(publications: int = PUBLICATIONS) -> str:
     """A mesh with one link whose long delay and small window let two or three publications pass in a second."""
     slow = "{between: [B1, B3], delay: 200ms}"
     links = f"[{slow}, [B1, B2], [B1, B4], [B2, B3], [B2, B4], [B3, B4]]"
     topology = f"{{kind: explicit, links: {links}, {_LINK}}}"
-    return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, limits="window: 1")
+    routing, limits = f"{{protocol: {MESH_UNICAST}}}", "window: 1"
+    return scenario(routing, topology, _PUBLISHERS, _SUBSCRIBERS, limits=limits, publications=publications)
 
 
 _MESH_ROW = ConformanceProtocol(MESH_UNICAST, MESH_UNICAST)
@@ -91,7 +92,7 @@ _MESH_UNICAST = Contract(
     scenarios={
         "a link of a mesh is down": _meshed("{at: run+3s, link_down: B1-B4, for: 2s}"),
         "a link of a mesh is down while clients subscribe": _meshed("{at: 0.5s, link_down: B1-B4, for: 4s}"),
-        "a link of a mesh is congested": _congested(),
+        "a link of a mesh is congested": congested_mesh(),
         "a broker of a mesh crashes": _meshed("{at: run+3s, kill: B3, for: 2s}"),
     },
     file="mesh_unicast.json",

@@ -1,10 +1,11 @@
-"""Lost, repeated and reordered messages, and streams that lose what they held: each is logged, and a protocol that
-promises to survive them does, on every runtime."""
+"""Whole runs of contract routers on every runtime, judged by the oracle: disturbed links, streams that lose what they
+held, a full store, the crash of a publisher's broker, a congested link."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -12,13 +13,14 @@ import pytest
 
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
+from tests.contracts.contracts import congested_mesh
 from tests.contracts.on_hosts import emulated
 from tests.contracts.properties import CORRECT
 from tests.contracts.protocols import RELIABLE_FLOODING, registered
 from tests.contracts.running import scenario, simulated, verdict_on
 
 _LINKS = "[B1-B2, B2-B3, B3-B4]"
-SCENARIO = scenario(
+UNRELIABLE = scenario(
     f"{{protocol: {RELIABLE_FLOODING}, kept: 8}}",
     "{kind: line, brokers: 4, link: {delay: 60ms}}",
     ("P@B1", "Q@B4"),
@@ -32,31 +34,30 @@ SCENARIO = scenario(
     publications=40,
 )
 
-Run = Callable[[Path], Path]
+Run = Callable[[str, Path], Path]
 
 
-@pytest.fixture
-def known() -> Iterator[None]:
-    with registered():
-        yield
+def on(runtime: str, text: str, directory: Path) -> Path:
+    """The directory of a run of a scenario."""
+    file = directory / "contract.yaml"
+    file.write_text(text)
+    return simulated(file) if runtime == "simulated" else emulated(file, runtime)
 
 
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize(
-    "run",
-    [
-        pytest.param(simulated, id="simulated"),
-        *(
-            pytest.param(partial(emulated, runtime=runtime), id=runtime, marks=pytest.mark.container)
-            for runtime in ("process", "container")
-        ),
-    ],
+@pytest.fixture(
+    params=["simulated", *(pytest.param(name, marks=pytest.mark.container) for name in ("process", "container"))]
 )
-@pytest.mark.timeout(240)
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    with registered():
+        yield partial(on, request.param)
+
+
+pytestmark = pytest.mark.timeout(240)
+
+
 def test_what_is_lost_is_logged_and_survived(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "contract.yaml"
-    file.write_text(SCENARIO)
-    directory = run(file)
+    """Publishers wait, too: a store of 1 kB does not hold what they publish meanwhile."""
+    directory = run(UNRELIABLE, tmp_path)
     records = list(logged(directory))
     injected = {record.text for record in records if record.event in {Event.FAULT, Event.HEALED}}
     assert injected == {
@@ -78,7 +79,16 @@ def test_what_is_lost_is_logged_and_survived(run: Run, tmp_path: Path) -> None:
     assert delivery.delivered > 200
 
 
+def test_publications_go_round_a_congested_link(run: Run, tmp_path: Path) -> None:
+    directory = run(congested_mesh(publications=40), tmp_path)
+    notified = [record for record in logged(directory) if record.event is Event.NOTIFIED and record.client == "S2"]
+    straight, detours = ([record for record in notified if record.hops == hops] for hops in (1, 2))
+    assert len(straight) > 40, "those of the near publisher, and a few of the far one"
+    assert len(detours) > 10
+    assert len(straight) + len(detours) == 80
+    assert verdict_on(directory).verdicts == [CORRECT]
+
+
 def logged(run: Path) -> Iterator[TraceRecord]:
     decode = msgspec.json.Decoder(TraceRecord).decode
-    for log in sorted((run / "logs").glob("*.jsonl")):
-        yield from map(decode, log.read_bytes().splitlines())
+    return chain.from_iterable(map(decode, log.read_bytes().splitlines()) for log in (run / "logs").glob("*.jsonl"))
