@@ -210,8 +210,7 @@ class Broker:
 
         Raises `ValueError` for a broker that is no neighbour.
         """
-        if neighbour not in self._link_status:
-            raise ValueError(f"{self.id} and {neighbour} are not linked")
+        self.require_neighbour(neighbour)
         self._disturber.set(neighbour, disturbance)
 
     def _receive_late(self, neighbour: BrokerId, message: Message) -> None:
@@ -274,6 +273,11 @@ class Broker:
         if not self.neighbours_change:
             raise ValueError(f"neighbours of a broker that routes by {self.protocol} do not change while it runs")
 
+    def require_neighbour(self, broker: BrokerId) -> None:
+        """Raises `ValueError` unless this broker is a neighbour."""
+        if broker not in self._link_status:
+            raise ValueError(f"{self.id} and {broker} are not linked")
+
     def add_link(self, config: LinkConfig) -> OverlayLink:
         """A broker has become a neighbour. Its link is down until the shell opens a stream.
 
@@ -294,8 +298,7 @@ class Broker:
         Raises `ValueError` for a broker that is no neighbour, and where the routing protocol does not bear it.
         """
         self.require_changing_neighbours()
-        if neighbour not in self.links:
-            raise ValueError(f"{self.id} and {neighbour} are not linked")
+        self.require_neighbour(neighbour)
         link = self.links.pop(neighbour)
         link.vanish()
         self._disturber.set(neighbour, Disturbance())

@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
@@ -162,11 +162,6 @@ class Evolution:
                 number = present.pop(frozenset((change.a, change.b)))
                 lifetimes[number] = replace(lifetimes[number], vanishes=change.at)
         return tuple(lifetimes)
-
-    def degree_distribution(self, time: float) -> Mapping[int, int]:
-        """Number of brokers of each degree at this time."""
-        overlay = self.at(time)
-        return dict(sorted(Counter(len(overlay.neighbours(broker.id)) for broker in overlay.brokers).items()))
 
     def moments(self, end: float) -> Iterator[Moment]:
         """The moments until this time, in order, the first of which begins at 0."""

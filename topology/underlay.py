@@ -12,7 +12,7 @@ measure can be an array with a number for each link.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,10 +106,6 @@ class Underlay:
         """
         between = self._tree(a).links_to(self.servers[b])
         return () if a == b else (self._lan[a], *between, self._lan[b])
-
-    def merged_paths(self, source: BrokerId, targets: Iterable[BrokerId]) -> frozenset[int]:
-        """The links on the fastest paths from a server to others, each link once, whatever number of paths share it."""
-        return frozenset(link for target in targets for link in self.path(source, target))
 
     def _tree(self, server: BrokerId) -> PathTree:
         router = self.servers[server]

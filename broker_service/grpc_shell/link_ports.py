@@ -94,8 +94,7 @@ class LinkPorts:
         await asyncio.gather(*self._dialling.values(), return_exceptions=True)
 
     def _port(self, neighbour: BrokerId) -> LinkPort:
-        if neighbour not in self._ports:
-            raise ValueError(f"{self._config.id} and {neighbour} are not linked")
+        self._broker.require_neighbour(neighbour)
         return self._ports[neighbour]
 
     def _make_port(self, link: LinkConfig) -> None:

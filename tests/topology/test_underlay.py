@@ -78,11 +78,6 @@ def test_links_are_numbered_routers_first() -> None:
     assert LINE.latency("A", "C") == pytest.approx(0.014)
 
 
-def test_merged_paths_have_each_link_once() -> None:
-    assert LINE.merged_paths("A", ["B", "C"]) == {2, 0, 1, 3, 4}
-    assert LINE.merged_paths("A", ["A"]) == frozenset()
-
-
 def test_unknown_servers_are_refused() -> None:
     for ends in (("A", "Z"), ("Z", "A"), ("Z", "Z")):
         with pytest.raises(KeyError):
