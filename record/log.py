@@ -37,8 +37,8 @@ class Event(enum.StrEnum):
     REJECTED = "rejected"
     """A client's operation was rejected. text: the reason."""
     REFUSED = "refused"
-    """A client's publication was refused, as its client was told: the routing protocol takes no more for now. It was
-    never accepted. text: the reason."""
+    """A client's publication was refused, with notice to the client, because the routing protocol takes no more for
+    now. It was never accepted. text: the reason."""
     LINK_UP = "link_up"
     """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker."""
     LINK_DOWN = "link_down"

@@ -8,9 +8,9 @@ matches. The oracle cannot see the start in brokers. It learns of it from client
 3. A subscription that has settled has started. Without any outage that concerns its client or the publisher, a
    publication that it matches is a `must` in the first place.
 
-What a client may get for lack of certainty, it must get by a subscription that had started. There is no duty where the
-publication may never have been accepted: its publisher's session or broker was down, it was rejected, or no
-advertisement of the publisher certainly held; or where a fault that is not survived may have cost it.
+A `may` that stands for a lack of certainty becomes a `must` by a subscription that had started. A duty does not exist
+where the publication may never have been accepted (its publisher's session or broker was down, it was rejected, or no
+advertisement of the publisher certainly held), nor where a fault that is not survived may have cost it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Duties:
     history: History
 
     def owing(self, flight: Flight, entitled: bool) -> bool:
-        """True when the publication was certainly accepted and nothing may have cost it since. `entitled` tells that an
+        """True when the publication was certainly accepted and nothing may have cost it since. `entitled`: an
         advertisement of its publisher certainly held, whatever failed."""
         history, published, until = self.history, flight.published, flight.until
         if history.lossy.overlaps(published.time, history.silent.settled(published.time, until)):

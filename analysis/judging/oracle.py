@@ -16,8 +16,8 @@ client:
    notifies all of its clients of what it receives.
 4. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
 
-A publication that its broker refused, as its publisher was told, and did not confirm when it was repeated, was never
-accepted: no client has a right to it.
+A publication that its broker refused, with notice to its publisher, and did not acknowledge when it was repeated was
+never accepted: no client has a right to it.
 
 An operation has settled `SETTLE_SECONDS` after its confirmation. An operation confirmed before the phase `run` began
 has settled when that phase began, because the emulator waits there until the overlay is quiet. An operation that was
@@ -42,8 +42,8 @@ A fault may cost only what clients of the failed broker publish or should get (`
 `analysis.judging.own_clients`). It excuses nothing between clients of other brokers, nor delays their subscriptions,
 except while it cuts their brokers off from each other (`analysis.judging.cuts`): then publications wait and operations
 settle afterwards. Where no path is left to the end of the run, what was in flight may be lost. With
-`Loss.UNACCEPTED`, a publication that its broker accepted, as its client was told or some client's notification shows,
-is a must even if that broker failed, once that is back.
+`Loss.UNACCEPTED`, a publication that its broker accepted is a must even if that broker failed, once that is back. Its
+broker's acknowledgement to its publisher proves that it was accepted, and so does a notification of any client.
 
 Links of an overlay may appear and vanish while it runs (`analysis.judging.vanished_links`). Under best effort that
 excuses nothing, because its delivery ratio is to show the cost. Other routing promises a cost for `VANISHED_LINKS`:
@@ -55,8 +55,8 @@ Order: a notification is **overtaken** when a later publication of the same publ
 counted and reported. It is the defect *reordered*
 
 - where routing promises the order of each publisher: for every notification; and where the protocol gives publications
-  positions in streams, for every notification that came after a later position of its stream, whoever published it, so
-  that two clients get two publications in the same order (`analysis.reading.stream_positions`);
+  positions in streams, for every notification that came after a later position of its stream, whatever its publisher,
+  so that two clients get two publications in the same order (`analysis.reading.stream_positions`);
 - where routing promises order along an advertisement (fixed TID routing does; dynamic routing takes different paths by
   design): if the client must get both publications, and both conform to the same first advertisement of their
   publisher, so that they travel on one tree.

@@ -50,7 +50,7 @@ class VariantContext:
     promises: Promises
     faults: VariantFaults
     session_breaks: SessionBreaks
-    """Of the clients that had any; only where routing promises to be gapless."""
+    """Only of clients whose sessions broke, and only where routing promises to be gapless."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The time until which it may have been in flight."""
     accepted: bool
     """True when the publisher's broker promises to keep what it accepts, and a client shows that it accepted this: the
-    publisher, which was told, or one that was notified."""
+    publisher, which received the acknowledgement, or one that was notified."""
     disturbed: bool
     """True when an outage may have cost it."""
 

@@ -84,7 +84,7 @@ class Trial:
 
 def everyone_is_notified_though_links_change(row: ConformanceProtocol) -> str:
     """With a fanout above the number of neighbours, each publication reaches everybody once; else `missing`, `surplus`
-    or, where a router sends to a broker that is no neighbour, `defect`."""
+    or, where a router sends to a broker that is not a neighbour, `defect`."""
     for seed in SEEDS:
         trial = Trial(row, RING, seed)
         try:

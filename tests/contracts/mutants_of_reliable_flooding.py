@@ -96,11 +96,12 @@ class IsContentWithOneAcknowledgement(ReliableFloodingRouter):
     """Erases a publication when the first broker has it."""
 
     def _acknowledged(self, acknowledgement: Acknowledgement) -> Actions:
-        everyone = [
+        acknowledgements = [
             Acknowledgement(acknowledgement.origin, acknowledgement.client, acknowledgement.number, broker)
             for broker in self._others
         ]
-        return [action for single in everyone for action in super(type(self), self)._acknowledged(single)]
+        acknowledged = super()._acknowledged
+        return [action for acknowledgement in acknowledgements for action in acknowledged(acknowledgement)]
 
 
 class PassesOnTheFirstAttemptOnly(ReliableFloodingRouter):

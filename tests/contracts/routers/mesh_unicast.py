@@ -45,7 +45,7 @@ class MeshUnicastOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unkn
             raise ValueError("remembered must be more than 0")
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
-        """Prepares nothing, and refuses an overlay that is no full mesh."""
+        """Prepares nothing, and refuses an overlay that is not a full mesh."""
         count = len(preparation.brokers)
         if len(preparation.links) < count * (count - 1) // 2:
             raise ValueError("it needs a link between any two brokers; use `kind: full-mesh`")

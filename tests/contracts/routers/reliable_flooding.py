@@ -8,7 +8,7 @@ Rules:
    further copies of it. A later attempt reaches brokers that a crash kept the earlier ones from.
 3. A broker notifies its clients of a publisher's publications in the order of their numbers and holds back those that
    came early. It stores the number that it has come to, so that its next incarnation neither waits for publications
-   that were erased nor repeats notifications, and acknowledges all up to that number. Clients are told the number as
+   that were erased nor repeats notifications, and acknowledges all up to that number. Clients receive the number as
    the position in the stream of that publisher.
 4. An acknowledgement takes the way back that the publication came, ahead of publications. When it is lost with a
    broker or on a link, the next attempt brings another one, by another way if need be.
