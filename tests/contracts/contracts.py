@@ -78,12 +78,13 @@ def _meshed(fault: str) -> str:
 
 
 def congested_mesh(publications: int = PUBLICATIONS) -> str:
-    """A mesh with one link whose long delay and small window let two or three publications pass in a second."""
-    slow = "{between: [B1, B3], delay: 200ms}"
+    """A mesh with one link whose long delay and small window let five publications of sixteen pass in a second."""
+    slow = "{between: [B1, B3], delay: 100ms}"
     links = f"[{slow}, [B1, B2], [B1, B4], [B2, B3], [B2, B4], [B3, B4]]"
     topology = f"{{kind: explicit, links: {links}, {_LINK}}}"
     routing, limits = f"{{protocol: {MESH_UNICAST}}}", "window: 1"
-    return scenario(routing, topology, _PUBLISHERS, _SUBSCRIBERS, limits=limits, publications=publications)
+    publishers = (*_PUBLISHERS, "R@B1")
+    return scenario(routing, topology, publishers, _SUBSCRIBERS, limits=limits, publications=publications)
 
 
 _MESH_ROW = ConformanceProtocol(MESH_UNICAST, MESH_UNICAST)
