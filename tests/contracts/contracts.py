@@ -82,9 +82,15 @@ def congested_mesh(publications: int = PUBLICATIONS) -> str:
     slow = "{between: [B1, B3], delay: 100ms}"
     links = f"[{slow}, [B1, B2], [B1, B4], [B2, B3], [B2, B4], [B3, B4]]"
     topology = f"{{kind: explicit, links: {links}, {_LINK}}}"
-    routing, limits = f"{{protocol: {MESH_UNICAST}}}", "window: 1"
-    publishers = (*_PUBLISHERS, "R@B1")
-    return scenario(routing, topology, publishers, _SUBSCRIBERS, limits=limits, publications=publications)
+    return scenario(
+        f"{{protocol: {MESH_UNICAST}}}",
+        topology,
+        (*_PUBLISHERS, "R@B1"),
+        _SUBSCRIBERS,
+        heartbeat="500ms",  # because brokers expect the first message within three of them
+        limits="window: 1",
+        publications=publications,
+    )
 
 
 _MESH_ROW = ConformanceProtocol(MESH_UNICAST, MESH_UNICAST)

@@ -29,6 +29,7 @@ def scenario(
     subscribers: Sequence[str],
     faults: Sequence[str] = (),
     *,
+    heartbeat: str = "200ms",
     limits: str = "",
     publications: int = PUBLICATIONS,
 ) -> str:
@@ -56,7 +57,7 @@ def scenario(
             "workload:",
             "  operations:",
             *(f"    - {operation}" for operation in operations),
-            f"brokers: {{limits: {{heartbeat: 200ms, reconnect_last: 200ms, {limits}}}}}",
+            f"brokers: {{limits: {{heartbeat: {heartbeat}, reconnect_last: 200ms, {limits}}}}}",
             f"timeline: {{join: 2s, run: {publications / PER_SECOND + 0.5}s, drain: 5s}}",
             *(["faults:", *(f"  - {fault}" for fault in faults)] if faults else []),
         ]
