@@ -12,10 +12,10 @@ import msgspec
 
 from record.log import Event, PredicateRecord, TraceRecord
 from record.promises import Promises
+from record.time_units import SECOND
 from topology.files import save
 from topology.model import Broker, Link, Overlay
 
-SECOND = 1_000_000_000
 RUN_START, RUN_END, DRAIN_END = 100.0, 160.0, 170.0
 DRIVER = "driver"
 RECOVERY = 4.0

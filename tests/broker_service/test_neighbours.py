@@ -12,11 +12,10 @@ from broker_service.errors import BrokerDefectError
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Recall, Send
 from record.log import Event
+from record.time_units import SECOND
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
 from tests.broker_service.overlay import ListTrace
-
-SECOND = 1_000_000_000
 
 
 def link_to(neighbour: str, appearance: int = 1) -> LinkConfig:

@@ -15,8 +15,8 @@ from analysis.tables.deliveries import Right
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.language.relations import conforms, matches
 from record.log import Event, PredicateRecord
+from record.time_units import SECOND
 
-SECOND = 1_000_000_000
 LARGE = 2**53
 NUMBERS = (-1.5, -0.0, 0, 1, 2.0, 1e300, LARGE, LARGE + 1, 10**30)
 STRINGS = ("", "a", "ab", "b", "é", "\uffff", "\U00010000", "\U00010000a")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.reading.gauges import BrokerLoadInSecond, LoadedBroker, LoadReadings
+from record.time_units import SECOND
 
-SECOND = 1_000_000_000
 B1 = LoadedBroker(0, "B1")
 
 

@@ -13,9 +13,9 @@ from analysis.pipeline import analyze
 from analysis.run_files.clocks import HostClock
 from record.log import Event, TraceRecord
 from record.manifest import ClockOffset
+from record.time_units import SECOND
 from tests.analysis.history import joined, write_run
 
-SECOND = 1_000_000_000
 AHEAD = 1000 * SECOND
 
 

@@ -11,9 +11,8 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind, Message
 from broker_service.trace import Recorder
 from record.log import Event
+from record.time_units import SECOND
 from tests.broker_service.overlay import ListTrace
-
-SECOND = 1_000_000_000
 
 
 class Clock:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from emulation.faults import FaultRun
 from record.faults import FaultKind
+from record.time_units import SECOND
 from scenario.faults import Counter, CountReached, Counts
 from scenario.faults.conditions import Cut, Down
 from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Hold
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
 from topology import LinkDirection
-
-SECOND = 1_000_000_000
 
 
 def test_a_fault_run() -> None:

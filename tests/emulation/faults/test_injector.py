@@ -12,6 +12,7 @@ from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from emulation.faults import Action, FaultInjector
 from record.faults import FaultKind, HealKind
+from record.time_units import SECOND
 from scenario.faults import Counter, CountReached, Counts
 from scenario.faults.conditions import (
     Condition,
@@ -32,7 +33,6 @@ from scenario.faults.programs import Sequence as Then
 from tests.scenario.faults.overlays import overlay_of
 from topology import Link, LinkDirection, LinkProperties
 
-SECOND = 1_000_000_000
 OVERLAY = overlay_of(("B1", "B2"), ("B2", "B3"), ("B3", "B1"), delay=0.01, rate=1e6)
 OWN = LinkProperties(delay=0.01, rate=1e6)
 AB, BA = LinkDirection("B1", "B2"), LinkDirection("B2", "B1")

@@ -8,8 +8,8 @@ import msgspec
 
 from emulation.fidelity.logs import Span, scan
 from record.log import Event, TraceRecord
+from record.time_units import SECOND
 
-SECOND = 1_000_000_000
 RUN = Span(0, 10 * SECOND, 20 * SECOND, 30 * SECOND)
 
 

@@ -13,12 +13,12 @@ from emulation.host.archives import unpack_archive
 from emulation.multi_host.product import Product, pack
 from record import manifest
 from record.exit_codes import ExitCode
+from record.time_units import SECOND
 from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory
 from tests.waiting import await_true
 
 pytestmark = pytest.mark.timeout(400)
 
-SECOND = 1_000_000_000
 PATIENCE = 200.0
 SCENARIO = """
 name: six

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation.network.echo import EchoTimes, read_clock
-
-SECOND = 1_000_000_000
+from record.time_units import SECOND
 
 
 def exchange(sent: int, offset: int, there: int, held: int, back: int) -> EchoTimes:

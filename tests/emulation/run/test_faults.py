@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from record.time_units import SECOND
+
 ROOT = Path(__file__).resolve().parents[3]
-SECOND = 1_000_000_000
 
 pytestmark = [
     pytest.mark.container,

@@ -6,11 +6,10 @@ from typing import Any
 
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Operation
+from record.time_units import SECOND
 from tests.broker_service.scripted import SCRIPTED, SCRIPTS, script
 from tests.emulation.simulation.test_overlay import Trial
 from topology import LinkProperties
-
-SECOND = 1_000_000_000
 
 
 class Scripted(Trial):

@@ -23,10 +23,10 @@ from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import FidelityVerdict
 from record.log import Event, TraceRecord
+from record.time_units import SECOND
 from scenario.loading import load
 
 ROOT = Path(__file__).resolve().parents[3]
-SECOND = 1_000_000_000
 
 SCENARIO = """
 name: ring

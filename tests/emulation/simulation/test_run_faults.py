@@ -15,9 +15,9 @@ from record import manifest
 from record.errors import HostError
 from record.log import Event, TraceRecord
 from record.manifest import PhaseRecord
+from record.time_units import SECOND
 from scenario.loading import load
 
-SECOND = 1_000_000_000
 SCENARIO = """
 name: faulty
 topology: {kind: full, brokers: 5, link: {delay: 2ms}}

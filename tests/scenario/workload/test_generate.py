@@ -13,6 +13,7 @@ import pytest
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms, intersects, matches
+from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
@@ -20,8 +21,6 @@ from scenario.workload.workload import Workload
 from tests.scenario.workload.quotes_population import quotes_of
 
 MakeScenario = Callable[..., Scenario]
-
-SECOND = 1_000_000_000
 
 
 def made(scenario: Scenario) -> Workload:

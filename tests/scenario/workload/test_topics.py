@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.records import recorded_predicate
 from broker_service.language.relations import conforms, matches
+from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
 
 MakeScenario = Callable[..., Scenario]
-
-SECOND = 1_000_000_000
 
 
 def made(make: MakeScenario, *groups: Any, seed: int = 1, **publications: Any) -> Workload:
