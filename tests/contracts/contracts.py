@@ -78,8 +78,8 @@ def _meshed(fault: str) -> str:
 
 
 def congested_mesh(publications: int = PUBLICATIONS) -> str:
-    """A mesh with one link whose long delay and small window let five publications of sixteen pass in a second."""
-    slow = "{between: [B1, B3], delay: 100ms}"
+    """A mesh with one link whose long delay and small window let half of the publications pass in a second."""
+    slow = "{between: [B1, B3], delay: 60ms}"
     links = f"[{slow}, [B1, B2], [B1, B4], [B2, B3], [B2, B4], [B3, B4]]"
     topology = f"{{kind: explicit, links: {links}, {_LINK}}}"
     return scenario(
