@@ -3,6 +3,8 @@
 One class serves every routing protocol: `body` is the client's own content (a publication, or the predicates of a
 subscription or an advertisement) and stays opaque until it is matched; `header` is whatever the routing protocol adds
 and only that protocol can read.
+
+No value refers to itself, so the collector of cyclic garbage need not know them (`gc=False`).
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ is going round in circles, because some routing table is wrong, and would do so 
 KIND_WORDS = {kind: kind.name.lower() for kind in Kind}
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """A message on an overlay link."""
 
     kind: Kind
@@ -92,7 +94,7 @@ class Outcome(enum.IntEnum):
     NOTIFIED = 3
 
 
-class ClientRequest(msgspec.Struct, frozen=True):
+class ClientRequest(msgspec.Struct, frozen=True, gc=False):
     """One operation of one logical client."""
 
     client: ClientId
@@ -106,7 +108,7 @@ class ClientRequest(msgspec.Struct, frozen=True):
     """Encoded content or predicates."""
 
 
-class StreamPosition(msgspec.Struct, frozen=True):
+class StreamPosition(msgspec.Struct, frozen=True, gc=False):
     """Place of a publication in a stream whose order its routing protocol keeps."""
 
     stream: str
@@ -114,7 +116,7 @@ class StreamPosition(msgspec.Struct, frozen=True):
     """From 1."""
 
 
-class ClientFrame(msgspec.Struct, frozen=True):
+class ClientFrame(msgspec.Struct, frozen=True, gc=False):
     """Requests that travel together."""
 
     requests: Sequence[ClientRequest] = ()
@@ -122,7 +124,7 @@ class ClientFrame(msgspec.Struct, frozen=True):
     """In the first frame of a stream: the name of the session that this stream begins, or continues."""
 
 
-class ClientEvent(msgspec.Struct, frozen=True):
+class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     """An event that a broker sends to clients of one session."""
 
     outcome: Outcome
@@ -150,7 +152,7 @@ class Welcome(msgspec.Struct, frozen=True):
     that it is in doubt about."""
 
 
-class BrokerFrame(msgspec.Struct, frozen=True):
+class BrokerFrame(msgspec.Struct, frozen=True, gc=False):
     """Events that travel together."""
 
     events: Sequence[ClientEvent] = ()

@@ -47,20 +47,23 @@ class ServiceQueue:
 
     def __init__(self, work: Work | None, most_bytes: int = sys.maxsize) -> None:
         """`most_bytes` is how much may wait before the queue is full."""
-        self.waiting = 0
-        """Messages that came in and are not handled yet."""
         self.work = work
         """The division and the times of messages that come in from now on. After a change, those that wait keep theirs,
         and their place."""
         self._most_bytes = most_bytes
-        self._pieces: deque[tuple[int, float, Handler, Sequence[Any]]] = deque()
-        """Pieces that wait: the time at which each is due, the bytes of each of its messages, its handler, and its
-        messages. Tuples, because they are quicker than a class."""
-        self._bytes = 0.0
+        self._pieces: deque[tuple[int, int, Handler, Sequence[Any]]] = deque()
+        """Pieces that wait: the time at which each is due, its bytes, its handler, and its messages. Tuples, because
+        they are quicker than a class."""
+        self._bytes = 0
         self._busy_until = 0
         self._idle = 0
         """Nanoseconds up to `_busy_until` in which nothing was to be done, pauses included."""
         self._longest = 0
+
+    @property
+    def waiting(self) -> int:
+        """Messages that came in and are not handled yet."""
+        return sum(len(messages) for _, _, _, messages in self._pieces)
 
     @property
     def longest_wait(self) -> int:
@@ -89,10 +92,7 @@ class ServiceQueue:
 
     def submit(self, now: int, handler: Handler, messages: Sequence[Any], size: int = 0) -> Sequence[int]:
         """Queues messages that came in together, `size` bytes. Returns the time of the `finish` call of each piece."""
-        count = len(messages)
-        share = _WAITING_OVERHEAD + size / count if size else _WAITING_OVERHEAD
-        self.waiting += count
-        self._bytes += share * count
+        share = _WAITING_OVERHEAD + size // len(messages) if size else _WAITING_OVERHEAD
         done, dones = self._busy_until, []
         for piece, cost in (self.work or _at_once)(messages):
             wait = done - now
@@ -102,7 +102,9 @@ class ServiceQueue:
             elif wait > self._longest:
                 self._longest = wait
             done += cost
-            self._pieces.append((done, share, handler, piece))
+            occupied = share * len(piece)
+            self._bytes += occupied
+            self._pieces.append((done, occupied, handler, piece))
             dones.append(done)
         self._busy_until = done
         return dones
@@ -112,10 +114,8 @@ class ServiceQueue:
         pieces = self._pieces
         if not pieces or pieces[0][0] > now:
             return False
-        _, share, handler, messages = pieces.popleft()
-        count = len(messages)
-        self.waiting -= count
-        self._bytes = self._bytes - share * count if pieces else 0.0  # sums of shares are not exact
+        _, occupied, handler, messages = pieces.popleft()
+        self._bytes -= occupied
         handler(messages)
         return True
 
@@ -124,12 +124,11 @@ class ServiceQueue:
         self._busy_until += nanoseconds
         self._idle += nanoseconds
         self._pieces = deque(
-            (done + nanoseconds, share, handler, messages) for done, share, handler, messages in self._pieces
+            (done + nanoseconds, occupied, handler, messages) for done, occupied, handler, messages in self._pieces
         )
         return [piece[0] for piece in self._pieces]
 
     def clear(self) -> None:
         """Forgets everything that waits."""
         self._pieces.clear()
-        self._bytes = 0.0
-        self.waiting = 0
+        self._bytes = 0

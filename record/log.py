@@ -125,7 +125,7 @@ class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     string: str | None = None
 
 
-class TraceRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
+class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of `logs/<node>.jsonl`. Fields that do not apply are left out."""
 
     time: int

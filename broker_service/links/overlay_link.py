@@ -307,8 +307,9 @@ class OverlayLink:
         if self._ahead:
             self._ahead = max(0, self._ahead - taken)
         self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
-        self._others_waiting -= others
-        self._others_bytes -= others_bytes
+        if others:
+            self._others_waiting -= others
+            self._others_bytes -= others_bytes
         self._in_flight_bytes = in_flight
         self.sent += taken
         if self._flows:

@@ -31,7 +31,7 @@ TimerKey = Hashable
 """Identifies a timer of a router: a value of the router's own, such as a frozen struct that names a neighbour."""
 
 
-class Send(msgspec.Struct, frozen=True):
+class Send(msgspec.Struct, frozen=True, gc=False):
     """Put a message into the output queue of a neighbour."""
 
     neighbour: BrokerId
@@ -43,7 +43,7 @@ class Send(msgspec.Struct, frozen=True):
     """True: before all waiting messages that are not `ahead`, behind those that are."""
 
 
-class Deliver(msgspec.Struct, frozen=True):
+class Deliver(msgspec.Struct, frozen=True, gc=False):
     """Notify clients of this broker of a publication, each once."""
 
     clients: tuple[ClientId, ...]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 
 from emulation.live_overlay.contract import UnsettledError
 
 Call = Callable[[], None]
-
-_WORK, _BACKGROUND = 1, 0
 
 
 class EventQueue:
@@ -22,17 +21,17 @@ class EventQueue:
     `pending`.
     """
 
-    __slots__ = ("_heap", "_number", "_soon", "_working", "now", "pending")
+    __slots__ = ("_background", "_heap", "_number", "_soon", "now", "pending")
 
     def __init__(self) -> None:
         self.now = 0
         self.pending = 0
         """Work that is not a call: awaited timers of routers, and requests of clients that are held back."""
         self._soon: deque[Call] = deque()
-        self._heap: list[tuple[int, int, int, Call]] = []
+        self._heap: list[tuple[int, int, Call]] = []
         self._number = 0
-        self._working = 0
-        """Work in the heap."""
+        self._background = 0
+        """Background calls in the heap, which are counted because they are far fewer than the others."""
 
     def clock(self) -> int:
         """The time in nanoseconds, for users of a clock."""
@@ -48,19 +47,18 @@ class EventQueue:
 
     def at(self, time: int, call: Call) -> None:
         """Schedules work at a time, which is not before `now`."""
-        self._number += 1
-        self._working += 1
-        heappush(self._heap, (time, self._number, _WORK, call))
+        self._number = number = self._number + 1
+        heappush(self._heap, (time, number, call))
 
     def background(self, time: int, call: Call) -> None:
         """Schedules a call that is not waited for."""
-        self._number += 1
-        heappush(self._heap, (time, self._number, _BACKGROUND, call))
+        self._background += 1
+        self.at(time, partial(self._make_background, call))
 
     @property
     def settled(self) -> bool:
         """True when no work is left."""
-        return not self._working and not self._soon and not self.pending
+        return len(self._heap) == self._background and not self._soon and not self.pending
 
     def run_until(self, time: int) -> None:
         """Makes all calls up to and at this time; `now` is this time then."""
@@ -70,8 +68,7 @@ class EventQueue:
                 soon.popleft()()
             if not heap or heap[0][0] > time:
                 break
-            self.now, _, weight, call = heappop(heap)
-            self._working -= weight
+            self.now, _, call = heappop(heap)
             call()
         self.now = max(self.now, time)
 
@@ -84,3 +81,7 @@ class EventQueue:
                 moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)
+
+    def _make_background(self, call: Call) -> None:
+        self._background -= 1
+        call()

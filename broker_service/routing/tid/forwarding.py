@@ -19,7 +19,7 @@ BUSIEST = 1 << 30
 """Load level of a link that is down."""
 
 
-class Arrival(msgspec.Struct, frozen=True):
+class Arrival(msgspec.Struct, frozen=True, gc=False):
     """A publication's state on its arrival at this broker."""
 
     tid: TreeId
@@ -30,7 +30,7 @@ class Arrival(msgspec.Struct, frozen=True):
     """The neighbour it came from; None at the publisher's broker."""
 
 
-class NextHop(msgspec.Struct, frozen=True):
+class NextHop(msgspec.Struct, frozen=True, gc=False):
     neighbour: BrokerId
     tid: TreeId
 

@@ -27,7 +27,7 @@ class UnsubscribeHeader(msgspec.Struct, frozen=True, array_like=True):
     """The trees that the subscription leaves."""
 
 
-class PublishHeader(msgspec.Struct, frozen=True, array_like=True):
+class PublishHeader(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tid: TreeId
     budget: int
     """Hops that the publication may still travel."""
