@@ -221,7 +221,7 @@ class Broker:
 
         Each is recorded with the time at which its turn came and with the time that the router took.
         """
-        record, route, perform = self._recorder.message, self._router.receive, self._perform
+        record, route, perform = self._recorder.received, self._router.receive, self._perform
         clock, stopwatch, comparisons = self._clock, self._stopwatch, self._comparisons
         for message in messages:
             came, began = clock(), stopwatch()
@@ -232,11 +232,11 @@ class Broker:
                 took = stopwatch() - began
                 if comparisons.pending:
                     took -= comparisons.decoding
-                record(_RECEIVED, message, peer=neighbour, time=came, duration=took)
+                record(message, came, took, neighbour)
                 perform(actions)
             except MalformedMessageError as error:
                 comparisons.discard()
-                record(_RECEIVED, message, peer=neighbour, time=came)
+                record(message, came, None, neighbour)
                 self._report_dropped(message, f"malformed: {error}")
             except Exception as error:
                 raise self._defects.report(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error

@@ -26,13 +26,14 @@ class Trace(Protocol):
 
 
 _PUBLISH_WORD = Kind.PUBLISH.word
+_RECEIVED, _SENT = Event.RECEIVED, Event.SENT  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
 
 class Recorder:
     """Stamps the records of one node and hands them to its log.
 
     Records of messages get their fields by position, in the order of `TraceRecord`, because keywords would double the
-    time that such a record takes.
+    time that such a record takes; the two records of every link have methods of their own for the same reason.
     """
 
     __slots__ = ("_clock", "_node", "_variant", "_write")
@@ -42,6 +43,46 @@ class Recorder:
         self._node = trace.node
         self._variant = trace.variant
         self._clock = clock
+
+    def received(self, message: Message, time: int, duration: int | None, neighbour: str) -> None:
+        """Records a message of a neighbour, whose turn came at `time`; `duration` is the router's work on it."""
+        self._write(
+            TraceRecord(
+                time,
+                self._node,
+                self._variant,
+                _RECEIVED,
+                KIND_WORDS[message.kind],
+                message.id,
+                None,
+                neighbour,
+                message.hops,
+                None,
+                duration,
+                len(message.body) + len(message.header),
+                label=message.label or None,
+            )
+        )
+
+    def sent(self, message: Message, time: int, waited: int, neighbour: str, queue: int) -> None:
+        """Records a message that left for a neighbour at `time`, and the length of the output queue behind it."""
+        self._write(
+            TraceRecord(
+                time,
+                self._node,
+                self._variant,
+                _SENT,
+                KIND_WORDS[message.kind],
+                message.id,
+                None,
+                neighbour,
+                message.hops,
+                queue,
+                waited,
+                len(message.body) + len(message.header),
+                label=message.label or None,
+            )
+        )
 
     def message(
         self,
@@ -56,7 +97,7 @@ class Recorder:
         text: str | None = None,
         time: int | None = None,
     ) -> None:
-        """Records an event of a message, now or at `time`."""
+        """Records any other event of a message, now or at `time`."""
         self._write(
             TraceRecord(
                 self._clock() if time is None else time,

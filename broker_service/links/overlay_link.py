@@ -40,7 +40,7 @@ STREAM_BROKE = "stream broke"
 
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
-_SENT, _PUBLISH = Event.SENT, Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
+_PUBLISH = Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
 
 class OverlayLink:
@@ -288,7 +288,7 @@ class OverlayLink:
     def _take_waiting(self, messages: list[Message], count: int) -> None:
         now = self._clock()
         waiting = self._waiting
-        record = self._recorder.message
+        record, neighbour = self._recorder.sent, self.neighbour
         in_flight, room = self._in_flight_bytes, self._window_bytes
         others = others_bytes = 0
         taken = 0
@@ -303,7 +303,7 @@ class OverlayLink:
                 others += 1
                 others_bytes += size
             messages.append(message)
-            record(_SENT, message, peer=self.neighbour, queue=len(waiting), duration=now - entered, time=now)
+            record(message, now, now - entered, neighbour, len(waiting))
         if self._ahead:
             self._ahead = max(0, self._ahead - taken)
         self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
