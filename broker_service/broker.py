@@ -10,32 +10,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from functools import partial
 from typing import Any
 
 from broker_service.actions import ActionExecutor
+from broker_service.client_operations import ClientOperations
 from broker_service.config import BrokerConfig, LinkConfig
-from broker_service.declaring import Declarations
 from broker_service.defects import DefectReports
 from broker_service.disturbance import Disturbance
 from broker_service.disturber import Disturber
-from broker_service.errors import BrokerDefectError, MalformedMessageError, RefusedPublicationError, RejectedError
+from broker_service.errors import BrokerDefectError, MalformedMessageError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import (
     MOST_HOPS,
-    OPERATION_KINDS,
     BrokerId,
     ClientId,
     ClientRequest,
     Kind,
     Message,
     Operation,
-    Outcome,
     Welcome,
-    answer,
 )
 from broker_service.publisher_gate import PublisherGate
 from broker_service.publishing import Publishing
@@ -86,7 +82,6 @@ class Broker:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
         self.protocol = config.protocol
-        self.rejected = 0
         self.dropped = 0
         """Messages that ended here; those that links and sessions dropped are not counted."""
         self._clock = clock
@@ -107,7 +102,6 @@ class Broker:
         self._names = SessionNames(config.limits.sessions)
         self.timers = RouterTimers(schedule, self._timer_ran_out)
         self._storage = BoundedStorage({} if stored is None else stored, config.limits.stored_bytes)
-        self._named = 0
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
         self._actions = ActionExecutor(
@@ -133,17 +127,9 @@ class Broker:
             clock=clock,
             stopwatch=self._stopwatch,
         )
-        self._declarations = declarations = Declarations(
-            router, self._perform, self._new_id, config.limits.declared_bytes
+        self._operations = ClientOperations(
+            config, router, self._actions, self._clients, publishing=self._publishing, recorder=self._recorder
         )
-        self._operations: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
-            Operation.DETACH: self._detach,
-            Operation.ADVERTISE: partial(declarations.declare, declarations.advertisements),
-            Operation.UNADVERTISE: partial(declarations.retract, declarations.advertisements),
-            Operation.SUBSCRIBE: partial(declarations.declare, declarations.subscriptions),
-            Operation.UNSUBSCRIBE: partial(declarations.retract, declarations.subscriptions),
-            Operation.PUBLISH: self._publishing.publish,
-        }
 
     def _router_context(self, config: BrokerConfig) -> RouterContext[Any]:
         return RouterContext(
@@ -184,6 +170,11 @@ class Broker:
     def published(self) -> int:
         """Publications of clients that the router has accepted."""
         return self._publishing.published
+
+    @property
+    def rejected(self) -> int:
+        """Operations of clients that could not be carried out."""
+        return self._operations.rejected
 
     @property
     def delivered(self) -> int:
@@ -326,7 +317,7 @@ class Broker:
                 self._report_dropped(message, f"session ended while publishers were held: {self.gate.reason}")
         for client in list(session.clients.values()):
             with self._defects.handling(f"the withdrawal of client {client.id!r}"):
-                self._withdraw(client)
+                self._operations.withdraw(client)
 
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:
         """Carries out operations of a session's clients, in order. One that cannot be carried out is rejected.
@@ -339,17 +330,13 @@ class Broker:
         if session.held:
             gate.keep(session, requests)
             return
+        carry_out = self._operations.carry_out
         for position, request in enumerate(requests):
             if gate.closed and request.operation is _PUBLISH:
                 gate.keep(session, requests[position:])
                 return
             try:
-                if request.operation is _ATTACH:
-                    self._attach(session, request)
-                else:
-                    self._operate(session, request)
-            except RejectedError as error:
-                self._reject(session, request, error)
+                carry_out(session, request)
             except Exception as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion) from error
@@ -358,40 +345,6 @@ class Broker:
         """Handles the requests that a session has held back, unless publishers are held again."""
         if not self.gate.closed:
             self.handle(session, self.gate.take(session))
-
-    def _operate(self, session: Session, request: ClientRequest) -> None:
-        client = session.clients.get(request.client)
-        if client is None:
-            raise RejectedError(f"client {request.client!r} is not attached to this session")
-        operation = request.operation
-        kind = OPERATION_KINDS.get(operation)
-        if kind is not None and operation is not _PUBLISH:
-            self._recorder.message(_RECEIVED, Message(kind, request.id, request.body), client=client.id)
-        self._operations[operation](client, request)
-        if operation is not _PUBLISH:
-            self._confirm(session, request)
-
-    def _attach(self, session: Session, request: ClientRequest) -> None:
-        """A client that was attached to another session has moved here and starts without declarations."""
-        if not request.client:
-            raise RejectedError("a client needs a name")
-        former = self._clients.get(request.client)
-        if former is not None:
-            self._withdraw(former)
-        elif len(self._clients) >= self._limits.clients:
-            raise RejectedError(f"the broker has {len(self._clients)} clients already (limits.clients)")
-        client = Client(request.client, session)
-        self._clients[client.id] = client
-        session.clients[client.id] = client
-        self._confirm(session, request)
-
-    def _detach(self, client: Client, _request: ClientRequest) -> None:
-        self._withdraw(client)
-
-    def _withdraw(self, client: Client) -> None:
-        self._declarations.withdraw(client)
-        client.session.clients.pop(client.id, None)
-        self._clients.pop(client.id, None)
 
     def _make_link(self, config: LinkConfig) -> OverlayLink:
         return OverlayLink(
@@ -415,26 +368,6 @@ class Broker:
         matcher: Matcher[Any] = Matcher(self._comparisons)
         self._matchers.append(matcher)
         return matcher
-
-    def _new_id(self) -> str:
-        """An identifier that no other broker and no other incarnation of this one makes."""
-        self._named += 1
-        return f"{self.id}.{self.incarnation}.{self._named}"
-
-    # Answers
-
-    def _confirm(self, session: Session, request: ClientRequest) -> None:
-        self._actions.send(session, answer(request, Outcome.CONFIRMED))
-
-    def _reject(self, session: Session, request: ClientRequest, error: RejectedError) -> None:
-        self.rejected += 1
-        reason = str(error)
-        event = Event.REFUSED if isinstance(error, RefusedPublicationError) else Event.REJECTED
-        if request.operation is _PUBLISH:
-            session.progress.reject(request.number, reason)
-        message = Message(OPERATION_KINDS.get(request.operation, Kind.CONTROL), request.id, request.body)
-        self._recorder.message(event, message, client=request.client, text=reason)
-        self._actions.send(session, answer(request, Outcome.REJECTED, reason))
 
     # Log
 

@@ -27,13 +27,11 @@ from typing import Any
 
 from broker_service.config import Limits
 from broker_service.links.flow import Flow, LinkFlow
+from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.trace import Recorder
 from record.log import Event
 from record.time_units import SECOND
-
-STATUS_SAMPLES = 16
-"""The utilisation window slides in steps of one sixteenth."""
 
 STREAM_BROKE = "stream broke"
 """Reason in the log for which messages are lost on a link that does not resume."""
@@ -101,9 +99,7 @@ class OverlayLink:
         self._acknowledged = 0
         self._recalled = 0
         """Messages that were in flight when they were taken back, while the link was down."""
-        self._samples: deque[tuple[int, int]] = deque()
-        """(time, messages sent by then), oldest first; they span the utilisation window."""
-        self._sample_interval = int(limits.utilisation_window * SECOND / STATUS_SAMPLES)
+        self._sent_window = SentWindow(limits.utilisation_window)
         self._flows: dict[float, LinkFlow] = {}
         """By the length of their intervals, in seconds."""
 
@@ -151,7 +147,7 @@ class OverlayLink:
             return float("inf")
         if not (self._waiting or self._repeat):
             return 1.0
-        return 1.0 + self.queue_length / max(1, self._sent_in_window())
+        return 1.0 + self.queue_length / max(1, self._sent_window.count(self._clock(), self.sent))
 
     def put(self, message: Message) -> None:
         """Queues a message. Drops it, counted and logged, when its share of the queue is full."""
@@ -207,7 +203,8 @@ class OverlayLink:
         messages: list[Message] = []
         if not self.connected or not (self._waiting or self._repeat):
             return messages
-        count = min(self._batch, self._window - len(self._in_flight))
+        room, count = self._window - len(self._in_flight), self._batch
+        count = min(count, room)
         while self._repeat and count > 0 and self._fits(size := self._repeat[0].size):
             self._in_flight_bytes += size
             messages.append(self._repeat.popleft())
@@ -315,23 +312,8 @@ class OverlayLink:
         if self._flows:
             for flow in self._flows.values():
                 flow.leave(now, taken)
-        samples = self._samples
-        if not samples or now - samples[-1][0] >= self._sample_interval:
-            samples.append((now, self.sent))
-            self._expire(now)
-
-    def _expire(self, now: int) -> None:
-        """Keeps one sample at or before the window's start, to count from."""
-        start = now - self._sample_interval * STATUS_SAMPLES
-        samples = self._samples
-        while len(samples) > 1 and samples[1][0] <= start:
-            samples.popleft()
-
-    def _sent_in_window(self) -> int:
-        if not self._samples:
-            return 0
-        self._expire(self._clock())
-        return self.sent - self._samples[0][1]
+        if now >= self._sent_window.due_at:
+            self._sent_window.note(now, self.sent)
 
     def _forget(self, incarnation: int) -> None:
         """Drops whatever was meant for a former incarnation of the neighbour, because the new one has no use for it."""

@@ -203,8 +203,9 @@ class LinkSession:
             self.frame_due = True
             return True
         if self._acknowledge_at is None:
-            self._acknowledge_at = now + _ACKNOWLEDGE_AFTER
-            self._set_wake_at()
+            self._acknowledge_at = at = now + _ACKNOWLEDGE_AFTER
+            if self.wake_at is None or at < self.wake_at:
+                self.wake_at = at
             return True
         return False
 
@@ -216,7 +217,7 @@ class LinkSession:
         if now < self.write_at:
             return ()
         messages = link.take()
-        if not messages and not self.frame_due:
+        if not (messages or self.frame_due):
             return ()
         self.frame_due = False
         self._acknowledged = received = link.received

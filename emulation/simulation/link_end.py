@@ -80,7 +80,8 @@ class LinkEnd:
         """Arrivals of frames that were sent while the direction was cut."""
         self._flush_stream: Callable[[], None] = _nothing
         self._handle_stream: Callable[[Sequence[Message]], None] = _ignore
-        """`_flush` and `_handle` of the stream that is open, made once and not for each frame."""
+        self._wake_stream: Callable[[], None] = _nothing
+        """`_flush`, `_handle` and `_wake_session` of the stream that is open, made once and not for each frame."""
         link.on_waiting = self._want_stream
 
     @property
@@ -193,6 +194,7 @@ class LinkEnd:
         self._opposite, self._direction = opposite, direction
         self._flush_stream = partial(self._flush, stream)
         self._handle_stream = partial(self._handle, stream)
+        self._wake_stream = partial(self._wake_session, stream)
         self._flushing, self._wake_at = False, None
         self._link.on_waiting = self._wake
         self._wake()
@@ -268,7 +270,7 @@ class LinkEnd:
         if at != self._wake_at:
             self._wake_at = at
             if at is not None:
-                self._events.background(at, partial(self._wake_session, stream))
+                self._events.background(at, self._wake_stream)
 
     def _wake_session(self, stream: int) -> None:
         if stream == self.stream and not self.hold(partial(self._wake_session, stream)):

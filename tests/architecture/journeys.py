@@ -21,6 +21,7 @@ LAYERS: Mapping[str, str] = {
     "broker_service.actions": "broker core",
     "broker_service.broker": "broker core",
     "broker_service.publishing": "broker core",
+    "broker_service.client_operations": "broker core",
     "broker_service.sessions": "broker core",
     "broker_service.routing": "router",
 }
@@ -77,7 +78,12 @@ PUBLICATION: Sequence[Process] = (
         (
             Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_handler"),
             Step(f"{_SHELL}.session_stream.SessionStream._handle", "calls the core when it is served"),
-            Step(f"{_BROKER}.handle", "carries out the operations in order", "_operate"),
+            Step(f"{_BROKER}.handle", "takes the operations in order", "carry_out"),
+            Step(
+                "broker_service.client_operations.ClientOperations.carry_out",
+                "carries it out or rejects it",
+                "_operate",
+            ),
             Step("broker_service.publishing.Publishing.publish", "checks it against the advertisements"),
             Step(f"{_TID}.router.TidRouter.publish", "calls the rules for publications"),
             Step(f"{_TID}.publications.Publications.publish", "the one match; next hops and clients", "Deliver"),

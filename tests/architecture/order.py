@@ -43,6 +43,7 @@ ROOMS: Mapping[str, Floors] = {
         "declaring defects publisher_gate router_timers",
         "actions disturber",
         "publishing",
+        "client_operations",
         "broker",
         "client_library grpc_shell",
     ),
