@@ -72,9 +72,13 @@ _RELIABLE_FLOODING = Contract(
 )
 
 
-def _meshed(fault: str) -> str:
+_ON_DEMAND = "eager_mesh: 1, idle_close: 50ms"
+"""Links of meshes rest between publications."""
+
+
+def _meshed(fault: str, limits: str = "") -> str:
     topology = f"{{kind: full, brokers: 4, {_LINK}}}"
-    return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, [fault])
+    return scenario(f"{{protocol: {MESH_UNICAST}}}", topology, _PUBLISHERS, _SUBSCRIBERS, [fault], limits=limits)
 
 
 def congested_mesh(publications: int = PUBLICATIONS) -> str:
@@ -101,6 +105,9 @@ _MESH_UNICAST = Contract(
         "a link of a mesh is down while clients subscribe": _meshed("{at: 0.5s, link_down: B1-B4, for: 4s}"),
         "a link of a mesh is congested": congested_mesh(),
         "a broker of a mesh crashes": _meshed("{at: run+3s, kill: B3, for: 2s}"),
+        "a link on demand is down": _meshed("{at: run+3s, link_down: B1-B4, for: 2s}", _ON_DEMAND),
+        "a broker of a mesh on demand crashes": _meshed("{at: run+3s, kill: B3, for: 2s}", _ON_DEMAND),
+        "a broker of a mesh on demand is frozen": _meshed("{at: run+3s, pause: B3, for: 3s}", _ON_DEMAND),
     },
     file="mesh_unicast.json",
     real=(
