@@ -33,7 +33,7 @@ _DEFAULTS = Limits()
 class Routing(Section):
     """The routing protocol. Every further field is an option of that protocol."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
     protocol: Name
     """The routing protocol's name."""

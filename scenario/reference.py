@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +91,32 @@ def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
     schema = model.model_json_schema()
     defaults = model.model_construct().model_dump(mode="json", warnings="none")
     required = set(schema.get("required", ()))
+    meanings = _meanings(model)
     for name, field in schema["properties"].items():
         if "const" in field:
             continue  # the kind, which the heading names
         default = "required" if name in required else _default(defaults.get(name))
-        meaning = " ".join(field.get("description", "").split())  # a table's row is one line
+        meaning = " ".join(meanings.get(name, "").split())  # a table's row is one line
         yield f"`{name}`", _takes(field), default, meaning
+
+
+def _meanings(model: type[Section]) -> Mapping[str, str]:
+    """Docstrings of a section's fields, inherited ones included, by the field's name in files.
+
+    Pydantic would parse the source of each section at every start of the program to find them.
+    """
+    sections = [part for part in reversed(model.__mro__) if issubclass(part, Section)]
+    found = {name: text for section in sections for name, text in _attribute_docstrings(section)}
+    return {field.alias or name: found[name] for name, field in model.model_fields.items() if name in found}
+
+
+def _attribute_docstrings(section: type[Section]) -> Iterator[tuple[str, str]]:
+    (definition,) = ast.parse(inspect.getsource(section)).body
+    assert isinstance(definition, ast.ClassDef)
+    for attribute, following in pairwise(definition.body):
+        match attribute, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, text
 
 
 def _section(place: str, model: type[Section]) -> str:

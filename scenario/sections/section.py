@@ -24,7 +24,6 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         validate_default=False,
         serialize_by_alias=True,
         allow_inf_nan=False,
