@@ -31,7 +31,7 @@ def own_clients_of(promises: Promises, brokers: Container[str], happened: Varian
         return None
     lingering = happened.lingering
     found = outages(happened.faults, brokers)
-    costs = {kind: [each for each in found if promises.loss(each.kind) is kind] for kind in Loss}
+    costs = {kind: [outage for outage in found if promises.loss(outage.kind) is kind] for kind in Loss}
     sparing = [*costs[Loss.OWN_CLIENTS], *costs[Loss.UNACCEPTED]]
     return OwnClients(
         lossy=_by_broker(costs[Loss.OWN_CLIENTS], lingering),
