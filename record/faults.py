@@ -28,8 +28,8 @@ class HealKind(enum.StrEnum):
 
 
 LOST_STREAMS = "lost streams"
-"""Links that do not resume: whatever a broken stream held is lost. No fault by itself, but a condition that a routing
-protocol must survive (`record.promises`)."""
+"""Links that do not resume: everything that a broken stream held is lost. Not a fault by itself, but a condition that a
+routing protocol must survive (`record.promises`)."""
 
 
 VANISHED_LINKS = "vanished links"

@@ -64,7 +64,7 @@ class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     detail: str = ""
     second: float | None = None
-    """Time of the probe, counted from the begin of the run phase; None before the load."""
+    """Time of the probe, counted from the start of the run phase; None before the load."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     are from 0 to 1; None stands for a quantity that was not measured."""
 
     begin: float
-    """Seconds from the begin of the run phase, as `end`."""
+    """Seconds from the start of the run phase, as `end`."""
     end: float
     cpu_busy: float | None = None
     cpu_steal: float | None = None
@@ -96,7 +96,7 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     checks: list[Check] = []
     links: list[LinkCheck] = []
     samples: list[Sample] = []
-    """The run phase from its begin to its end."""
+    """The run phase from its start to its end."""
     advice: str = ""
     """The remedy, where the verdict is not VALID."""
 

@@ -76,27 +76,27 @@ def from_csv(text: str, name: str, unit: Unit | None = None) -> Mesh:
     if not rows:
         raise OverlayError("empty; a latency matrix has a row and a column for each broker")
     if all(_is_number(cell) for cell in rows[0][1]):
-        names, said = [f"B{number}" for number in range(1, len(rows) + 1)], ""
+        names, corner = [f"B{number}" for number in range(1, len(rows) + 1)], ""
         rows = [(line, [broker, *row]) for broker, (line, row) in zip(names, rows, strict=True)]
     else:
-        (_, [said, *names]), *rows = rows
+        (_, [corner, *names]), *rows = rows
     check_size(len(names))
-    unit = _unit(said.strip().lower(), unit)
+    unit = _unit(corner.strip().lower(), unit)
     brokers = tuple(Broker(name.strip()) for name in names)
     _check_names([broker.id for broker in brokers], rows)
     return Mesh(name, brokers, unit.seconds * np.array([_numbers(line, row[1:], brokers) for line, row in rows]))
 
 
-def _unit(said: str, told: Unit | None) -> Unit:
-    known = said in set(Unit)
-    if told is not None and known and told != said:
-        raise OverlayError(f"its corner says {said}, but it was to be read as {told}")
-    if told is None and not known:
+def _unit(written: str, wanted: Unit | None) -> Unit:
+    known = written in set(Unit)
+    if wanted is not None and known and wanted != written:
+        raise OverlayError(f"its corner states {written}, but the caller asks for {wanted}")
+    if wanted is None and not known:
         raise OverlayError(
-            f"says nowhere what its numbers are: write one of {', '.join(Unit)} in the corner (line 1, first column), "
+            f"the unit of its numbers is missing: write one of {', '.join(Unit)} in the corner (line 1, first column), "
             "or give the unit"
         )
-    return told or Unit(said)
+    return wanted or Unit(written)
 
 
 def _check_names(names: list[str], rows: list[tuple[int, list[str]]]) -> None:

@@ -43,7 +43,7 @@ LARGEST_MESH = 2_500
 
 
 class OverlayError(ValueError):
-    """An overlay that cannot be: the message names the broker or link and what is wrong with it."""
+    """An impossible overlay: the message names the broker or link and what is wrong with it."""
 
 
 class JitterDistribution(enum.StrEnum):

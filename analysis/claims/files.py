@@ -104,7 +104,7 @@ def _recipe_problems(claim: Claim, recipe: Recipe) -> Iterator[str]:
     elif len(numbers) != len(parts):
         yield f"measured_by.parts: {len(parts)} for {len(numbers)} published numbers; give each its name"
     if claim.kind is ClaimKind.ORDER and not recipe.parts:
-        yield "measured_by.parts: missing; say what each statement of the claim is"
+        yield "measured_by.parts: missing; describe each statement of the claim"
     if claim.kind is ClaimKind.PROPERTY and recipe.parts:
         yield "measured_by.parts: a property has none"
     if len(set(recipe.scenarios)) < len(recipe.scenarios):

@@ -1,6 +1,6 @@
 """Claims of papers as data: published results, and the recipes that measure them here.
 
-A file of claims belongs to one paper: `paper` says which, and `claims` lists the claims.
+A file of claims belongs to one paper: `paper` names it, and `claims` lists the claims.
 
 - `published` holds the numbers of a claim, `details` further ones that belong to it, and `setting` the conditions that
   must be equal on both sides of the comparison. The published absolute times come from hardware of 2004 to 2014, so

@@ -73,7 +73,7 @@ def _summary(directory: Path) -> Summary:
     except RunDirectoryError as error:
         if "brokerlab analyze" in str(error):
             raise
-        remedy = f"if an earlier version wrote it, `brokerlab analyze {directory}` writes it anew"
+        remedy = f"if an earlier version wrote it, `brokerlab analyze {directory}` writes it again"
         raise RunDirectoryError(f"{error}; {remedy}") from error
 
 

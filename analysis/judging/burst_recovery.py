@@ -48,7 +48,7 @@ def normal_up_to(points: Sequence[Point], begin: int) -> float | None:
 
 
 def stable_after(points: Sequence[Point], begin: int) -> int | None:
-    """Nanoseconds from the begin of a burst to the last point with a delay that is not normal; 0 where there is none.
+    """Nanoseconds from the start of a burst to the last point with a delay that is not normal; 0 where there is none.
 
     None where it is not known which delay is normal.
     """

@@ -20,7 +20,7 @@ class DeliveryCounts:
     due: int = 0
     """Pairs with the right `due`."""
     missed: int = 0
-    """Those of them that were not notified."""
+    """Pairs with the right `due` whose client was not notified."""
     duplicate: int = 0
     spurious: int = 0
     reordered: int = 0

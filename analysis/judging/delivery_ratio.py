@@ -40,7 +40,7 @@ class DeliveryRatio:
 
     ratio: float
     low: float | None
-    """None for fewer than `BATCHES` publications, which say too little about chance."""
+    """None for fewer than `BATCHES` publications, because so few give no estimate of chance."""
     high: float | None
 
 

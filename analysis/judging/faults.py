@@ -1,7 +1,7 @@
 """Faults as the analysis sees them: when each began and was healed, how long it is watched, which neighbours noticed.
 
-A fault is watched from its begin until `AROUND_SECONDS` after its heal or for as long as the overlay may take to
-recover, whichever is longer, but not beyond the begin of the next fault.
+A fault is watched from its start until `AROUND_SECONDS` after its heal or for as long as the overlay may take to
+recover, whichever is longer, but not beyond the start of the next fault.
 """
 
 from __future__ import annotations

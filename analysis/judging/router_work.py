@@ -22,7 +22,7 @@ from analysis.tables.structs import struct_from
 from analysis.tables.summary import WorkFigures
 
 CLASSES_PER_DECADE = 100
-"""A class of the histogram ends 2.3% above its begin."""
+"""A class of the histogram ends 2.3% above its start."""
 MICROSECOND = 1000
 
 

@@ -29,7 +29,7 @@ class VanishedLinks:
     overlay: Overlay | None = None
     """The overlay with all links that it has at some time; None where it stays as it is, or nothing is excused."""
     events: Sequence[OutageEvent] = ()
-    """The begin and the end of the fault that each link is when it vanishes."""
+    """The start and the end of the fault that each link is when it vanishes."""
     waited: Sequence[Outage] = ()
     """The times in which links were not there, if publications wait meanwhile."""
     lost: Sequence[Outage] = ()

@@ -34,7 +34,7 @@ class ClientOperation(NamedTuple):
 
 
 class OutageEvent(NamedTuple):
-    """The begin or the end of an outage: of a broker or a link (`node` is empty), or of a driver's session."""
+    """The start or the end of an outage: of a broker or a link (`node` is empty), or of a driver's session."""
 
     at: LogPosition
     variant: int

@@ -45,7 +45,7 @@ def outages(events: Iterable[OutageEvent], brokers: Container[str] = ()) -> list
 
 
 def lasting(outage: Outage, lingering: int) -> tuple[int, int]:
-    """The interval from the begin of an outage to `lingering` nanoseconds after its end."""
+    """The interval from the start of an outage to `lingering` nanoseconds after its end."""
     return outage.begin, outage.end if outage.end == FOREVER else outage.end + lingering
 
 

@@ -1,8 +1,8 @@
 """Positions of notifications in streams, in the order in which clients got them.
 
 A routing protocol may give each publication a stream and a position in it, the same for all clients. Then two clients
-get two publications of a stream in the same order, whoever published them, if no client gets a position after a later
-one. The positions are kept at eight bytes each, because a piece of a log does not tell what came before it.
+get two publications of a stream in the same order, whichever clients published them, if no client gets a position
+after a later one. The positions are kept at eight bytes each, because a piece of a log does not hold earlier ones.
 """
 
 from __future__ import annotations

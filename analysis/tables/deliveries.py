@@ -47,7 +47,7 @@ class Cause(StrEnum):
     NOT_YET_SUBSCRIBED = "not yet subscribed"
     """All matching subscriptions were made later."""
     REFUSED = "refused"
-    """Its publisher was told that it was not accepted."""
+    """Its publisher was notified that it was not accepted."""
     NO_MATCH = "no subscription matches"
     """The client never had a subscription that matches."""
     GAP = "gap"

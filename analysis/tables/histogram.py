@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 CLASSES_PER_DECADE = 20
-"""Classes of delays: each ends an eighth above its begin."""
+"""Classes of delays: each ends an eighth above its start."""
 SMALLEST_MS = 0.001
 """Delays below a microsecond count as one microsecond."""
 
 
 def lower_ms(number: int) -> float:
-    """The begin of a class of delays in milliseconds; it ends at the begin of the next one."""
+    """The start of a class of delays in milliseconds; it ends at the start of the next one."""
     return float(10.0 ** (number / CLASSES_PER_DECADE))
 
 

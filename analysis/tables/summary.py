@@ -64,7 +64,7 @@ class BestEffort(msgspec.Struct, frozen=True, kw_only=True):
     """Notifications that a protocol which promises every publication would owe. Those that even best effort owes
     (`expected`) are among them: of clients whose own broker received the publication."""
     missed: int
-    """Those of them that did not come; the lost ones are among them."""
+    """Notifications among `due` that did not come, the lost ones included."""
     ratio: float | None
     """(due - missed) / due; null where nothing was due."""
     low: float | None

@@ -29,7 +29,8 @@ class BrokerMessages(Struct, frozen=True, kw_only=True):
 class LabelledMessages(Struct, frozen=True, kw_only=True):
     """One row per variant, broker, message kind and label of messages that carry one, until clients left.
 
-    The label says what the routing protocol sent the message for. Messages without one are in `messages` only.
+    The label names the purpose for which the routing protocol sent the message. Messages without one are in
+    `messages` only.
     """
 
     variant: str

@@ -59,7 +59,7 @@ def doctor() -> None:
         "brokerlab clean",
         codes={
             ExitCode.CORRECT: "no remains of ended runs are left",
-            ExitCode.HOST: "something is left; the message names it and says why",
+            ExitCode.HOST: "something is left; the message names it and the reason",
         },
     )
 )

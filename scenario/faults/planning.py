@@ -41,7 +41,7 @@ class FaultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScheduledFault:
-    """A fault that starts at a moment, in nanoseconds from the begin of the join phase, or at a count."""
+    """A fault that starts at a moment, in nanoseconds from the start of the join phase, or at a count."""
 
     start: int | CountReached
     program: Program

@@ -60,7 +60,7 @@ class Repeat:
 
     def __post_init__(self) -> None:
         if self.times is None and not _lasts(self.part):
-            raise ValueError("what is repeated without end must take some time")
+            raise ValueError("a program that is repeated without end must take some time")
 
 
 Program = Hold | Lift | Wait | Sequence | Repeat

@@ -15,11 +15,11 @@ class Phase(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time after the begin of a phase."""
+    """A time after the start of a phase."""
 
     seconds: float
     phase: Phase = Phase.JOIN
-    """The begin of `join` is the begin of the workload: absolute times count from there."""
+    """The start of `join` is the start of the workload: absolute times count from there."""
 
 
 class Counter(enum.StrEnum):

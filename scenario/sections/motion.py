@@ -1,6 +1,6 @@
 """The `motion` section: changes of an overlay while it runs.
 
-Motion is no fault: it lasts until the end of the run, costs what it costs, and nothing heals it. Every kind resolves to
+Motion is not a fault: it lasts until the end of the run, and nothing heals it. Every kind resolves to
 one evolution, which follows from the section, the topology and the seed alone.
 """
 
@@ -132,7 +132,7 @@ class RandomWaypointMotion(_RandomMobility):
 
 
 class TraceMotion(_Mobility):
-    """Brokers of a `unit-disk` topology move as its file of `positions` says; its time 0 is the motion's begin."""
+    """Brokers of a `unit-disk` topology move as its file of `positions` states; its time 0 is the motion's start."""
 
     kind: Literal["trace"]
 
@@ -144,7 +144,7 @@ class ScriptedChange(Section):
     """One change of a link: its time, and either `appear` or `vanish`."""
 
     at: Duration
-    """Time since the motion's begin."""
+    """Time since the motion's start."""
     appear: tuple[BrokerName, BrokerName] | None = None
     """Two brokers that get a link."""
     vanish: tuple[BrokerName, BrokerName] | None = None

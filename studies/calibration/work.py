@@ -65,7 +65,7 @@ class LoadPhase:
 
     @property
     def observed(self) -> float:
-        """Seconds from the begin until the last message is surely through."""
+        """Seconds from the start until the last message is surely through."""
         return self.seconds + SETTLE / 2
 
     @property

@@ -19,7 +19,7 @@ from scenario.workload.generate import generate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SEEDS = 6
-"""Runs of each scenario, unless the user or the claim says otherwise."""
+"""Runs of each scenario, unless the user or the claim sets another number."""
 
 _FIXED = {
     "seed": "each run has its own; `--seeds` sets their number",

@@ -44,8 +44,8 @@ def test_a_square_of_numbers_names_its_brokers_itself() -> None:
     ("text", "message"),
     [
         ("", "empty"),
-        ("a,A,B\nA,0,1\nB,1,0", "says nowhere what its numbers are"),
-        ("1,2\n3,4", "says nowhere"),
+        ("a,A,B\nA,0,1\nB,1,0", "the unit of its numbers is missing"),
+        ("1,2\n3,4", "the unit of its numbers is missing"),
         ("rtt_ms,A,B\nA,0,1\nB,x,0", "line 3, column 'A': 'x' is not a number from 0"),
         ("rtt_ms,A,B\nA,0,-1\nB,1,0", "line 2, column 'B': '-1'"),
         ("rtt_ms,A,B\nA,0,inf\nB,1,0", "line 2, column 'B': 'inf'"),
@@ -71,7 +71,7 @@ def test_bad_matrices_name_line_and_column(tmp_path: Path, text: str, message: s
 
 
 def test_the_corner_and_the_caller_must_agree() -> None:
-    with pytest.raises(OverlayError, match="its corner says rtt_ms, but it was to be read as delay_s"):
+    with pytest.raises(OverlayError, match="its corner states rtt_ms, but the caller asks for delay_s"):
         from_csv("rtt_ms,A\nA,0", "m", Unit.DELAY_S)
 
 

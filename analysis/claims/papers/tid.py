@@ -85,7 +85,7 @@ def queueing_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def matching_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Comparisons of content over publication messages that brokers received, with dynamic routing ("Faster matching").
 
-    The reference is one comparison for each message, which brokers would need if each of them matched the content anew.
+    The reference is one comparison for each message, which brokers would need if each matched the content again.
     """
     return Measurement(values=(run.of("dynamic").matching.share,))
 

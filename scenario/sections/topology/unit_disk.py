@@ -24,7 +24,7 @@ class UnitDiskTopology(TopologyKind):
 
     kind: Literal["unit-disk"]
     brokers: Annotated[int, Field(strict=True, ge=1, le=LARGEST_MESH)] | None = None
-    """Number of brokers, B1, B2, ..., at random places; all places are drawn anew until the overlay is connected."""
+    """Number of brokers, B1, B2, ..., at random places; all places are drawn again until the overlay is connected."""
     area: AreaSides | None = None
     """The side of the square in which they are placed, or width and height: `2km`, `[2km, 500m]`."""
     range: Length

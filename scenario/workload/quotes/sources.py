@@ -78,7 +78,7 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """A temporary file with the archive's bytes: a compressed archive would be read anew for each member."""
+    """A temporary file with the archive's bytes: a compressed archive would be read again for each member."""
     with gzip.open(path) as packed, tempfile.TemporaryFile() as unpacked:
         try:
             while chunk := packed.read(_CHUNK):

@@ -248,7 +248,7 @@ def test_kinds_lists_them_all_with_their_fields(topology: Command) -> None:
 def test_a_unit_can_be_given_for_a_matrix_that_says_none(topology: Command, tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("0,4\n4,0\n")
-    assert "says nowhere what its numbers are" in topology("check", path).err
+    assert "the unit of its numbers is missing" in topology("check", path).err
     assert topology("make", path, f"unit={Unit.RTT_S}", "--out", tmp_path / "o.json").code == 0
     assert load(tmp_path / "o.json").links[0].forward.delay == 2
 

@@ -40,7 +40,7 @@ KILL, STOP = Down("B1", FaultKind.KILL), Down("B1", FaultKind.STOP)
 
 
 def injector(*entries: tuple[float | CountReached, Program]) -> FaultInjector:
-    """Faults that start at these seconds after the begin, or at a count."""
+    """Faults that start at these seconds after the start, or at a count."""
     made = [
         ScheduledFault(start if isinstance(start, CountReached) else round(start * SECOND), program, "fault")
         for start, program in entries
@@ -190,7 +190,7 @@ CONDITION_OF = {
 
 
 def naive(holds: Sequence[tuple[int, Hold]], now: int) -> dict[tuple[type, Any], Any]:
-    """Conditions in effect at a time, from first principles: all that hold then, in the order of their begin."""
+    """Conditions in effect at a time, from first principles: all that hold then, in the order of their start."""
     here: dict[tuple[type, Any], Any] = {}
     holding = [c for start, hold in sorted(holds, key=lambda item: item[0]) for c in hold.conditions
                if start <= now and (hold.seconds is None or now < start + hold.seconds)]  # fmt: skip

@@ -53,7 +53,7 @@ def run(directory: Path, faults: str = "[]", *, topology: str = RING, motion: st
 
 
 def told(run: Path) -> list[Told]:
-    """The emulator's log, with seconds since the begin of the run phase."""
+    """The emulator's log, with seconds since the start of the run phase."""
     (variant,) = manifest.read(run).variants
     begin = variant.run_start or 0
     records = log(run, "emulator")

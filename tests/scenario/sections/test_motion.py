@@ -41,7 +41,7 @@ EXAMPLES = {
     "script": ("kind: ring, brokers: 4", "changes: [{at: 1s, vanish: [B1, B2]}, {at: 2s, appear: [B2, B4]}]"),
 }
 MOVEMENTS = "0 0 0\n0 5 0 4 25 0 8 5 0\n"
-"""B2 leaves the range of B1, 10 m, after 1 s and is back in it 7 s after the begin."""
+"""B2 leaves the range of B1, 10 m, after 1 s and is back in it 7 s after the start."""
 
 
 def scenario(directory: Path, topology: str, motion: str, seed: int = 1) -> Scenario:
