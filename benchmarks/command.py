@@ -42,6 +42,7 @@ BENCHMARKS = (
     Benchmark("relay", seconds=30, quick_seconds=15),
     Benchmark("startup", seconds=45, quick_seconds=45),
     Benchmark("simulation", seconds=80, quick_seconds=15),
+    Benchmark("motion", seconds=50),
     Benchmark("mesh", seconds=15),
     Benchmark("analysis", seconds=270, quick_seconds=50),
     Benchmark("routing", seconds=90),

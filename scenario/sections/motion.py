@@ -28,7 +28,7 @@ class MotionKind(Section):
     """Changes of some kind, whose random choices all come from the seed."""
 
     begins: Literal["join", "run"] = "run"
-    """The phase with which changes begin; they go on until the end of the drain phase."""
+    """The phase with which changes begin; they go on until the drain phase ends."""
     partitions: Literal["refused", "allowed"] = "refused"
     """`allowed`: there may be moments in which the overlay is in several parts."""
 
