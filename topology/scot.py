@@ -109,10 +109,6 @@ class Scot:
         """Its neighbours in its own cluster."""
         return tuple(other for other in self.overlay.neighbours(broker) if self.is_a_link(broker, other))
 
-    def secondary_neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
-        """Its neighbours in its own region."""
-        return tuple(other for other in self.overlay.neighbours(broker) if not self.is_a_link(broker, other))
-
 
 def scot_of(overlay: Overlay) -> Scot:
     """The overlay as the SCOT that its brokers' attributes `region` and `cluster` make it.

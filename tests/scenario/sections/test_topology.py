@@ -198,7 +198,7 @@ def test_the_scots_of_the_octopia_paper_are_as_its_text_says() -> None:
     assert "a2" in figure_3.edge_brokers
     assert "d1" in figure_3.primary_neighbours("e1")
     assert (len(figure_7.clusters), len(figure_7.regions), figure_7.cluster_diameter) == (4, 3, 2)
-    assert figure_7.secondary_neighbours("b3") == ("b0", "b1", "b2")
+    assert set(figure_7.overlay.neighbours("b3")) - set(figure_7.primary_neighbours("b3")) == {"b0", "b1", "b2"}
     assert (len(s_e.inner_brokers), len(s_e.edge_brokers), len(s_e.clusters)) == (16, 40, 4)
     assert {s_e.coordinates[broker].region for broker in s_e.inner_brokers} == set("FGHI")
     assert set(s_e.regions) == set("ABCDEFGHIJKLMN")
