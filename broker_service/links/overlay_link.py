@@ -50,6 +50,41 @@ class OverlayLink:
     `on_waiting` is called whenever a message was put into the queue; `take` then returns the messages that may travel.
     """
 
+    __slots__ = (
+        "_acknowledged",
+        "_ahead",
+        "_batch",
+        "_clock",
+        "_flows",
+        "_in_flight",
+        "_in_flight_bytes",
+        "_most_bytes",
+        "_most_others",
+        "_most_publications",
+        "_others_bytes",
+        "_others_waiting",
+        "_publication_bytes",
+        "_recalled",
+        "_recorder",
+        "_repeat",
+        "_resumes",
+        "_sent_window",
+        "_waiting",
+        "_window",
+        "_window_bytes",
+        "appearance",
+        "attributes",
+        "connected",
+        "dropped",
+        "neighbour",
+        "neighbour_incarnation",
+        "on_waiting",
+        "received",
+        "round_trip",
+        "sent",
+        "up",
+    )
+
     def __init__(
         self,
         neighbour: BrokerId,
@@ -95,7 +130,8 @@ class OverlayLink:
         self._others_bytes = 0
         self._in_flight_bytes = 0
         self._in_flight: deque[Message] = deque()
-        self._repeat: deque[Message] = deque()
+        self._repeat: list[Message] = []
+        """Messages that were in flight when a stream broke; they travel again before those that wait."""
         self._acknowledged = 0
         self._recalled = 0
         """Messages that were in flight when they were taken back, while the link was down."""
@@ -205,10 +241,8 @@ class OverlayLink:
             return messages
         room, count = self._window - len(self._in_flight), self._batch
         count = min(count, room)
-        while self._repeat and count > 0 and self._fits(size := self._repeat[0].size):
-            self._in_flight_bytes += size
-            messages.append(self._repeat.popleft())
-            count -= 1
+        if self._repeat:
+            count -= self._take_repeats(messages, count)
         if count > 0 and self._waiting and not self._repeat:
             self._take_waiting(messages, count)
         self._in_flight += messages
@@ -246,10 +280,9 @@ class OverlayLink:
         self.check_resumption(incarnation, handled)
         if incarnation != self.neighbour_incarnation:
             self._forget(incarnation)
-        self._repeat.extendleft(reversed(self._in_flight))
+        self._repeat[:0] = self._in_flight
         self._clear_in_flight()
-        for _ in range(min(handled - self._acknowledged, len(self._repeat))):
-            self._repeat.popleft()
+        del self._repeat[: handled - self._acknowledged]
         self._acknowledged = handled
         self._recalled = 0
         if not self._resumes:
@@ -281,6 +314,18 @@ class OverlayLink:
     def _fits(self, size: int) -> bool:
         """True when the window has room for this many bytes; a single message always fits."""
         return not self._in_flight_bytes or self._in_flight_bytes + size <= self._window_bytes
+
+    def _take_repeats(self, messages: list[Message], most: int) -> int:
+        """Takes messages that travel again, as far as the window has room. Returns their number."""
+        taken = 0
+        for message in self._repeat[:most]:
+            if not self._fits(message.size):
+                break
+            self._in_flight_bytes += message.size
+            messages.append(message)
+            taken += 1
+        del self._repeat[:taken]
+        return taken
 
     def _take_waiting(self, messages: list[Message], count: int) -> None:
         now = self._clock()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from record.time_units import SECOND
 
 STEPS = 16
@@ -19,8 +17,8 @@ class SentWindow:
         self.due_at = 0
         """The time from which `note` should be called again; earlier calls would tell no more than the last one."""
         self._step = int(seconds * SECOND / STEPS)
-        self._samples: deque[tuple[int, int]] = deque()
-        """(time, messages sent by then), oldest first; they span the window."""
+        self._samples: list[tuple[int, int]] = []
+        """(time, messages sent by then), oldest first; they span the window, so there are few."""
 
     def note(self, now: int, sent: int) -> None:
         """Notes how many messages the link has sent by now."""
@@ -40,4 +38,4 @@ class SentWindow:
         start = now - self._step * STEPS
         samples = self._samples
         while len(samples) > 1 and samples[1][0] <= start:
-            samples.popleft()
+            del samples[0]

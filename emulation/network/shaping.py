@@ -68,7 +68,8 @@ class Shaper:
     def __init__(self, properties: LinkProperties, seed: str) -> None:
         self._seed: str | None = seed
         """None once there is a generator, which takes 2.5 KB and most links never need."""
-        self._backlog: deque[int] = deque()  # when each frame that is not yet wholly on the wire will be
+        self._backlog: deque[int] | None = None
+        """The times at which the frames that are not yet wholly on the wire will be; None until there is a rate."""
         self._free = 0  # when the last of them will be
         self._last = 0  # when the last frame admitted leaves
         self.up = True
@@ -79,6 +80,8 @@ class Shaper:
         self._delay = round(properties.delay * SECOND)
         self._loss = properties.loss
         self._per_byte = 0.0 if properties.rate is None else 8 * SECOND / properties.rate
+        if self._backlog is None and properties.rate is not None:
+            self._backlog = deque()
         self._queue_limit = properties.queue_limit
         self._jitter = properties.jitter * SECOND
         self._quantiles = standard_quantiles(properties.distribution) if properties.jitter else ()
@@ -95,6 +98,7 @@ class Shaper:
         sent = now
         if self._per_byte:
             backlog = self._backlog
+            assert backlog is not None
             if self._free <= now:
                 backlog.clear()
             else:

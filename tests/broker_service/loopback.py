@@ -51,7 +51,12 @@ def calls_of(target: Any, name: str) -> asyncio.Queue[tuple[Any, ...]]:
         queue.put_nowait(arguments)
         return result
 
-    setattr(target, name, called)
+    if hasattr(target, "__dict__"):
+        setattr(target, name, called)
+    else:  # an object with slots gets a class of its own
+        kind = type(target)
+        overriding = {"__slots__": (), name: lambda _, *arguments: called(*arguments)}
+        target.__class__ = type(kind.__name__, (kind,), overriding)
     return queue
 
 
