@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from emulation.fidelity import thresholds
@@ -80,6 +80,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         *_relay(measured.relay, measured.time_dilation),
         _lag(measured.logs, measured.time_dilation, measured.throttling),
         _lateness(measured.logs, measured.time_dilation),
+        *_motion(measured.logs, measured.time_dilation),
         *_host(measured.host, measured.own_cpu, quotas=measured.quotas),
         _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
@@ -190,6 +191,17 @@ def _lag(logs: LogFindings, dilation: float, throttling: Throttling | None) -> C
     node = max(logs.lag, key=lambda name: max(logs.lag[name]))
     detail = f"{late:.1f} ms; the longest single wait was {max(milliseconds):.1f} ms, at {node}"
     return _judged(thresholds.BROKER_LAG, late, detail)
+
+
+def _motion(logs: LogFindings, dilation: float) -> Iterator[Check]:
+    """The check on changes of the overlay, for an overlay that changed."""
+    if logs.changes:
+        late = percentile(logs.changes, 0.99) / dilation * 1e3
+        worst_one = max(logs.changes) / dilation * 1e3
+        detail = (
+            f"99 of 100 of {len(logs.changes):,} changes were made within {late:.1f} ms, all within {worst_one:.1f} ms"
+        )
+        yield _judged(thresholds.MOTION_LATENESS, late, detail)
 
 
 def _lateness(logs: LogFindings, dilation: float) -> Check:

@@ -16,7 +16,9 @@ from record.faults import FaultKind
 from record.log import Event
 from record.time_units import SECOND
 
-_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, Event.FAULT, Event.HEALED))
+_FAULTS = frozenset({Event.FAULT, Event.HEALED})
+_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})
+_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, *sorted(_FAULTS | _CHANGES)))
 _EVENT_OF_INTEREST = re.compile(f'"event":"({_EVENTS})"'.encode())
 _HEAD = 200
 """Bytes of a line, at most, before its event; the same letters further on belong to another field."""
@@ -24,7 +26,6 @@ CLOCK_TOLERANCE = 2.0
 """Seconds that a node may begin before, or end after, the emulator's record of its variant."""
 LAG_INTERVAL = 1.5
 """Seconds that a record of lag covers, at most."""
-_FAULTS = frozenset({Event.FAULT, Event.HEALED})
 
 
 class _Record(msgspec.Struct):
@@ -62,6 +63,8 @@ class LogFindings:
     fault."""
     lateness: list[float] = field(default_factory=list)
     """Seconds after its intended time at which each publication of the run phase was handed over."""
+    changes: list[float] = field(default_factory=list)
+    """Seconds from the time at which each change of a link was due until it was made."""
     lost: dict[str, int] = field(default_factory=dict)
     """Log records that each node had to drop."""
     worst_lag: dict[int, float] = field(default_factory=dict)
@@ -142,6 +145,8 @@ def _note(found: LogFindings, record: _Record, span: Span) -> None:
                 found.lost[record.node] = found.lost.get(record.node, 0) + record.count
         case Event.FAULT if record.text == FaultKind.KILL:
             found.killed[record.peer] += 1
+        case Event.APPEARED | Event.VANISHED if record.intended is not None:
+            found.changes.append((record.time + record.duration - record.intended) / SECOND)
         case Event.PUBLISH if record.intended is not None and in_run:
             found.lateness.append(late := (record.time - record.intended) / SECOND)
             found.worst_lateness[second] = max(late, found.worst_lateness.get(second, 0.0))

@@ -199,3 +199,26 @@ def test_files_that_are_wrong_are_refused(tmp_path: Path, content: bytes, messag
     path.write_bytes(content)
     with pytest.raises(OverlayError, match=f"e.jsonl{message}" if message[0] == ":" else f"e.jsonl: .*{message}"):
         load_evolution(path)
+
+
+@given(evolution=EVOLUTIONS)
+def test_later_links_are_the_first_of_pairs_that_are_not_linked_at_the_start(evolution: Evolution) -> None:
+    first: dict[frozenset[str], Link] = {}
+    for change in evolution.changes:
+        if isinstance(change, Appears):
+            first.setdefault(frozenset((change.link.a, change.link.b)), change.link)
+    start = {frozenset((link.a, link.b)) for link in evolution.start.links}
+    later = evolution.later_links()
+    assert list(later) == [link for pair, link in first.items() if pair not in start]
+    assert evolution.later_pairs() == tuple((link.a, link.b) for link in later)
+    both = replace(evolution.start, links=(*evolution.start.links, *later))
+    assert len(both.links) == len({frozenset((link.a, link.b)) for link in evolution.links()})
+
+
+@given(evolution=EVOLUTIONS, within=st.sampled_from((0.5, 1.0, 2.0, 3.0, 100.0)))
+def test_the_most_changes_within_a_time_are_those_of_a_search(evolution: Evolution, within: float) -> None:
+    times = [change.at for change in evolution.changes]
+    counts = {begin: sum(begin <= time < begin + within for time in times) for begin in times}
+    most, begin = evolution.most_changes(within)
+    assert most == max(counts.values(), default=0)
+    assert counts.get(begin, 0) == most

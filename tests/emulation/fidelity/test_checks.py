@@ -81,6 +81,12 @@ def test_a_run_that_kept_every_promise_is_valid() -> None:
             FidelityVerdict.DEGRADED,
         ),
         ({"logs": LogFindings(lateness=[0.3] * 5)}, "publications handed over late", FidelityVerdict.INVALID),
+        (
+            {"logs": LogFindings(changes=[0.01] * 90 + [0.1] * 9)},
+            "changes of links made late",
+            FidelityVerdict.DEGRADED,
+        ),
+        ({"logs": LogFindings(changes=[0.6] * 5)}, "changes of links made late", FidelityVerdict.INVALID),
         ({"logs": LogFindings(lost={"B7": 1})}, "log records lost", FidelityVerdict.INVALID),
         ({"logs": LogFindings(torn=1)}, "unreadable log lines", FidelityVerdict.DEGRADED),
         ({"host": dataclasses.replace(IDLE_HOST, idle=0.1)}, "CPU busy", FidelityVerdict.DEGRADED),
@@ -228,3 +234,10 @@ def test_what_is_not_for_lack_of_cpu_is_helped_otherwise() -> None:
 def test_a_simulated_run_is_helped_too() -> None:
     judged = judge_modelled(dataclasses.replace(good(), unsettled=["B4"]))
     assert judged.advice.endswith("lengthen `timeline.join`")
+
+
+def test_changes_of_links_are_checked_where_there_are_any() -> None:
+    assert not [check for check in judge(good()).checks if check.name.startswith("changes of links")]
+    measured = dataclasses.replace(good(), logs=LogFindings(changes=[0.01] * 99), time_dilation=2.0)
+    (check,) = [check for check in judge(measured).checks if check.name.startswith("changes of links")]
+    assert (check.value, check.verdict) == (pytest.approx(5), FidelityVerdict.VALID)

@@ -130,3 +130,13 @@ def test_a_node_with_several_faults_is_held_up_until_all_are_healed(tmp_path: Pa
         + line("emulator", Event.HEALED, 17 * SECOND, text="unthrottle", peer="B1")
     )
     assert scan([broker, faults], {"fixed": RUN})["fixed"].lag == {"B1": [1e-9, 5e-9]}
+
+
+def test_changes_of_links_are_late_by_the_time_until_they_are_made(tmp_path: Path) -> None:
+    log, due = tmp_path / "emulator.jsonl", 5 * SECOND
+    log.write_bytes(
+        line("emulator", Event.VANISHED, due, peer="B1-B2", intended=due, duration=4_000_000)
+        + line("emulator", Event.APPEARED, due + 2_000_000, peer="B1-B3", intended=due, duration=6_000_000)
+    )
+    found = scan([log], {"fixed": RUN})["fixed"]
+    assert found.changes == [0.004, 0.008]

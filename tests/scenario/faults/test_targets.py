@@ -145,3 +145,17 @@ def test_a_one_way_partition() -> None:
 def test_what_is_no_partition(groups: list[list[str]], message: str) -> None:
     with pytest.raises(TargetError, match=message):
         targets().partition(groups)
+
+
+def test_links_of_a_later_time_are_named_and_parted_and_not_drawn() -> None:
+    overlay = overlay_of(("A", "B"), ("B", "C"), ("C", "D"))
+    made = Targets(overlay, 1, later=[("A", "D"), ("B", "D")])
+    made.begin(0)
+    assert made.directions(["D->A"]) == (LinkDirection("D", "A"),)
+    assert made.directions(["links-of(D)"]) == both(("C", "D"), ("A", "D"), ("B", "D"))
+    assert made.partition([["A"], ["rest"]]) == both(("A", "B"), ("A", "D"))
+    assert set(made.directions(["random-link(3)"])) == set(both(("A", "B"), ("B", "C"), ("C", "D")))
+    with pytest.raises(TargetError, match="A and C are not linked"):
+        made.directions(["A-C"])
+    with pytest.raises(TargetError, match=r"random-link\(4\): the overlay has 3 links"):
+        made.directions(["random-link(4)"])
