@@ -92,16 +92,23 @@ def comparison_sentence(comparison: Comparison) -> str:
         return "The two variants delivered no notification in common, so their delays cannot be compared."
     if difference == 0 and comparison.interval in (None, (0.0, 0.0)):
         return f"Over the same {comparison.pairs:,} notifications, both variants have exactly the same delays."
-    direction = "shorter" if difference < 0 else "longer"
     sentence = (
         f"Over the same {comparison.pairs:,} notifications, the mean delay with {comparison.variant} is "
-        f"{abs(difference):.1%} {direction} than with {comparison.reference}"
+        f"{_beside(difference)} {comparison.reference}"
     )
     if comparison.interval is None:
         return sentence + "; the run was too short for an interval."
     low, high = comparison.interval
     sentence += f" (95% interval {low:+.1%} to {high:+.1%})"
     return sentence + ("." if low > 0 or high < 0 else ", which may be chance.")
+
+
+def _beside(difference: float) -> str:
+    """A difference in words, at one decimal."""
+    share = f"{abs(difference):.1%}"
+    if share == "0.0%":
+        return "the same, to within 0.1%, as with"
+    return f"{share} {'shorter' if difference < 0 else 'longer'} than with"
 
 
 def what_was_run(data: ReportData) -> list[tuple[str, str]]:

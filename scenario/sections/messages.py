@@ -119,6 +119,7 @@ _WORDINGS: Mapping[str, Callable[[ErrorDetails], str]] = {
     "list_type": _not_a_list,
     "tuple_type": _not_a_list,
     "too_long": lambda detail: f"takes {detail['ctx']['max_length']} at most, got {_shown(detail['input'])}",
+    "string_too_short": lambda detail: "must not be empty",
     "too_short": lambda detail: f"needs at least {detail['ctx']['min_length']}, got {_shown(detail['input'])}",
     "string_pattern_mismatch": lambda detail: (
         f"{_shown(detail['input'])} is not a name; use letters, digits and any of _.+- (a letter or digit first)"

@@ -125,6 +125,9 @@ REPLACEMENTS = {
                          "workload.publications.individually.P2: leaves (1 s) is before joins (3 s)"),
     "joins too late": (("rate: 60/min", "rate: 60/min\n    individually: {P2: {joins: 10s}}"), "s.yaml:11: "
                        "workload.publications.individually.P2.joins: after the run phase, which lasts 10 s"),
+    "no name": (("name: small", "name: ''"), "s.yaml:1: name: must not be empty"),
+    "three brokers": (("routing:", "motion: {kind: script, changes: [{at: 1s, vanish: [B1, B2, B3]}]}\nrouting:"), "s.yaml:6: "
+                      "motion.changes[0].vanish: takes 2 at most, got ['B1', 'B2', 'B3']"),
     "vary": (("name: small", "vary: {routing.publications: [fixed, mixed]}\nname: small"), "s.yaml:1: "
              "vary.routing.publications: variant mixed: unknown value 'mixed'; did you mean 'fixed'?"),
     "vary a unit": (("name: small", "vary:\n  timeline.run: [5s, 5]\nname: small"), "s.yaml:2: vary.timeline.run: "

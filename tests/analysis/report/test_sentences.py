@@ -97,6 +97,7 @@ def comparison(difference: float | None, interval: tuple[float, float] | None) -
     [
         (-0.2, (-0.25, -0.15), "20.0% shorter than with fixed (95% interval -25.0% to -15.0%)."),
         (0.04, (-0.01, 0.09), "4.0% longer than with fixed (95% interval -1.0% to +9.0%), which may be chance."),
+        (-0.0004, None, "the same, to within 0.1%, as with fixed; the run was too short"),
         (0.0, (0.0, 0.0), "both variants have exactly the same delays."),
         (0.04, None, "too short for an interval"),
         (None, None, "cannot be compared"),
