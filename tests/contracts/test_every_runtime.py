@@ -79,7 +79,6 @@ def test_what_is_lost_is_logged_and_survived(run: Run, tmp_path: Path) -> None:
     assert delivery.delivered > 200
 
 
-@pytest.mark.parametrize("run", ["simulated"], indirect=True)
 def test_publications_go_round_a_congested_link(run: Run, tmp_path: Path) -> None:
     directory = run(congested_mesh(publications=40), tmp_path)
     notified = [record for record in logged(directory) if record.event is Event.NOTIFIED and record.client == "S2"]
