@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from broker_service.config import Limits
 from broker_service.service_time import ServiceTime
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.runtimes.host_overlay import host_configs
+from record.errors import HostError
+from tests.contracts.protocols import GOSSIP, registered
 from topology import Broker, Link, Overlay
 
 RING = Overlay(
@@ -51,3 +57,22 @@ def test_brokers_in_this_process_have_neither_files_nor_addresses() -> None:
     config = BrokerConfigs(RING, SETTINGS).of("B1")
     assert (config.incarnation, config.listen, config.log) == (1, (), "")
     assert [(link.neighbour, link.local) for link in config.links] == [("B2", ""), ("B4", "")]
+
+
+def test_a_link_that_was_not_there_uses_the_path_between_its_brokers_in_either_order() -> None:
+    wired = replace(RING, links=(*RING.links, Link("B1", "B3")))
+    with registered():
+        configs = host_configs(RING, BrokerSettings(protocol=GOSSIP), "run-1", files, wired=wired)
+        assert "B3" not in {link.neighbour for link in configs.of("B1").links}
+        configs.add_link(Link("B1", "B3"))
+        first = configs.link("B1", "B3"), configs.link("B3", "B1")
+        configs.remove_link("B3", "B1")
+        configs.add_link(Link("B3", "B1"))
+        again = configs.link("B1", "B3"), configs.link("B3", "B1")
+        with pytest.raises(HostError, match="the emulated network has no path for a link B2 - B4"):
+            configs.add_link(Link("B2", "B4"))
+    assert [(end.local, end.remote) for end in first] == [(end.local, end.remote) for end in again]
+    assert first[0].local == first[1].remote and first[1].local == first[0].remote
+    assert [end.dial for end in first] == [True, False]
+    assert [end.dial for end in again] == [False, True]
+    assert [end.appearance for end in (*first, *again)] == [1, 1, 2, 2]

@@ -285,3 +285,22 @@ def test_a_relay_that_gave_up_its_precedence_says_so(run_id: str) -> None:
         later = network.relay_statistics()
         assert later is not None
         assert later.priority.endswith("given up because it never paused")
+
+
+def test_a_link_that_appears_again_has_other_properties(run_id: str, ports: Ports) -> None:
+    with single(run_id, LinkProperties(delay=0.001)) as network:
+        there, receiver = ports.pair(network, "A", "B")
+        back, way_back = ports.pair(network, "B", "A")
+        network.disconnect("B", "A")
+        there.send(b"lost")
+        back.send(b"lost, too")
+        network.connect(Link("B", "A", LinkProperties(), LinkProperties(delay=0.2)))
+        begin = time.monotonic()
+        there.send(b"found")
+        back.send(b"found, too")
+        assert way_back.recv(10) == b"found, too"
+        assert receiver.recv(10) == b"found"
+        assert time.monotonic() - begin > 0.199
+        statistics = network.relay_statistics()
+        assert statistics is not None
+        assert [direction.down for direction in statistics.directions] == [1, 1]
