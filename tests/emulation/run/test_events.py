@@ -37,7 +37,7 @@ SCRIPT = (
     "{kind: script, partitions: allowed, changes: [{at: 1s, vanish: [B1, B2]}, {at: 2s, appear: [B1, B3]}, "
     "{at: 3s, vanish: [B3, B4]}, {at: 4s, appear: [B1, B2]}, {at: 5s, vanish: [B1, B3]}]}"
 )
-Told = tuple[float, str, str | None, str | None]
+LogEntry = tuple[float, str, str | None, str | None]
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def run(directory: Path, faults: str = "[]", *, topology: str = RING, motion: st
     return simulate(make_plan(load(path)), directory / out, calibration=Calibration.free()).directory
 
 
-def told(run: Path) -> list[Told]:
+def logged(run: Path) -> list[LogEntry]:
     """The emulator's log, with seconds since the start of the run phase."""
     (variant,) = manifest.read(run).variants
     begin = variant.run_start or 0
@@ -62,7 +62,7 @@ def told(run: Path) -> list[Told]:
 
 def test_links_appear_and_vanish_at_their_times(tmp_path: Path) -> None:
     made = run(tmp_path)
-    assert told(made) == [
+    assert logged(made) == [
         (1, "vanished", None, "B1-B2"),
         (2, "appeared", None, "B1-B3"),
         (3, "vanished", None, "B3-B4"),
@@ -96,7 +96,7 @@ def test_a_fault_on_a_link_that_is_not_there_does_nothing(tmp_path: Path) -> Non
     made = run(
         tmp_path, "[{at: run+1500ms, link_down: B1-B3, for: 200ms}, {at: run+1600ms, degrade: B1-B2, delay: 1s}]"
     )
-    assert [entry for entry in told(made) if entry[1] not in ("appeared", "vanished")] == [
+    assert [entry for entry in logged(made) if entry[1] not in ("appeared", "vanished")] == [
         (1.5, "without_effect", "link_down", "B1-B3"),
         (1.6, "without_effect", "degrade", "B1-B2"),
         (4, "fault", "degrade", "B1-B2"),
@@ -106,7 +106,7 @@ def test_a_fault_on_a_link_that_is_not_there_does_nothing(tmp_path: Path) -> Non
 
 def test_a_link_is_healed_before_it_vanishes_and_hit_when_it_appears(tmp_path: Path) -> None:
     made = run(tmp_path, "[{at: run+500ms, partition: [[B1], [B2, B3]], for: 4s}]")
-    assert told(made) == [
+    assert logged(made) == [
         (0.5, "without_effect", "link_down", "B1-B3"),
         (0.5, "fault", "link_down", "B1-B2"),
         (1, "healed", "link_up", "B1-B2"),
