@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from analysis.tables.summary import BROKER_DEFECT
-from emulation.host.archives import unpack_archive
-from emulation.multi_host.product import Product, pack
 from record import manifest
 from record.exit_codes import ExitCode
 from record.time_units import SECOND
-from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory
+from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory, copy_product
 from tests.waiting import await_true
 
 pytestmark = pytest.mark.timeout(400)
@@ -30,6 +28,8 @@ workload:
 faults: [{at: run+1s, degrade: B2-B3, delay: 8ms, for: 1s}]
 timeline: {join: 3s, run: 3s, drain: 4s, withdraw: 10s}
 """
+SCENARIO_OF_TWO = SCENARIO.replace("brokers: 6", "brokers: 2").replace("B2-B3", "B1-B2").replace("run: 3s", "run: 300s")
+"""The same on the first two hosts, with a run phase that ends only when the run is killed."""
 DEFECTIVE_ROUTER = """
 
 class DefectiveRouter(TidRouter):
@@ -57,19 +57,6 @@ DEFECT_SENTENCE = (
 )
 
 
-@pytest.fixture
-def scenario(tmp_path: Path) -> Path:
-    file = tmp_path / "six.yaml"
-    file.write_text(SCENARIO)
-    return file
-
-
-def unpack(product: Product, directory: Path) -> None:
-    archive = directory.with_suffix(".tar.gz")
-    archive.write_bytes(product.content)
-    unpack_archive(archive, directory)
-
-
 def left_on(host: LabHost) -> list[str]:
     """Processes of runs, interfaces, directories and shares that a run has left on a host."""
     look = """
@@ -83,10 +70,9 @@ def left_on(host: LabHost) -> list[str]:
     return [*host.run("bash", "-c", look).stdout.splitlines(), *(str(share) for share in shares.glob("*"))]
 
 
-def test_three_hosts_share_a_run_and_their_clocks_are_found_out(
-    laboratory: Laboratory, scenario: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "runs"
+def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Laboratory, tmp_path: Path) -> None:
+    scenario, out = tmp_path / "six.yaml", tmp_path / "runs"
+    scenario.write_text(SCENARIO)
     code, said = laboratory.control(
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
     )
@@ -129,7 +115,7 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
     """The run phase would last longer than the test may. The product of this run has a defective router."""
     scenario, out, root = tmp_path / "defect.yaml", tmp_path / "runs", tmp_path / "brokerlab"
     scenario.write_text(DEFECT)
-    unpack(pack(), root)
+    copy_product(root)
     with (root / "broker_service/routing/registry.py").open("a") as registry:
         registry.write(DEFECTIVE_ROUTER)
     code, output = laboratory.control(
@@ -146,26 +132,26 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
         assert left_on(host) == []
 
 
-def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, scenario: Path, tmp_path: Path) -> None:
-    """The controller and one agent are killed while publishers publish."""
-    out = tmp_path / "runs"
+def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, tmp_path: Path) -> None:
+    """The controller and one of two agents are killed while publishers publish."""
+    scenario, out = tmp_path / "two.yaml", tmp_path / "runs"
+    scenario.write_text(SCENARIO_OF_TWO)
     controller = laboratory.controlled(
-        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--out", out, "--set", "timeline.run=300s",
-        "--runtime", "process",
-    )  # fmt: skip
-    signals = [host.directory / "shares" for host in laboratory.hosts]
+        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--out", out, "--runtime", "process"
+    )
+    used = laboratory.hosts[:2]
+    signals = [host.directory / "shares" for host in used]
     await_true(
         lambda: controller.poll() is not None or all(list(where.glob("*/signals/0-ready.go")) for where in signals),
-        "all hosts are told to begin",
+        "both hosts are told to begin",
         PATIENCE,
     )
     assert controller.poll() is None, controller.communicate()
-    last = laboratory.hosts[-1]
-    (agent,) = last.directory.glob("shares/*/signals/agent.json")
-    assert last.run("kill", "-KILL", str(json.loads(agent.read_bytes())["pid"])).returncode == 0
+    (agent,) = used[-1].directory.glob("shares/*/signals/agent.json")
+    assert used[-1].run("kill", "-KILL", str(json.loads(agent.read_bytes())["pid"])).returncode == 0
     controller.send_signal(signal.SIGKILL)
     controller.communicate()
-    assert all(left_on(host) for host in laboratory.hosts)
+    assert all(left_on(host) for host in used)
 
     code, said = laboratory.control("hosts", "clean", laboratory.inventory)
     assert code == 0, said
