@@ -51,12 +51,14 @@ def programs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The scripts in a tree of their own, readable by anybody."""
+    """The scripts in a tree of their own, readable by anybody.
+
+    Each directory above it is looked at, because every start of pytest makes the one of all its runs private again.
+    """
     for directory in (tmp_path, *tmp_path.parents):
         mode = directory.stat().st_mode
-        if mode & 0o055 == 0o055:
-            break
-        directory.chmod(mode | 0o055)
+        if mode & 0o055 != 0o055:
+            directory.chmod(mode | 0o055)
     bash(f"cp -r setup proto constraints.txt pyproject.toml {tmp_path}")
     return tmp_path
 
