@@ -36,7 +36,7 @@ ROUNDS = 20
 """Packets for the delay in each direction, unless there are very many."""
 PACKETS = 20_000
 """Packets for the delay in all directions together; each direction gets `LIGHT_ROUNDS` at least."""
-PACKETS_PER_SECOND = 2_500
+PACKETS_PER_SECOND = 5_000
 """Packets per second in all directions together."""
 TRAINS = 3
 TRAIN_TIME = 0.025
