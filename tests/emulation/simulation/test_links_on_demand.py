@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.config import Limits
 from broker_service.disturbance import Disturbance
-from broker_service.links.session import MISSED_HEARTBEATS
+from broker_service.links.session import ACKNOWLEDGE_AFTER, MISSED_HEARTBEATS
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Send
 from emulation.live_overlay import BrokerSettings
@@ -145,10 +146,49 @@ def test_a_dead_neighbour_refuses_and_gets_what_waits_when_it_is_back(meshed: Me
     meshed.overlay.pass_time(3 * DELAY)
     assert meshed.calls("B1", "link_down") == ["B2"]
     assert not meshed.routers["B1"].context.links["B2"].up
+    meshed.send("B1", "B2", "n")
     meshed.overlay.restart("B2")
     meshed.overlay.pass_time(1.0)
     assert meshed.calls("B1", "link_up") == ["B2"]
-    assert meshed.received("B2") == ["m"]
+    assert meshed.received("B2") == ["m", "n"]
+
+
+def test_a_neighbour_that_is_known_to_be_out_of_reach_is_not_tried(meshed: Meshed) -> None:
+    meshed.send("B1", "B2")
+    meshed.overlay.settle()
+    meshed.overlay.kill("B2")
+    meshed.overlay.pass_time(1.0)
+    meshed.send("B1", "B2")
+    assert meshed.overlay.settled
+
+
+def test_a_link_that_never_was_up_does_not_go_down(meshed: Meshed) -> None:
+    meshed.send("B1", "B2")
+    meshed.overlay.pass_time(3 * IDLE_CLOSE)
+    meshed.overlay.kill("B2")
+    meshed.overlay.restart("B1")
+    meshed.overlay.pass_time(5 * HEARTBEAT)
+    assert meshed.calls("B1", "link_down") == []
+    assert not meshed.routers["B1"].context.links["B2"].up
+
+
+def test_a_broker_that_ended_learns_nothing_of_its_attempts(meshed: Meshed) -> None:
+    meshed.overlay.pause("B2")
+    meshed.send("B1", "B2")
+    meshed.overlay.pass_time(HEARTBEAT)
+    meshed.overlay.restart("B1")
+    meshed.overlay.pass_time(5 * HEARTBEAT)
+    assert meshed.traces["B1"].of(Event.LINK_DOWN) == []
+
+
+def test_a_frozen_broker_closes_no_idle_link() -> None:
+    with registered() as routers:
+        meshed = Meshed(routers, msgspec.structs.replace(ON_DEMAND, idle_close=HEARTBEAT))
+        meshed.send("B1", "B2")
+        meshed.overlay.pass_time(HEARTBEAT)
+        meshed.overlay.pause("B2")
+        meshed.overlay.pass_time(5 * HEARTBEAT)
+        assert meshed.calls("B1", "link_down") == ["B2"]
 
 
 def test_a_frozen_neighbour_does_not_answer(meshed: Meshed) -> None:
@@ -182,6 +222,12 @@ def test_healing_a_link_that_rests_leaves_it_at_rest(meshed: Meshed) -> None:
     meshed.overlay.restore(LinkDirection("B1", "B2"))
     meshed.overlay.pass_time(1.0)
     assert meshed.used() == set()
+    meshed.send("B1", "B2")
+    meshed.overlay.pass_time(3 * IDLE_CLOSE)
+    meshed.overlay.cut(LinkDirection("B1", "B2"))
+    meshed.overlay.restore(LinkDirection("B1", "B2"))
+    meshed.overlay.pass_time(1.0)
+    assert not meshed.connected("B1", "B2")
 
 
 def test_a_restarted_broker_opens_the_links_that_it_used(meshed: Meshed) -> None:
@@ -217,9 +263,22 @@ STEP = st.one_of(
 )
 
 
-@given(steps=st.lists(STEP, max_size=30))
-def test_what_arrives_is_what_links_that_are_always_open_deliver(steps: Sequence[tuple[str, str] | float]) -> None:
-    assert _arrived(ON_DEMAND, steps) == _arrived(EAGER, steps)
+@given(steps=st.lists(STEP, max_size=30), idle_close=st.sampled_from([0.02, IDLE_CLOSE]))
+def test_what_arrives_is_what_links_that_are_always_open_deliver(
+    steps: Sequence[tuple[str, str] | float], idle_close: float
+) -> None:
+    limits = msgspec.structs.replace(ON_DEMAND, idle_close=idle_close)
+    assert _arrived(limits, steps) == _arrived(EAGER, steps)
+
+
+def test_a_link_does_not_rest_before_its_messages_are_acknowledged() -> None:
+    with registered() as routers:
+        meshed = Meshed(routers, msgspec.structs.replace(ON_DEMAND, idle_close=DELAY))
+        meshed.send("B1", "B2")
+        meshed.overlay.pass_time(5 * DELAY + ACKNOWLEDGE_AFTER)
+        assert meshed.connected("B1", "B2")
+        meshed.overlay.pass_time(5 * DELAY)
+        assert not meshed.connected("B1", "B2")
 
 
 def _arrived(limits: Limits, steps: Sequence[tuple[str, str] | float]) -> Mapping[tuple[str, str], Sequence[str]]:
