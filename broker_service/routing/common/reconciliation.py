@@ -60,7 +60,9 @@ class Reconciliation(Generic[Item]):
 
     def confirm(self, neighbour: BrokerId, item: Item) -> None:
         """The neighbour has announced an item again."""
-        self._unconfirmed.get(neighbour, set()).discard(item)
+        unconfirmed = self._unconfirmed.get(neighbour)
+        if unconfirmed is not None:
+            unconfirmed.discard(item)
 
     def is_expecting(self, neighbour: BrokerId) -> bool:
         """True while the neighbour has time to confirm items."""
