@@ -62,8 +62,8 @@ class ClientOperations:
             Operation.UNADVERTISE: partial(declarations.retract, declarations.advertisements),
             Operation.SUBSCRIBE: partial(declarations.declare, declarations.subscriptions),
             Operation.UNSUBSCRIBE: partial(declarations.retract, declarations.subscriptions),
-            Operation.PUBLISH: publishing.publish,
         }
+        self._publish = publishing.publish
 
     def carry_out(self, session: Session, request: ClientRequest) -> None:
         """Carries out an operation of one of the session's clients, or rejects it."""
@@ -87,7 +87,7 @@ class ClientOperations:
             raise RejectedError(f"client {request.client!r} is not attached to this session")
         operation = request.operation
         if operation is _PUBLISH:
-            self._by_operation[operation](client, request)
+            self._publish(client, request)
             return
         kind = OPERATION_KINDS.get(operation)
         if kind is not None:

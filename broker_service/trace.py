@@ -44,8 +44,10 @@ class Recorder:
         self._variant = trace.variant
         self._clock = clock
 
-    def received(self, message: Message, time: int, duration: int | None, neighbour: str) -> None:
-        """Records a message of a neighbour, whose turn came at `time`; `duration` is the router's work on it."""
+    def received(
+        self, message: Message, time: int, duration: int | None, neighbour: str | None, client: str | None = None
+    ) -> None:
+        """Records a message of a neighbour or a client, whose turn came at `time`; `duration` is the router's work."""
         self._write(
             TraceRecord(
                 time,
@@ -54,7 +56,7 @@ class Recorder:
                 _RECEIVED,
                 KIND_WORDS[message.kind],
                 message.id,
-                None,
+                client,
                 neighbour,
                 message.hops,
                 None,
