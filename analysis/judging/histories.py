@@ -103,9 +103,18 @@ def session_breaks(history: History) -> dict[str, tuple[int, ...]]:
 
 
 def _of_variant(number: int, variant: VariantRecord, events: Iterable[OutageEvent]) -> list[OutageEvent]:
-    """The events of a variant before its end; from then on everything is taken down, sessions first."""
+    """The events of a variant before its end; from then on everything is taken down, sessions first.
+
+    Faults that last are healed before the drain phase, which takes no virtual time where nothing is in flight. So
+    their heals count at the end itself.
+    """
     end = FOREVER if variant.end is None else variant.end
-    return [event for event in events if event.variant == number and event.at.time < end]
+    of_variant = (event for event in events if event.variant == number)
+    return [event for event in of_variant if event.at.time < end or (event.at.time == end and _heals(event))]
+
+
+def _heals(event: OutageEvent) -> bool:
+    return not event.node and not event.begins
 
 
 def _lingering(variant: VariantRecord) -> int:

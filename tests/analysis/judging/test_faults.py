@@ -19,7 +19,7 @@ from analysis.tables.results import read_table
 from analysis.tables.timeline import Fault
 from record.log import Event
 from record.promises import Order, Promises
-from tests.analysis.history import SECOND, History, joined, write_run
+from tests.analysis.history import DRAIN_END, SECOND, History, joined, write_run
 
 BROKERS = frozenset({"B1", "B2", "B3"})
 
@@ -142,6 +142,14 @@ def test_a_kill_in_numbers(tmp_path: Path) -> None:
     assert fault.delay_before_ms == pytest.approx(10)
     assert fault.delay_during_ms == pytest.approx((20 + 2000) / 2)
     assert fault.delay_after_ms == pytest.approx(10)
+
+
+@pytest.mark.parametrize(("after", "duration"), [(0.0, DRAIN_END - 120), (0.001, None)])
+def test_a_heal_at_the_end_of_the_drain_phase_counts_and_a_later_one_is_clearing_up(
+    after: float, duration: float | None, tmp_path: Path
+) -> None:
+    fault = of(joined("drained").fault(120, "pause").heal(DRAIN_END + after, "resume"), tmp_path)
+    assert fault.duration_s == duration
 
 
 class Patient(History):
