@@ -102,7 +102,20 @@ class Broker:
         self._storage = BoundedStorage({} if stored is None else stored, config.limits.stored_bytes)
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
-        self._actions = ActionExecutor(
+        self._actions = self._make_actions()
+        self._perform = self._actions.perform
+        self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
+        for link in config.links:
+            self._disturber.set(link.neighbour, link.disturbance)
+        self._router = protocol_named(config.protocol).router(self._router_context(config))
+        self._actions.returned = self._router.returned
+        self._publishing = self._make_publishing()
+        self._operations = ClientOperations(
+            config, self._router, self._actions, self._clients, publishing=self._publishing, recorder=self._recorder
+        )
+
+    def _make_actions(self) -> ActionExecutor:
+        return ActionExecutor(
             self.links,
             self._clients,
             timers=self.timers,
@@ -111,22 +124,15 @@ class Broker:
             comparisons=self._comparisons,
             recorder=self._recorder,
         )
-        self._perform = self._actions.perform
-        self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
-        for link in config.links:
-            self._disturber.set(link.neighbour, link.disturbance)
-        self._router = router = protocol_named(config.protocol).router(self._router_context(config))
-        self._actions.returned = router.returned
-        self._publishing = Publishing(
-            router,
+
+    def _make_publishing(self) -> Publishing:
+        return Publishing(
+            self._router,
             self._actions,
             comparisons=self._comparisons,
             recorder=self._recorder,
-            clock=clock,
+            clock=self._clock,
             stopwatch=self._stopwatch,
-        )
-        self._operations = ClientOperations(
-            config, router, self._actions, self._clients, publishing=self._publishing, recorder=self._recorder
         )
 
     def _router_context(self, config: BrokerConfig) -> RouterContext[Any]:
