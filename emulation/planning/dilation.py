@@ -84,7 +84,7 @@ def _timeline(timeline: Timeline, factor: float) -> Timeline:
 
 
 def _brokers(brokers: Brokers, factor: float) -> Brokers:
-    times = ("heartbeat", "reconnect_first", "reconnect_last", "utilisation_window")
+    times = ("heartbeat", "reconnect_first", "reconnect_last", "utilisation_window", "idle_close")
     limits = brokers.limits.model_copy(update={name: getattr(brokers.limits, name) * factor for name in times})
     update = {"limits": limits, "service_time": _service_time(brokers.service_time, factor)}
     return brokers.model_copy(update=update)
