@@ -108,6 +108,11 @@ class BrokerConfigs:
             limits=settings.limits,
         )
 
+    @property
+    def heartbeat(self) -> float:
+        """Seconds between heartbeats on an idle link."""
+        return self._settings.limits.heartbeat
+
     def link(self, broker: BrokerId, neighbour: BrokerId) -> LinkConfig:
         """A broker's end of a present link. Raises `KeyError` for brokers that are not linked."""
         return self._links[broker][neighbour]

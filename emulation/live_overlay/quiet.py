@@ -13,7 +13,7 @@ acknowledgements alone decide.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId
@@ -103,6 +103,23 @@ def link_obstacles(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[st
             end = ends.get((broker, neighbour))
             if end is not None and end.up != works:
                 yield f"the link of {broker} to {neighbour} is {'up' if end.up else 'down'}"
+
+
+def too_slow(links: Iterable[Link], heartbeat: float) -> Iterator[str]:
+    """The slowest link, if its round trip takes as long as the time between heartbeats, in seconds, or longer.
+
+    Opening a stream takes three round trips, and a neighbour that is silent for three heartbeats is given up.
+    """
+    slowest = max(links, key=_round_trip, default=None)
+    if slowest is not None and _round_trip(slowest) >= heartbeat:
+        yield (
+            f"the round trip between {slowest.a} and {slowest.b} takes {_round_trip(slowest):g} s and heartbeats follow"
+            f" one another after {heartbeat:g} s, which is too early: raise brokers.limits.heartbeat"
+        )
+
+
+def _round_trip(link: Link) -> float:
+    return link.forward.delay + link.backward.delay
 
 
 def _waiting(statuses: Statuses, expected: ExpectedOverlay) -> Iterator[tuple[tuple[BrokerId, BrokerId], int]]:

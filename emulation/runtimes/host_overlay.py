@@ -24,7 +24,7 @@ from emulation.live_overlay import (
     Tables,
     UnsettledError,
 )
-from emulation.live_overlay.quiet import link_obstacles
+from emulation.live_overlay.quiet import link_obstacles, too_slow
 from emulation.network.model import name_links
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
@@ -307,7 +307,11 @@ class HostOverlay:
         if silent:
             return f"brokers {', '.join(silent[:_MOST_NAMED])} do not answer"
         partial = [broker for broker, status in statuses.items() if status.links_up < len(status.links)]
-        return f"brokers {', '.join(partial[:_MOST_NAMED])} cannot reach all their neighbours over the emulated links"
+        problem = (
+            f"brokers {', '.join(partial[:_MOST_NAMED])} cannot reach all their neighbours over the emulated links"
+        )
+        links = [link for link in self.expected.links if {link.a, link.b} & set(partial)]
+        return "; ".join([problem, *too_slow(links, self._configs.heartbeat)])
 
 
 class HostQuietWatch:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulation.live_overlay import BrokerStatus, ExpectedOverlay, LinkEndStatus, QuietDetector
-from emulation.live_overlay.quiet import Statuses
-from topology import Link, LinkDirection
+from emulation.live_overlay.quiet import Statuses, too_slow
+from topology import Link, LinkDirection, LinkProperties
 
 LINK = Link("A", "B")
 AB = LinkDirection("A", "B")
@@ -121,3 +121,12 @@ def test_publications_that_are_held_are_work() -> None:
     assert [detector.look(look, expected()) for look in (holding, holding)] == [False, False]
     assert detector.obstacle == "broker A holds 7 requests of clients back"
     assert detector.busy == ["A"]
+
+
+def test_the_slowest_link_is_named_where_heartbeats_are_too_early_for_it() -> None:
+    near, far = LinkProperties(delay=0.05), LinkProperties(delay=0.1)
+    links = [Link("A", "B", near, near), Link("A", "C", far, near)]
+    (problem,) = too_slow(links, heartbeat=0.15)
+    assert "between A and C takes 0.15 s" in problem
+    assert "brokers.limits.heartbeat" in problem
+    assert not list(too_slow(links, heartbeat=0.2))
