@@ -24,7 +24,7 @@ import msgspec
 from rich.console import Console
 
 from benchmarks.targets import Bound, Judgement, Target, conclude
-from emulation.network import LinkDriver
+from emulation.network.model import LinkDriver
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.run.host_motion import MOST_CHANGES_A_SECOND

@@ -25,11 +25,13 @@ import networkx as nx
 from rich.table import Table
 
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
-from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
+from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
+from emulation.network.network import EmulatedNetwork
 from emulation.network.probe_messages import OVERHEAD, SMALL_PAYLOAD, ProbedDirection, ProbeTask
 from emulation.network.prober import carry_out
-from topology.model import Broker, Link, LinkProperties, Overlay
+from topology.link_properties import Link, LinkProperties
+from topology.model import Broker, Overlay
 
 FRAME_PAYLOAD = 300
 """Bytes of a frame that carries a few publications."""

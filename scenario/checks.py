@@ -20,7 +20,8 @@ from scenario.sections.workload import OperationItem
 from scenario.workload.generate import problems as workload_problems
 from scenario.workload.placement import broker_problems
 from scenario.yaml_files.fields import FieldPath
-from topology import Overlay, OverlayError
+from topology.link_properties import OverlayError
+from topology.model import Overlay
 from topology.structures import structure_with
 
 

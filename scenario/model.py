@@ -24,8 +24,9 @@ from scenario.sections.units import DURATION, Duration, Share, Size
 from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
-from topology import Overlay, Range
 from topology.evolution import Evolution
+from topology.links import Range
+from topology.model import Overlay
 
 _DEFAULTS = Limits()
 

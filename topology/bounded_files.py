@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from topology.model import OverlayError
+from topology.link_properties import OverlayError
 
 
 class Readable(Protocol):

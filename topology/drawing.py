@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from topology.layout import Position, layout
+from topology.link_properties import BrokerId, Link
 from topology.metrics import Metrics, metrics
-from topology.model import AttributeValue, Broker, BrokerId, Link, Overlay
+from topology.model import AttributeValue, Broker, Overlay
 
 COLOURS = (
     *("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491"),

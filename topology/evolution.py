@@ -18,7 +18,8 @@ from operator import attrgetter
 
 import networkx as nx
 
-from topology.model import BrokerId, Link, LinkSource, Overlay, OverlayError
+from topology.link_properties import BrokerId, Link, OverlayError
+from topology.model import LinkSource, Overlay
 
 MOST_CHANGES = 2_000_000
 """A bound on memory: an hour of 300 changes a second is 1,080,000."""

@@ -14,7 +14,8 @@ import msgspec
 
 from topology.evolution import MOST_CHANGES, Appears, Change, Evolution, Vanishes
 from topology.files import from_json, to_json
-from topology.model import BrokerId, Link, Overlay, OverlayError
+from topology.link_properties import BrokerId, Link, OverlayError
+from topology.model import Overlay
 
 SCHEMA = 1
 """Version of the format; a file of another version is refused."""

@@ -19,21 +19,10 @@ import numpy as np
 
 from topology.bounded_files import read_bounded
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
+from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
 from topology.links import LinkTemplates
 from topology.mesh import Mesh
-from topology.model import (
-    LARGEST_MESH,
-    AttributeValue,
-    Broker,
-    BrokerId,
-    Delays,
-    Link,
-    LinkProperties,
-    MeshLinks,
-    Overlay,
-    OverlayError,
-    check_size,
-)
+from topology.model import LARGEST_MESH, AttributeValue, Broker, Delays, MeshLinks, Overlay, check_size
 
 SCHEMA = 1
 """Version of the JSON format; a file of another version is refused."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topology.link_properties import BrokerId, Link, OverlayError
 from topology.links import LinkTemplates
 from topology.mesh import Mesh
-from topology.model import Broker, BrokerId, Delays, Link, LinkSource, MeshLinks, Overlay, OverlayError
+from topology.model import Broker, Delays, LinkSource, MeshLinks, Overlay
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from topology.link_properties import OverlayError
 from topology.mesh import ASYMMETRY, TRIANGLE_TOLERANCE, Mesh, examine, mesh_of
-from topology.model import Overlay, OverlayError
+from topology.model import Overlay
 from topology.structures import STRUCTURES, Structure
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import networkx as nx
 
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 Node = TypeVar("Node", bound=Hashable)
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topology.layers import layered, spine
-from topology.model import BrokerId, MeshLinks, Overlay
+from topology.link_properties import BrokerId
+from topology.model import MeshLinks, Overlay
 
 Position = tuple[float, float]
 

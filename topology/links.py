@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from topology.model import (
-    Broker,
-    BrokerId,
-    JitterDistribution,
-    Link,
-    LinkProperties,
-    Overlay,
-    OverlayError,
-)
+from topology.link_properties import BrokerId, JitterDistribution, Link, LinkProperties, OverlayError
+from topology.model import Broker, Overlay
 
 
 @dataclass(frozen=True, slots=True)

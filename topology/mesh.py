@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topology.model import Broker, BrokerId, Delays, MeshLinks, Overlay, OverlayError, check_broker
+from topology.link_properties import BrokerId, OverlayError
+from topology.model import Broker, Delays, MeshLinks, Overlay, check_broker
 from topology.paths import all_pairs, path_delays
 
 ASYMMETRY = 0.01

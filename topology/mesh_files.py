@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from topology.bounded_files import read_bounded
+from topology.link_properties import OverlayError
 from topology.mesh import Mesh
-from topology.model import MOST_BROKERS, Broker, OverlayError, check_size
+from topology.model import MOST_BROKERS, Broker, check_size
 
 LARGEST_MATRIX = 64 << 20
 """Bytes: about 2,400 brokers with the digits that `to_csv` writes."""

@@ -12,9 +12,10 @@ import networkx as nx
 import numpy as np
 
 from topology import shapes
+from topology.link_properties import BrokerId, OverlayError
 from topology.links import LinkTemplates
 from topology.mesh import Mesh
-from topology.model import Broker, BrokerId, Overlay, OverlayError
+from topology.model import Broker, Overlay
 
 
 def minimum_spanning_tree(mesh: Mesh) -> nx.Graph[BrokerId]:

@@ -11,7 +11,8 @@ from operator import mul
 import networkx as nx
 import numpy as np
 
-from topology.model import BrokerId, MeshLinks, Overlay
+from topology.link_properties import BrokerId
+from topology.model import MeshLinks, Overlay
 from topology.paths import hop_counts
 
 

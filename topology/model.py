@@ -8,7 +8,6 @@ brokers have 499,500 of them.
 
 from __future__ import annotations
 
-import enum
 import math
 import re
 from abc import ABC, abstractmethod
@@ -21,7 +20,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-BrokerId = str
+from topology.link_properties import BrokerId, Link, OverlayError
+
 Delays = NDArray[np.float64]
 """Seconds, from the row's broker to the column's."""
 AttributeValue = str | int | float | tuple[int, ...] | tuple[float, ...]
@@ -29,86 +29,12 @@ AttributeValue = str | int | float | tuple[int, ...] | tuple[float, ...]
 # Broker ids become names of containers, interfaces' aliases and files.
 _BROKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}", re.ASCII)
 
-
-LONGEST_DELAY = 86_400.0
-"""Seconds: a day. Beyond, a delay is a mistake, and nanoseconds overflow before long."""
-
-
 MOST_BROKERS = 10_000
 """Enough for a simulation; far more than a host has room for."""
 MOST_LINKS = 500_000
 """Links of an overlay that lists them."""
 LARGEST_MESH = 2_500
 """Brokers of a full mesh, whose delays are a matrix."""
-
-
-class OverlayError(ValueError):
-    """An impossible overlay: the message names the broker or link and what is wrong with it."""
-
-
-class JitterDistribution(enum.StrEnum):
-    """Distribution of a frame's delay around the link's delay."""
-
-    NORMAL = "normal"
-    UNIFORM = "uniform"
-    PARETO = "pareto"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class LinkDirection:
-    """One direction of a link: what `source` sends to `target`."""
-
-    source: BrokerId
-    target: BrokerId
-
-    @property
-    def reverse(self) -> LinkDirection:
-        return LinkDirection(self.target, self.source)
-
-    def __str__(self) -> str:
-        return f"{self.source}->{self.target}"
-
-
-@dataclass(frozen=True, slots=True)
-class LinkProperties:
-    """One direction of a link."""
-
-    delay: float = 0.0
-    """One-way, mean, in seconds."""
-    jitter: float = 0.0
-    """Standard deviation of the delay (half-width, for the uniform distribution), in seconds."""
-    distribution: JitterDistribution = JitterDistribution.NORMAL
-    loss: float = 0.0
-    """Share of frames lost, 0 to 1."""
-    rate: float | None = None
-    """Bits per second; unlimited when None."""
-    queue_limit: int = 1000
-    """Largest number of frames queued for the rate limit; further ones are dropped."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("delay", self.delay), ("jitter", self.jitter)):
-            if not 0 <= value < math.inf:
-                raise OverlayError(f"a link's {name} must be zero or more seconds, not {value}")
-            if value > LONGEST_DELAY:
-                raise OverlayError(f"a link's {name} must be a day at most, not {value:g} s")
-        if not 0 <= self.loss <= 1:
-            raise OverlayError(f"a link's loss must be a share from 0 to 1, not {self.loss}")
-        if self.rate is not None and not 0 < self.rate < math.inf:
-            raise OverlayError(f"a link's rate must be more than 0 bits per second, not {self.rate}")
-        if self.queue_limit < 1:
-            raise OverlayError(f"a link's queue limit must be at least one frame, not {self.queue_limit}")
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """An overlay link between two brokers."""
-
-    a: BrokerId
-    b: BrokerId
-    forward: LinkProperties = LinkProperties()
-    """Properties of the direction from a to b."""
-    backward: LinkProperties = LinkProperties()
-    """Properties of the direction from b to a."""
 
 
 class LinkSource(ABC):

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 Edge = tuple[int, float, int]
 """An edge from a node: its head, its delay and its number."""

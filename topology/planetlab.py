@@ -20,9 +20,10 @@ from itertools import combinations
 
 import numpy as np
 
+from topology.link_properties import OverlayError
 from topology.mesh import Mesh
 from topology.mesh_files import from_csv
-from topology.model import Broker, OverlayError
+from topology.model import Broker
 
 EARTH_RADIUS = 6371.0
 """Kilometres, mean."""

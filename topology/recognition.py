@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 import networkx as nx
 
-from topology.model import BrokerId, Overlay, OverlayError
+from topology.link_properties import BrokerId, OverlayError
+from topology.model import Overlay
 from topology.scot import Coordinates, scot_of, with_coordinates
 
 _Ends = tuple[BrokerId, BrokerId]

@@ -21,7 +21,8 @@ from itertools import combinations
 import networkx as nx
 
 from topology.evolution import MOST_CHANGES, Appears, Change, Evolution, Vanishes
-from topology.model import BrokerId, LinkSource, Overlay, OverlayError
+from topology.link_properties import BrokerId, OverlayError
+from topology.model import LinkSource, Overlay
 
 _TRIES = 200
 """Random pairs looked at before all possible ones are listed."""

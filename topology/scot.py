@@ -23,7 +23,8 @@ from itertools import combinations
 
 import networkx as nx
 
-from topology.model import Broker, BrokerId, Link, Overlay, OverlayError
+from topology.link_properties import BrokerId, Link, OverlayError
+from topology.model import Broker, Overlay
 
 
 @dataclass(frozen=True, slots=True, order=True)

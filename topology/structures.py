@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from topology.model import Overlay, OverlayError
+from topology.link_properties import OverlayError
+from topology.model import Overlay
 from topology.scot import Scot, scot_of
 
 _LISTED = 12

@@ -15,9 +15,10 @@ from typing import TypeAlias
 import networkx as nx
 
 from topology import shapes
+from topology.link_properties import OverlayError
 from topology.links import Range
 from topology.mesh import Mesh
-from topology.model import Broker, OverlayError
+from topology.model import Broker
 from topology.underlay import RouterLink, Underlay, UnderlayRouter
 
 TRANSIT_DELAY = Range(0.050, 0.100)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topology.model import BrokerId, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 from topology.paths import Edge, PathTree, path_tree
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from topology.bounded_files import read_bounded
-from topology.model import BrokerId, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 from topology.underlay import RouterLink, Underlay, UnderlayRouter
 
 SCHEMA = 1

@@ -21,8 +21,9 @@ from analysis.tables.traffic import BrokerMessages
 from record.files import LOGS, RESULTS, log_file
 from record.log import TraceRecord
 from record.manifest import PhaseName
-from topology import BrokerId, Overlay
 from topology.files import load
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 _PUBLICATIONS = "routing.publications"
 

@@ -17,7 +17,8 @@ from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
 from record.manifest import PhaseName, VariantRecord
 from record.time_units import MILLISECOND, SECOND
 from topology.evolution import Appears, Change, Evolution, Vanishes
-from topology.model import BrokerId, Link, Overlay
+from topology.link_properties import BrokerId, Link
+from topology.model import Overlay
 
 
 class LinkChange(NamedTuple):

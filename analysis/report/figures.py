@@ -18,7 +18,8 @@ from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
 from record.manifest import PhaseName
 from topology.layout import layout
-from topology.model import Link, Overlay
+from topology.link_properties import Link
+from topology.model import Overlay
 
 VARIANT_COLOURS = ("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491")
 """Colours that colour-blind readers can distinguish, legible on light and on dark ground."""

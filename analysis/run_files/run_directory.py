@@ -18,7 +18,8 @@ from record.fidelity import Fidelity
 from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files
 from record.manifest import Manifest, PhaseRecord, VariantRecord
 from topology.files import load
-from topology.model import BrokerId, Overlay, OverlayError
+from topology.link_properties import BrokerId, OverlayError
+from topology.model import Overlay
 from topology.underlay import Underlay
 from topology.underlay_files import load_underlay
 

@@ -17,7 +17,8 @@ from emulation.drivers.driver import DriverConfig
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.runtimes.loopback import LoopbackNetwork
 from scenario.workload.operations import PlannedOperation, write_operations
-from topology import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 20.0

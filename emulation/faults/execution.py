@@ -15,7 +15,7 @@ from emulation.faults.injector import Action
 from emulation.live_overlay.contract import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
-from topology import BrokerId, LinkDirection, LinkProperties
+from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 
 def perform(

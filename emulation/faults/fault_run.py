@@ -10,7 +10,7 @@ from emulation.faults.injector import Action, FaultInjector
 from emulation.live_overlay.contract import LiveOverlay
 from scenario.faults.planning import FaultSchedule
 from scenario.faults.times import Counter, Counts
-from topology import BrokerId, Link
+from topology.link_properties import BrokerId, Link
 
 NODE = "emulator"
 """The node that logs faults and changes of the overlay."""

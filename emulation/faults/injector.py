@@ -32,7 +32,8 @@ from scenario.faults.conditions import (
 from scenario.faults.planning import FaultSchedule
 from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
 from scenario.faults.times import Counter, CountReached, Counts
-from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
+from topology.model import Overlay
 
 NOTHING_YET = Counts()
 _NO_LINK = LinkProperties()

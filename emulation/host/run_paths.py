@@ -10,7 +10,7 @@ from pathlib import Path
 from emulation.host.registry import ROOT
 from record.errors import HostError
 from record.files import JOURNAL, LOGS
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 BROKER_UID = 10001
 """User and group id of broker processes: no user of the host has it, and in the image it is the broker's own."""

@@ -12,7 +12,8 @@ from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.routing import read_options
 from broker_service.service_time import ServiceTime
-from topology import BrokerId, Link, LinkDirection, Overlay
+from topology.link_properties import BrokerId, Link, LinkDirection
+from topology.model import Overlay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

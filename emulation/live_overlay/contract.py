@@ -12,7 +12,8 @@ from typing import Protocol
 from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from emulation.live_overlay.status import BrokerStatus
-from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
+from topology.model import Overlay
 
 Tables = Mapping[BrokerId, Mapping[str, object]]
 """Routing tables by broker, as `Broker.tables` shows them."""

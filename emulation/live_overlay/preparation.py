@@ -11,7 +11,8 @@ from broker_service.routing import read_options
 from broker_service.routing.options import MOST_PREPARED, ProtocolOptions
 from broker_service.routing.preparation import PlannedLink, Preparation
 from record.errors import BadInputError
-from topology import BrokerId, MeshLinks, Overlay
+from topology.link_properties import BrokerId
+from topology.model import MeshLinks, Overlay
 
 
 @dataclass(frozen=True, slots=True)

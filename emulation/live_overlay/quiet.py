@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId
 from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
-from topology import Link, LinkDirection
+from topology.link_properties import Link, LinkDirection
 
 Statuses = Mapping[BrokerId, BrokerStatus]
 _Ends = Mapping[tuple[BrokerId, BrokerId], LinkEndStatus]

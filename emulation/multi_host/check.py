@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import msgspec
 
 from emulation.host.docker_host import docker_client, find_image
-from emulation.network import NetworkError, usable_drivers
+from emulation.network.drivers import usable_drivers
 from emulation.network.host_tunnels import require_route
+from emulation.network.model import NetworkError
 from emulation.runtimes.ladder import AUTO
 from record.errors import BadInputError, HostError
 

@@ -14,7 +14,8 @@ import networkx
 
 from emulation.multi_host.model import Member
 from record.errors import BadInputError
-from topology import BrokerId, Overlay
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 Placement = Mapping[BrokerId, str]
 """The name of each broker's host."""

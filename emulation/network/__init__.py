@@ -14,24 +14,3 @@
 
 `usable_drivers()` tries all link drivers on this host, best first.
 """
-
-from emulation.network.drivers import DriverTrial, usable_drivers
-from emulation.network.model import LinkDriver, NetworkError, NetworkLinkEnd
-from emulation.network.network import EmulatedNetwork
-from emulation.network.probing import LinkProbe
-from emulation.network.relay_messages import Punctuality
-from emulation.network.relay_statistics import DirectionStatistics, RelayStatistics, lateness_percentile
-
-__all__ = [
-    "DirectionStatistics",
-    "DriverTrial",
-    "EmulatedNetwork",
-    "LinkDriver",
-    "LinkProbe",
-    "NetworkError",
-    "NetworkLinkEnd",
-    "Punctuality",
-    "RelayStatistics",
-    "lateness_percentile",
-    "usable_drivers",
-]

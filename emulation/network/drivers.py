@@ -11,7 +11,7 @@ from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import enter_new_namespace, in_thread
 from emulation.network.netem import REMEDY, netem_arguments
 from emulation.network.tap import TAP_DEVICE, open_tap
-from topology.model import JitterDistribution, LinkProperties
+from topology.link_properties import JitterDistribution, LinkProperties
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from emulation.host.processes import RUN_VARIABLE
 from emulation.network.model import NetworkError
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 VXLAN_PORT = 14789
 """UDP port of the tunnels, unless the inventory gives another one."""

@@ -26,7 +26,7 @@ from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
 from emulation.network.tolerance import DELAY_FLOOR
-from topology.model import LinkProperties
+from topology.link_properties import LinkProperties
 
 UNSHAPED = LinkProperties()
 

@@ -13,7 +13,7 @@ from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import Node, NodeInterface
 from emulation.network.relay_messages import AddLink, ChangeDirection, Corrupt, DirectionCounters, SetUp
 from emulation.network.relay_process import RelayProcess
-from topology.model import LinkProperties
+from topology.link_properties import LinkProperties
 
 _UNSHAPED = LinkProperties()
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from emulation.host.journal import Resource
 from record.errors import HostError
-from topology.model import BrokerId, Link
+from topology.link_properties import BrokerId, Link
 
 MAXIMUM_LINKS = 99_999
 """The limit by the length of an interface name; the /30 networks of 10.0.0.0/8 suffice for four million links."""

@@ -31,7 +31,7 @@ from emulation.network.model import LinkNames, NetworkError
 from emulation.network.namespaces import run_in_namespace
 from emulation.network.nodes import Node, want_interface
 from emulation.network.shaping import needs_single_frames
-from topology.model import JitterDistribution, LinkProperties
+from topology.link_properties import JitterDistribution, LinkProperties
 
 UNLIMITED = 10e9
 """Bits per second that a link without a rate may carry."""

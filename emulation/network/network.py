@@ -36,7 +36,8 @@ from emulation.network.probing import DirectionSpec, LinkProbe, probe_idle, prob
 from emulation.network.relay_messages import Punctuality
 from emulation.network.relay_process import RelayProcess
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
-from topology.model import BrokerId, Link, LinkProperties, Overlay
+from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.model import Overlay
 
 _EXCHANGE = "exchange"
 """The last part of the name of the node that represents other hosts."""

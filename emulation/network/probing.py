@@ -29,7 +29,7 @@ from emulation.network.probe_messages import (
     ProbeTask,
 )
 from emulation.network.shaping import standard_quantiles
-from topology.model import BrokerId, JitterDistribution, LinkProperties
+from topology.link_properties import BrokerId, JitterDistribution, LinkProperties
 
 ATTEMPTS = 3
 ROUNDS = 20

@@ -53,7 +53,7 @@ from emulation.network.relay_messages import (
 )
 from emulation.network.shaping import DropReason, Shaper, needs_single_frames
 from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
-from topology.model import LinkProperties
+from topology.link_properties import LinkProperties
 
 MAXIMUM_IN_FLIGHT = 250_000
 """Limit of frames in flight on all links together: under 400 MB if each has full size."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from topology.model import LinkProperties
+from topology.link_properties import LinkProperties
 
 MAXIMUM_MESSAGE = 1 << 16
 

@@ -13,7 +13,7 @@ from emulation.network.namespaces import read_send_drops
 from emulation.network.relay_messages import LATENESS_UNIT, DirectionCounters
 from emulation.network.relay_process import RelayProcess
 from record.time_units import SECOND
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

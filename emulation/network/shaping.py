@@ -26,7 +26,7 @@ from collections import deque
 from functools import cache
 
 from record.time_units import SECOND
-from topology.model import JitterDistribution, LinkProperties
+from topology.link_properties import JitterDistribution, LinkProperties
 
 PARETO_SHAPE = 3.0
 """The shape of netem's table: the smallest integer with a finite variance."""

@@ -39,8 +39,10 @@ from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Scenario, Timeline
 from scenario.sections.faults import FaultItem, HeldBack
 from scenario.sections.service_time import ServiceTimeDistribution
-from topology import BrokerId, Delays, Link, LinkProperties, LinkSource, MeshLinks, Overlay, Range
 from topology.evolution import Appears, Evolution
+from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.links import Range
+from topology.model import Delays, LinkSource, MeshLinks, Overlay
 
 
 def dilate(plan: VariantPlan) -> VariantPlan:

@@ -11,7 +11,8 @@ from emulation.live_overlay.preparation import Declarations, prepared_by
 from scenario.model import Scenario
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
-from topology import BrokerId, Overlay
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 
 def prepared_for(scenario: Scenario, overlay: Overlay, workload: Workload) -> Mapping[BrokerId, bytes]:

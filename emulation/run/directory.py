@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-import topology
 from emulation.fidelity import Measurements
 from emulation.fidelity.logs import Span, scan
 from emulation.host import provenance
@@ -20,7 +19,8 @@ from record.errors import DISK_IS_FULL, HostError
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import TOPOLOGY, UNDERLAY, log_files
 from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
-from topology import Overlay
+from topology.files import save as save_overlay
+from topology.model import Overlay
 from topology.underlay_files import save_underlay
 
 
@@ -82,7 +82,7 @@ def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
             topology_file, underlay_file = TOPOLOGY, UNDERLAY
             if saved:
                 topology_file, underlay_file = f"topology-{own}.json", f"underlay-{own}.json"
-            topology.save(variant.overlay, paths.directory / topology_file)
+            save_overlay(variant.overlay, paths.directory / topology_file)
             underlay = variant.scenario.topology.underlay(variant.scenario.seed)
             if underlay is not None:
                 save_underlay(underlay, paths.directory / underlay_file)

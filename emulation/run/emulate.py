@@ -16,7 +16,7 @@ from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
-from emulation.network import NetworkError
+from emulation.network.model import NetworkError
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest

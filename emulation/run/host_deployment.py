@@ -16,7 +16,8 @@ from emulation.faults.fault_run import NODE
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
 from emulation.live_overlay import BrokerStatus, Tables, UnsettledError
-from emulation.network import EmulatedNetwork, LinkDriver
+from emulation.network.model import LinkDriver
+from emulation.network.network import EmulatedNetwork
 from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
@@ -26,7 +27,7 @@ from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from record.errors import HostError
 from record.files import log_file
 from record.time_units import SECOND
-from topology import BrokerId
+from topology.link_properties import BrokerId
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""

@@ -6,7 +6,7 @@ remove the link. `python -m benchmarks.motion` measures the rate at which change
 
 from __future__ import annotations
 
-from emulation.network import LinkDriver
+from emulation.network.model import LinkDriver
 from emulation.planning.plan import Plan, VariantPlan
 from record.errors import HostError
 

@@ -12,7 +12,8 @@ from emulation.planning.plan import VariantPlan
 from scenario.faults import FaultSchedule
 from scenario.faults.conditions import Target
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
-from topology import BrokerId, LinkDirection, Overlay
+from topology.link_properties import BrokerId, LinkDirection
+from topology.model import Overlay
 
 LEAD = 0.3
 """Seconds between giving the drivers the start of the workload and that moment, on a host that runs it alone."""

@@ -17,10 +17,14 @@ from emulation.fidelity import Measurements, ObservedInterval, Relayed
 from emulation.fidelity.host import HostSample, own_share, processor_times, sample, use
 from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.host.processes import processes_of_run
-from emulation.network import EmulatedNetwork, LinkProbe, NetworkError, Punctuality, lateness_percentile
+from emulation.network.model import NetworkError
+from emulation.network.network import EmulatedNetwork
+from emulation.network.probing import LinkProbe
+from emulation.network.relay_messages import Punctuality
+from emulation.network.relay_statistics import lateness_percentile
 from record.fidelity import LinkCheck
 from record.time_units import SECOND
-from topology import BrokerId, Link
+from topology.link_properties import BrokerId, Link
 
 _INTERVAL = 1.0
 """Seconds between two looks at host and relay."""

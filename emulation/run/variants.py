@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
-from emulation.network import NetworkError
+from emulation.network.model import NetworkError
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.planning.variant_record import new_variant

@@ -28,7 +28,7 @@ from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 RUN_LABEL = "brokerlab.run"
 BROKER_LABEL = "brokerlab.broker"

@@ -17,7 +17,7 @@ from broker_service.generated import broker_pb2_grpc
 from broker_service.service_time import ServiceTime
 from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from record.errors import HostError
-from topology import BrokerId
+from topology.link_properties import BrokerId
 
 _LARGEST_REPLY = 1 << 26
 """Bytes; routing tables are in it."""

@@ -29,7 +29,8 @@ from emulation.network.model import name_links
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
 from record.errors import HostError
-from topology import BrokerId, Link, LinkDirection, LinkProperties, Overlay
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
+from topology.model import Overlay
 
 BROKER_PORT = 7000
 """Port on which a broker listens on each of its link addresses; namespaces of their own keep it free."""

@@ -20,7 +20,7 @@ from broker_service.errors import BrokerDefectError
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay.configuration import BrokerFiles
 from record.exit_codes import ExitCode
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 EXIT_CODE_WITHIN = 5.0
 """Seconds in which the exit code of a broker that has ended is known."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.images import ImageReference, PrintLine
-from emulation.network import LinkDriver, usable_drivers
+from emulation.network.drivers import usable_drivers
+from emulation.network.model import LinkDriver
 from record.errors import BadInputError, HostError
 from record.manifest import RungChoice
 

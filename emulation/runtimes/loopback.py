@@ -15,7 +15,8 @@ from emulation.runtimes.host_overlay import BROKER_PORT, Hosting, HostOverlay
 from emulation.runtimes.interface import Launch
 from emulation.runtimes.process import ProcessRuntime
 from record.errors import HostError
-from topology import BrokerId, Link, LinkProperties, Overlay
+from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.model import Overlay
 
 _SOCKETS = "sockets"
 

@@ -23,7 +23,7 @@ from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 
 _PROCESSES_OF_OTHERS = 8192
 """The kernel counts processes, threads included, by user, and the brokers of all runs on this host are one user."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from emulation.network.shaping import Shaper
 from record.time_units import SECOND
-from topology.model import LinkProperties
+from topology.link_properties import LinkProperties
 
 SEGMENT_BYTES = 1448
 """Payload of a packet: Ethernet's 1500 bytes less IP and TCP headers with time stamps."""

@@ -14,7 +14,7 @@ from broker_service.links.session import MISSED_HEARTBEATS
 from emulation.simulation.link_end import LinkEnd
 from emulation.simulation.overlay_link import SimulatedLink, Stream
 from record.time_units import SECOND
-from topology import BrokerId
+from topology.link_properties import BrokerId
 
 
 class LinkOnDemand(SimulatedLink):

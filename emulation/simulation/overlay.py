@@ -24,7 +24,8 @@ from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
 from record.errors import HostError
 from record.time_units import SECOND
-from topology import BrokerId, Link, LinkDirection, LinkProperties, MeshLinks, Overlay
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
+from topology.model import MeshLinks, Overlay
 
 SETTLE_WITHIN = 600.0
 """Virtual seconds after which messages that still move are taken to move endlessly."""

@@ -21,7 +21,7 @@ from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import FRAME_BYTES, LinkEnd
 from emulation.simulation.links import Direction
 from record.time_units import SECOND
-from topology import BrokerId, Link, LinkProperties
+from topology.link_properties import BrokerId, Link, LinkProperties
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import ClassVar
 from broker_service.disturbance import Disturbance
 from broker_service.service_time import ServiceTime
 from record.faults import FaultKind, HealKind
-from topology import BrokerId, LinkDirection, LinkProperties
+from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 Target = BrokerId | LinkDirection
 Setting = float | ServiceTime | LinkProperties | Disturbance | None

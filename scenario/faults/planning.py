@@ -12,7 +12,8 @@ from scenario.faults.programs import Hold, Lift, Program, leaves
 from scenario.faults.roles import Demand, LinkEnds
 from scenario.faults.targets import TargetError, Targets
 from scenario.faults.times import CountReached, Phase, When
-from topology import BrokerId, LinkDirection, Overlay
+from topology.link_properties import BrokerId, LinkDirection
+from topology.model import Overlay
 
 
 class Fault(Protocol):

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from topology import BrokerId, Link, Overlay
+from topology.link_properties import BrokerId, Link
+from topology.model import Overlay
 
 LinkEnds = tuple[BrokerId, BrokerId]
 

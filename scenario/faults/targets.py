@@ -20,7 +20,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
-from topology import BrokerId, LinkDirection, Overlay
+from topology.link_properties import BrokerId, LinkDirection
+from topology.model import Overlay
 
 REST = "rest"
 """As a group of a partition: all brokers that no other group has."""

@@ -32,7 +32,7 @@ from scenario.sections.section import Count as Number
 from scenario.sections.section import CpuQuota, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.units import BIT_RATE, DURATION, SHARE, Duration, Share
-from topology import BrokerId, LinkDirection
+from topology.link_properties import BrokerId, LinkDirection
 
 _MOMENT = re.compile(r"(?P<phase>[a-z]+)\s*(?:\+\s*(?P<offset>.+))?", re.DOTALL)
 _COUNT = re.compile(r"(?P<number>[1-9]\d{0,11})\s+(?P<counter>[a-z]+)", re.ASCII)

@@ -10,7 +10,7 @@ from pydantic import Discriminator, Tag, model_validator
 from broker_service.service_time import Distribution, ServiceTime
 from scenario.sections.section import Section
 from scenario.sections.units import Duration, DurationRange
-from topology import Range
+from topology.links import Range
 
 
 class ServiceTimeDistribution(Section):

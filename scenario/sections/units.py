@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from topology import Range
+from topology.links import Range
 
 # The length limits keep a hostile number from costing more than a friendly one.
 _QUANTITY = re.compile(

@@ -10,7 +10,7 @@ from scenario.sections.messages import Problem
 from scenario.sections.workload.kind import MOST_PUBLICATIONS, MOST_SUBSCRIPTIONS
 from scenario.workload.padding import encoded_size
 from scenario.yaml_files.fields import FieldPath
-from topology import Range
+from topology.links import Range
 
 _REST_OF_MESSAGE = 4096
 """Bytes of a message beside its content at most: names, header and frame."""

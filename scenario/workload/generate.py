@@ -20,7 +20,7 @@ from scenario.workload.explicit import explicit_operations
 from scenario.workload.population import Population
 from scenario.workload.quotes import population as quotes
 from scenario.workload.workload import Workload
-from topology import Overlay
+from topology.model import Overlay
 
 
 @dataclass(frozen=True, slots=True)

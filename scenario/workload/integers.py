@@ -30,8 +30,8 @@ from scenario.workload.population import Expected, OperationSequence
 from scenario.workload.publications import publication_operations
 from scenario.workload.streams import numeric_stream, stream
 from scenario.yaml_files.fields import FieldPath
-from topology import BrokerId, Overlay
-from topology.model import LARGEST_MESH
+from topology.link_properties import BrokerId
+from topology.model import LARGEST_MESH, Overlay
 
 VALUE = "value"
 """The attribute that holds the integer."""

@@ -29,7 +29,8 @@ from scenario.workload.padding import PADDING_ADVERTISED
 from scenario.workload.population import Expected, OperationSequence
 from scenario.workload.publications import publication_operations
 from scenario.workload.streams import stream
-from topology import BrokerId, Overlay
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 _CLASS = "PATTERN"
 _OTHER_ATTRIBUTES = 2

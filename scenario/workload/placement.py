@@ -9,7 +9,8 @@ from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
 from scenario.sections.workload.kind import Placement
 from scenario.yaml_files.fields import FieldPath
-from topology import BrokerId, Overlay
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 
 def placed(count: int, placement: Placement, brokers: Sequence[BrokerId], rng: random.Random) -> list[BrokerId]:

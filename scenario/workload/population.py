@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, overload
 
 from scenario.workload.operations import PlannedOperation
-from topology import BrokerId
+from topology.link_properties import BrokerId
 
 
 @dataclass(frozen=True, slots=True)

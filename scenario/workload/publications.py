@@ -8,7 +8,7 @@ from broker_service.language import Value
 from scenario.workload.arrivals import Arrival
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.padding import Padding
-from topology import BrokerId
+from topology.link_properties import BrokerId
 
 
 def publication_operations(

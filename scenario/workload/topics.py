@@ -26,7 +26,8 @@ from scenario.workload.placement import placed, placement_problems
 from scenario.workload.population import Expected, OperationSequence
 from scenario.workload.publications import publication_operations
 from scenario.workload.streams import stream
-from topology import BrokerId, Overlay
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 TOPIC = "topic"
 """The attribute that holds the topic's number."""

@@ -16,7 +16,7 @@ from scenario.workload.explicit import explicit_notifications
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.population import Population
 from scenario.workload.streams import stream
-from topology import BrokerId
+from topology.link_properties import BrokerId
 
 _ADVERTISE_UNTIL = 0.4
 _SUBSCRIBE_UNTIL = 0.9

@@ -20,7 +20,8 @@ from emulation.runtimes.loopback import loopback_overlay
 from record.errors import HostError
 from record.files import LOGS, log_file
 from scenario.workload.operations import PlannedOperation, write_operations
-from topology import Broker, BrokerId, Link, Overlay
+from topology.link_properties import BrokerId, Link
+from topology.model import Broker, Overlay
 
 RUN_ID = "calibration"
 """Marks the processes started here."""

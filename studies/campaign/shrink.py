@@ -26,7 +26,7 @@ from scenario.sections.faults import FaultItem, OneWay, Partition
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult
-from topology import LinkDirection
+from topology.link_properties import LinkDirection
 
 Item = TypeVar("Item")
 

@@ -8,7 +8,8 @@ from scenario.sections.messages import Problem
 from scenario.yaml_files.fields import FieldPath
 from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientStep, LinkFault
 from studies.conformance.protocols import PROTOCOLS
-from topology import Overlay, OverlayError
+from topology.link_properties import OverlayError
+from topology.model import Overlay
 from topology.recognition import require_structure
 
 

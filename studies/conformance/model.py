@@ -14,7 +14,8 @@ from scenario.sections.section import Section
 from scenario.sections.units import Duration
 from studies.conformance.content import check
 from studies.conformance.operands import left_operand, right_operand
-from topology import Broker, Link, LinkProperties, Overlay
+from topology.link_properties import Link, LinkProperties
+from topology.model import Broker, Overlay
 from topology.recognition import with_recognised_attributes
 
 MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000

@@ -16,7 +16,8 @@ from studies.conformance.clients import CaseClients
 from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Step
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
-from topology import LinkDirection, Overlay
+from topology.link_properties import LinkDirection
+from topology.model import Overlay
 
 _PUBLICATIONS_SHOWN = 3
 """Publications of a failure for which tables are kept."""

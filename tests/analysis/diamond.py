@@ -10,7 +10,8 @@ from typing import Any
 from record.faults import FaultKind
 from record.promises import Loss, Order, Promises
 from tests.analysis.history import STOCK, History, predicate
-from topology.model import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 DIAMOND = Overlay(
     "diamond",

@@ -14,7 +14,8 @@ from record.log import Event, PredicateRecord, TraceRecord
 from record.promises import Promises
 from record.time_units import SECOND
 from topology.files import save
-from topology.model import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 RUN_START, RUN_END, DRAIN_END = 100.0, 160.0, 170.0
 DRIVER = "driver"

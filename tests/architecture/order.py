@@ -48,6 +48,7 @@ ROOMS: Mapping[str, Floors] = {
         "client_library grpc_shell",
     ),
     "topology": _floors(
+        "link_properties",
         "model",
         "bounded_files layers links paths scot shapes",
         "layout mesh metrics recognition structures underlay",

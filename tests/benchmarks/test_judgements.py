@@ -9,7 +9,7 @@ import pytest
 from benchmarks import analysis, matching, mesh, relay, routing, throughput
 from benchmarks.support.memory import Peak
 from benchmarks.targets import Judgement, Target
-from topology.model import LinkProperties
+from topology.link_properties import LinkProperties
 
 
 def values(judgements: list[Judgement]) -> dict[Target, float]:

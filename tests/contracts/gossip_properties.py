@@ -21,7 +21,7 @@ from tests.contracts.properties import CORRECT
 from tests.contracts.routers.gossip import GossipRouter
 from tests.contracts.running import STOCKS
 from tests.properties.trial import Arrivals
-from topology import Link, LinkProperties
+from topology.link_properties import Link, LinkProperties
 
 BROKERS = tuple(f"B{number}" for number in range(1, 7))
 RING = (*pairwise(BROKERS), (BROKERS[0], BROKERS[-1]))

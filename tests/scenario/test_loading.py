@@ -10,7 +10,8 @@ import yaml
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
-from topology import Range, save
+from topology.files import save
+from topology.links import Range
 
 GOOD = """\
 name: small

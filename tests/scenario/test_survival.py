@@ -21,7 +21,7 @@ from scenario.faults.targets import Targets
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
-from topology import LinkDirection
+from topology.link_properties import LinkDirection
 
 SCENARIO = """
 name: s

@@ -8,8 +8,10 @@ from xml.etree.ElementTree import Element, fromstring
 import networkx as nx
 import pytest
 
-from topology import Broker, LinkTemplate, LinkTemplates, Overlay, Range, build, shapes
+from topology import shapes
 from topology.drawing import to_html, to_svg
+from topology.links import LinkTemplate, LinkTemplates, Range, build
+from topology.model import Broker, Overlay
 
 TEMPLATES = LinkTemplates(LinkTemplate(delay=Range(0.005, 0.005), rate=Range.fixed(1e7), loss=Range.fixed(0.01)))
 

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import Broker, Link, LinkProperties, Overlay, OverlayError, metrics
 from topology.drawing import to_svg
 from topology.evolution import Appears, Change, Connectivity, Evolution, Lifetime, Moment, Vanishes
 from topology.evolution_files import load_evolution, to_json_lines
+from topology.link_properties import Link, LinkProperties, OverlayError
+from topology.metrics import metrics
+from topology.model import Broker, Overlay
 
 SEEDS = st.integers(0, 2**32)
 

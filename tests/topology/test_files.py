@@ -9,20 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import (
-    Broker,
-    JitterDistribution,
-    Link,
-    LinkProperties,
-    LinkTemplate,
-    LinkTemplates,
-    Overlay,
-    OverlayError,
-    Range,
-    load,
-    save,
-)
-from topology.files import from_graphml, from_json, to_graphml, to_json
+from topology.files import from_graphml, from_json, load, save, to_graphml, to_json
+from topology.link_properties import JitterDistribution, Link, LinkProperties, OverlayError
+from topology.links import LinkTemplate, LinkTemplates, Range
+from topology.model import Broker, Overlay
 
 numbers = st.floats(0, 1e6) | st.integers(0, 1000)
 properties = st.builds(

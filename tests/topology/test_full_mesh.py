@@ -12,28 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import (
-    Broker,
-    JitterDistribution,
-    LinkTemplate,
-    LinkTemplates,
-    Mesh,
-    MeshLinks,
-    Overlay,
-    OverlayError,
-    Range,
-    build,
-    files,
-    load,
-    mesh_of,
-    metrics,
-    save,
-    shapes,
-)
+from topology import files, shapes
 from topology.drawing import to_svg
+from topology.files import load, save
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.inspection import inspect_overlay
-from topology.model import LARGEST_MESH
+from topology.link_properties import JitterDistribution, OverlayError
+from topology.links import LinkTemplate, LinkTemplates, Range, build
+from topology.mesh import Mesh, mesh_of
+from topology.metrics import metrics
+from topology.model import LARGEST_MESH, Broker, MeshLinks, Overlay
 
 RANGES = st.builds(lambda low, more: Range(low, low + more), st.floats(0, 0.5), st.floats(0, 0.5))
 TEMPLATE = st.builds(

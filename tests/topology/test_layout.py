@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import Broker, Link, LinkTemplates, Overlay, Position, build, layout, shapes
+from topology import shapes
+from topology.layout import Position, layout
+from topology.link_properties import Link
+from topology.links import LinkTemplates, build
+from topology.model import Broker, Overlay
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from topology import LinkTemplate, LinkTemplates, OverlayError, Range, build, shapes
+from topology import shapes
+from topology.link_properties import OverlayError
+from topology.links import LinkTemplate, LinkTemplates, Range, build
 
 RANGED = LinkTemplates(LinkTemplate(delay=Range(0.002, 0.010), jitter_share=0.05, rate=Range.fixed(1e7)))
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import Broker, Link, LinkProperties, Mesh, Overlay, OverlayError, examine, mesh_of
 from topology.inspection import Severity, inspect_mesh, inspect_overlay
+from topology.link_properties import Link, LinkProperties, OverlayError
+from topology.mesh import Mesh, examine, mesh_of
+from topology.model import Broker, Overlay
 
 NAN = math.nan
 

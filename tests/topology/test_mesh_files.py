@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import Broker, Mesh, OverlayError, Unit, load_mesh
-from topology.mesh_files import from_csv, to_csv
+from topology.link_properties import OverlayError
+from topology.mesh import Mesh
+from topology.mesh_files import Unit, from_csv, load_mesh, to_csv
+from topology.model import Broker
 
 
 @given(st.lists(st.none() | st.integers(0, 10**10), min_size=16, max_size=16))

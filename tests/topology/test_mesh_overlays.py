@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import Broker, LinkTemplate, LinkTemplates, Mesh, OverlayError, Range, mesh_overlays
+from topology import mesh_overlays
 from topology.full_mesh import full_mesh_on
+from topology.link_properties import OverlayError
+from topology.links import LinkTemplate, LinkTemplates, Range
+from topology.mesh import Mesh
+from topology.model import Broker
 
 SIZES, SEEDS = st.integers(1, 20), st.integers(0, 2**32)
 TEMPLATES = LinkTemplates(LinkTemplate(jitter_share=0.1, loss=Range(0.0, 0.5)))

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from topology import Broker, Link, LinkProperties, Overlay, OverlayError
+from topology.link_properties import Link, LinkProperties, OverlayError
+from topology.model import Broker, Overlay
 
 
 def overlay(brokers: str, *links: str) -> Overlay:

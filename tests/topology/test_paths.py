@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import LinkTemplate, LinkTemplates, Range, build, metrics, shapes
+from topology import shapes
+from topology.links import LinkTemplate, LinkTemplates, Range, build
+from topology.metrics import metrics
 from topology.paths import hop_counts, path_delays
 
 SEEDS = st.integers(0, 2**32)

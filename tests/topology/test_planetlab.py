@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from topology import Broker, OverlayError
+from topology.link_properties import OverlayError
+from topology.model import Broker
 from topology.planetlab import (
     DRAWS,
     FIBRE_SPEED,

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import LinkTemplates, Overlay, build, scot_of, shapes
+from topology import shapes
+from topology.links import LinkTemplates, build
+from topology.model import Overlay
 from topology.recognition import recognised
-from topology.scot import with_coordinates
+from topology.scot import scot_of, with_coordinates
 
 
 def bare(graph: nx.Graph[str], rng: random.Random) -> Overlay:

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import LinkTemplate, LinkTemplates, Overlay, OverlayError, Range, build, shapes
+from topology import shapes
 from topology.evolution import Appears, Evolution, Vanishes
 from topology.full_mesh import DrawnLinks
+from topology.link_properties import OverlayError
+from topology.links import LinkTemplate, LinkTemplates, Range, build
+from topology.model import Overlay
 from topology.rewiring import Rewiring, rewired
 
 PLAIN = LinkTemplates(LinkTemplate(delay=Range(0.001, 0.01)))

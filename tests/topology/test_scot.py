@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topology import Broker, LinkTemplates, Overlay, OverlayError, Scot, build, scot_of, shapes
-from topology.scot import Coordinates, with_coordinates
+from topology import shapes
+from topology.link_properties import OverlayError
+from topology.links import LinkTemplates, build
+from topology.model import Broker, Overlay
+from topology.scot import Coordinates, Scot, scot_of, with_coordinates
 
 CATERPILLAR = shapes.explicit([("A", "B"), ("B", "C"), ("B", "X"), ("C", "D")])
 

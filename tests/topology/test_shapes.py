@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from topology import OverlayError, shapes
+from topology import shapes
+from topology.link_properties import OverlayError
 
 SEEDS = st.integers(0, 2**32)
 

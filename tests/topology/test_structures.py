@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from topology import LinkTemplates, Overlay, OverlayError, build, shapes
+from topology import shapes
+from topology.link_properties import OverlayError
+from topology.links import LinkTemplates, build
+from topology.model import Overlay
 from topology.scot import Coordinates, with_coordinates
 from topology.structures import descriptions, listed, structure_with
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import OverlayError, Range
+from topology.link_properties import OverlayError
+from topology.links import Range
 from topology.transit_stub import (
     STUB_DELAY,
     TRANSIT_DELAY,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import OverlayError
+from topology.link_properties import OverlayError
 from topology.transit_stub import TransitStub, attach, routers
 from topology.underlay import RouterLink, Underlay, UnderlayRouter
 from topology.underlay_files import load_underlay, save_underlay

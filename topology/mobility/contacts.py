@@ -13,8 +13,8 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from topology.link_properties import OverlayError
 from topology.mobility.trajectories import Leg, Trajectory
-from topology.model import OverlayError
 
 SHORTEST = 1e-9
 """Seconds: a contact or a gap that is shorter is rounding, as at the end of a leg, where two equations meet."""

@@ -15,9 +15,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from topology.link_properties import OverlayError
 from topology.links import Range
 from topology.mobility.trajectories import Leg, Point, Trajectory
-from topology.model import OverlayError
 
 MOST_LEGS = 20_000
 """Legs of one trajectory: a bound on time and memory."""

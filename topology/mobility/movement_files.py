@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from topology.bounded_files import read_bounded
+from topology.link_properties import BrokerId, OverlayError
 from topology.mobility.trajectories import Leg, Point, Trajectory
-from topology.model import MOST_BROKERS, BrokerId, OverlayError
+from topology.model import MOST_BROKERS
 
 LARGEST_FILE = 64 << 20
 """Bytes, unpacked."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from topology.model import OverlayError
+from topology.link_properties import OverlayError
 
 Point = tuple[float, float]
 

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from topology.evolution import Appears, Change, Evolution, Vanishes
+from topology.link_properties import BrokerId, Link, OverlayError
 from topology.mobility.contacts import contacts
 from topology.mobility.models import Area
 from topology.mobility.trajectories import Point, Trajectory
-from topology.model import LARGEST_MESH, Broker, BrokerId, Link, LinkSource, Overlay, OverlayError, check_size
+from topology.model import LARGEST_MESH, Broker, LinkSource, Overlay, check_size
 
 MOST_PLACEMENTS, LEAST_PLACEMENTS = 1_000, 20
 """Random placements tried for one that is connected: fewer of many brokers, because each costs their square."""

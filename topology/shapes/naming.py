@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 
-from topology.model import BrokerId, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 
 
 def numbered(graph: nx.Graph[int]) -> nx.Graph[BrokerId]:

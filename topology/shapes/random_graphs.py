@@ -11,7 +11,7 @@ import random
 
 import networkx as nx
 
-from topology.model import BrokerId, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 from topology.shapes.naming import at_least, numbered
 
 _SWAPS_PER_LINK = 10

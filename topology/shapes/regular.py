@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import networkx as nx
 
-from topology.model import BrokerId, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 from topology.shapes.naming import at_least, numbered
 
 

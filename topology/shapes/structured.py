@@ -8,7 +8,7 @@ from string import ascii_uppercase
 
 import networkx as nx
 
-from topology.model import BrokerId, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 from topology.shapes.naming import at_least
 
 

@@ -6,7 +6,7 @@ import random
 
 import networkx as nx
 
-from topology.model import BrokerId
+from topology.link_properties import BrokerId
 from topology.shapes.naming import at_least, numbered
 
 

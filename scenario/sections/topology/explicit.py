@@ -13,7 +13,11 @@ from scenario.sections.section import BrokerName, FilePath
 from scenario.sections.topology.kind import TopologyKind
 from scenario.sections.topology.links import LinkSection
 from scenario.sections.topology.shaped import Shaped
-from topology import BrokerId, LinkTemplates, Overlay, OverlayError, load, shapes
+from topology import shapes
+from topology.files import load
+from topology.link_properties import BrokerId, OverlayError
+from topology.links import LinkTemplates
+from topology.model import Overlay
 
 
 class LinkItem(LinkSection):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scenario.sections.section import Section
 from scenario.sections.topology.links import LinkSection
-from topology import LinkSource, Mesh, Overlay, mesh_of
 from topology.full_mesh import DrawnLinks
-from topology.model import MOST_BROKERS
+from topology.mesh import Mesh, mesh_of
+from topology.model import MOST_BROKERS, LinkSource, Overlay
 from topology.underlay import Underlay
 
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from scenario.sections.section import Count, Section
 from scenario.sections.units import BitRateRange, DurationRange, Jitter, JitterRange, ShareRange
-from topology import JitterDistribution, LinkTemplate, LinkTemplates, Range
+from topology.link_properties import JitterDistribution
+from topology.links import LinkTemplate, LinkTemplates, Range
 
 
 class LinkDirectionSection(Section):

@@ -11,9 +11,11 @@ from pydantic import model_validator
 
 from scenario.sections.section import BrokerCount, Count, Degree
 from scenario.sections.topology.kind import TopologyKind, check_total
-from topology import Broker, BrokerId, LinkTemplates, Overlay, build, shapes
+from topology import shapes
 from topology.full_mesh import drawn_full_mesh
-from topology.model import LARGEST_MESH, MOST_LINKS
+from topology.link_properties import BrokerId
+from topology.links import LinkTemplates, build
+from topology.model import LARGEST_MESH, MOST_LINKS, Broker, Overlay
 
 
 class Shaped(TopologyKind):

@@ -11,7 +11,8 @@ from pydantic import model_validator
 from scenario.sections.section import BrokerName, Count
 from scenario.sections.topology.kind import check_total
 from scenario.sections.topology.shaped import Shaped
-from topology import BrokerId, shapes
+from topology import shapes
+from topology.link_properties import BrokerId
 from topology.model import MOST_LINKS
 
 TreeKind = Literal["line", "star", "tree", "random-tree"]

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 from scenario.sections.section import FilePath
 from scenario.sections.topology.kind import TopologyKind
 from scenario.sections.units import AreaSides, Length
-from topology import BrokerId, Overlay, OverlayError
+from topology.link_properties import BrokerId, OverlayError
 from topology.mobility import Area, Trajectory, unit_disk
 from topology.mobility.movement_files import load_movements
 from topology.mobility.trajectories import Point
 from topology.mobility.unit_disk import place
-from topology.model import LARGEST_MESH
+from topology.model import LARGEST_MESH, Overlay
 
 
 class UnitDiskTopology(TopologyKind):

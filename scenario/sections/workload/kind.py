@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from scenario.sections.section import BrokerName, Section
 from scenario.sections.units import MessageRateRange, Size
-from topology import Range
+from topology.links import Range
 
 MOST_PUBLISHERS = 100_000
 MOST_SYMBOLS = 100_000

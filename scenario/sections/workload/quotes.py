@@ -20,7 +20,7 @@ from scenario.sections.workload.kind import (
     require_rate,
 )
 from scenario.sections.workload.operations import OperationItem
-from topology import Range
+from topology.links import Range
 
 
 class QuoteFile(Section):

@@ -21,7 +21,8 @@ from scenario.workload.quotes.sources import read_quotes
 from scenario.workload.quotes.subscribers import QuoteDistribution, Subscriber, followers, subscribers
 from scenario.workload.streams import numeric_stream, stream
 from scenario.yaml_files.fields import FieldPath
-from topology import BrokerId, Overlay
+from topology.link_properties import BrokerId
+from topology.model import Overlay
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay import Tables, UnsettledError
-from emulation.network import EmulatedNetwork, LinkDriver
+from emulation.network.model import LinkDriver
+from emulation.network.network import EmulatedNetwork
 from emulation.planning.plan import make_run_id
 from emulation.run.interrupt import Interrupt
 from emulation.runtimes import Hosting, HostOverlay, Runtime, host_configs

@@ -9,8 +9,9 @@ from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
 from topology.full_mesh import drawn_full_mesh
+from topology.link_properties import Link, LinkProperties
 from topology.links import LinkTemplates
-from topology.model import Broker, Link, LinkProperties, Overlay
+from topology.model import Broker, Overlay
 
 TRIANGLE = Overlay(
     "triangle",

@@ -9,8 +9,9 @@ from analysis.report import sentences
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import BestEffort, Delivery
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
-from topology import Broker, LinkTemplate, LinkTemplates, Overlay, Range
 from topology.full_mesh import drawn_full_mesh
+from topology.links import LinkTemplate, LinkTemplates, Range
+from topology.model import Broker, Overlay
 
 GOOD = Delivery(
     verdicts=["correct"],

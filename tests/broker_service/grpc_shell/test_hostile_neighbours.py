@@ -15,7 +15,8 @@ import pytest
 from broker_service.language import Operator, Predicate
 from broker_service.messages import MOST_HOPS, BrokerId, Kind, Message, Operation
 from tests.broker_service.overlay import CoreOverlay
-from topology import LinkTemplates, build, shapes
+from topology import shapes
+from topology.links import LinkTemplates, build
 
 ROUTINGS = [
     ("tid", {"publications": "fixed"}),

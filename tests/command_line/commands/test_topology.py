@@ -12,8 +12,9 @@ import pytest
 
 import command_line as cli
 from scenario.sections.topology import KINDS, PAPERS
-from topology import Unit, load, load_mesh
 from topology.evolution_files import load_evolution
+from topology.files import load
+from topology.mesh_files import Unit, load_mesh
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICKSTART = str(ROOT / "scenarios" / "quickstart.yaml")

@@ -13,7 +13,7 @@ from emulation.faults.execution import described
 from emulation.live_overlay import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
-from topology import LinkDirection, LinkProperties
+from topology.link_properties import LinkDirection, LinkProperties
 
 AB, BA, BC = LinkDirection("B1", "B2"), LinkDirection("B2", "B1"), LinkDirection("B2", "B3")
 SLOWER = LinkProperties(delay=0.5)

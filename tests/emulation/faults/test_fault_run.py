@@ -10,7 +10,7 @@ from scenario.faults.conditions import Cut, Down
 from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Hold
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
-from topology import LinkDirection
+from topology.link_properties import LinkDirection
 
 
 def test_a_fault_run() -> None:

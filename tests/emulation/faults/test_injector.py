@@ -31,7 +31,7 @@ from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Hold, Lift, Program, Repeat, Wait
 from scenario.faults.programs import Sequence as Then
 from tests.scenario.faults.overlays import overlay_of
-from topology import Link, LinkDirection, LinkProperties
+from topology.link_properties import Link, LinkDirection, LinkProperties
 
 OVERLAY = overlay_of(("B1", "B2"), ("B2", "B3"), ("B3", "B1"), delay=0.01, rate=1e6)
 OWN = LinkProperties(delay=0.01, rate=1e6)

@@ -30,7 +30,7 @@ from rich.console import Console
 
 from emulation.host.journal import JournalEntry
 from emulation.host.run_paths import RunPaths
-from emulation.network import EmulatedNetwork
+from emulation.network.network import EmulatedNetwork
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs

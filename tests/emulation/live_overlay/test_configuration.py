@@ -12,7 +12,8 @@ from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.runtimes.host_overlay import host_configs
 from record.errors import HostError
 from tests.contracts.protocols import GOSSIP, registered
-from topology import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 RING = Overlay(
     "ring",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from emulation.live_overlay import BrokerStatus, ExpectedOverlay, LinkEndStatus, QuietDetector
 from emulation.live_overlay.quiet import Statuses, too_slow
-from topology import Link, LinkDirection, LinkProperties
+from topology.link_properties import Link, LinkDirection, LinkProperties
 
 LINK = Link("A", "B")
 AB = LinkDirection("A", "B")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from emulation.multi_host.model import Member
 from emulation.multi_host.placement import links_between_hosts, place_brokers
 from record.errors import BadInputError
-from topology import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 
 def overlay_of(graph: networkx.Graph[int]) -> Overlay:

@@ -10,9 +10,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from emulation.network import EmulatedNetwork
 from emulation.network.namespaces import in_namespace
-from topology.model import Broker, BrokerId, Link, Overlay
+from emulation.network.network import EmulatedNetwork
+from topology.link_properties import BrokerId, Link
+from topology.model import Broker, Overlay
 
 DEADLINE = 20.0
 """Seconds after which something awaited is taken for never to come."""

@@ -13,13 +13,15 @@ from typing import TypeVar
 
 import pytest
 
-from emulation.network import EmulatedNetwork, LinkDriver, NetworkError
 from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
 from emulation.network.host_tunnels import VXLAN_PORT, HostTunnels, Peer, ResponderProcess, require_route
+from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace, run_in_namespace
+from emulation.network.network import EmulatedNetwork
 from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
-from topology.model import Link, LinkProperties, Overlay
+from topology.link_properties import Link, LinkProperties
+from topology.model import Overlay
 
 pytestmark = pytest.mark.container
 

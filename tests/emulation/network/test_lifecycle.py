@@ -13,12 +13,13 @@ import pytest
 
 from emulation.host.journal import Resource
 from emulation.host.processes import processes_of_run
-from emulation.network import EmulatedNetwork, LinkDriver, NetworkError, usable_drivers
-from emulation.network.model import interface_prefix
+from emulation.network.drivers import usable_drivers
+from emulation.network.model import LinkDriver, NetworkError, interface_prefix
 from emulation.network.namespaces import run_in_namespace
+from emulation.network.network import EmulatedNetwork
 from tests.emulation.network.conftest import overlay_of
 from tests.waiting import await_true
-from topology.model import BrokerId, Link, LinkProperties
+from topology.link_properties import BrokerId, Link, LinkProperties
 
 pytestmark = pytest.mark.container
 

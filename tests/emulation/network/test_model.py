@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation.network.model import MAXIMUM_LINKS, LinkNames, NetworkError, interface_prefix, name_links
-from topology.model import Link
+from topology.link_properties import Link
 
 LINK = Link("A", "B")
 indices = st.integers(0, MAXIMUM_LINKS - 1)

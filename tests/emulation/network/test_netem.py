@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from emulation.network.netem import Shaping, netem_arguments, read_rate, read_shaping
-from topology.model import JitterDistribution, LinkProperties
+from topology.link_properties import JitterDistribution, LinkProperties
 
 DISCIPLINES = (
     '[{"kind":"htb","handle":"5:","root":true,"refcnt":2,"options":{"r2q":10,"default":"0x1","direct_packets_stat":0,'

@@ -16,7 +16,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulation.network import LinkProbe, usable_drivers
+from emulation.network.drivers import usable_drivers
+from emulation.network.probing import LinkProbe
 from tests.emulation.network.guest.trial import LINKS, Findings
 
 pytestmark = [pytest.mark.guest, pytest.mark.timeout(400)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation.network.shaping import DropReason, Shaper, standard_quantiles
-from topology.model import JitterDistribution, LinkProperties
+from topology.link_properties import JitterDistribution, LinkProperties
 
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
+from emulation.network.model import LinkDriver
+from emulation.network.network import EmulatedNetwork
+from emulation.network.probing import LinkProbe
 from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true
-from topology.model import JitterDistribution, Link, LinkProperties
+from topology.link_properties import JitterDistribution, Link, LinkProperties
 
 pytestmark = pytest.mark.container
 measured = pytest.mark.alone

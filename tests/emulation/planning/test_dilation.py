@@ -26,8 +26,8 @@ from emulation.simulation.run import simulate
 from scenario.faults import plan as plan_faults
 from scenario.loading import load
 from scenario.model import Scenario
-from topology import MeshLinks
 from topology.mesh import link_delays
+from topology.model import MeshLinks
 
 SCENARIO = """
 name: slower

@@ -15,7 +15,7 @@ from emulation.drivers.driver import DriverConfig
 from emulation.drivers.status import DriverStatus
 from emulation.fidelity import Measurements
 from emulation.live_overlay import UnsettledError
-from emulation.network import LinkDriver
+from emulation.network.model import LinkDriver
 from emulation.planning.plan import DriverInput, VariantPlan, make_plan
 from emulation.run import host_deployment
 from emulation.run.context import HostRunContext

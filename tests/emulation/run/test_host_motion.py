@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from emulation.multi_host.run import require_still
-from emulation.network import LinkDriver
+from emulation.network.model import LinkDriver
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import emulate, host_motion
 from emulation.run.host_motion import MOST_CHANGES_A_SECOND, require_bearable

@@ -8,7 +8,8 @@ from scenario.faults import FaultSchedule
 from scenario.faults.conditions import Cut, Down
 from scenario.faults.planning import ScheduledFault
 from scenario.faults.programs import Hold, Lift, Repeat, Sequence, Wait
-from topology import Broker, Link, LinkDirection, Overlay
+from topology.link_properties import Link, LinkDirection
+from topology.model import Broker, Overlay
 
 OVERLAY = Overlay("two", (Broker("A"), Broker("B"), Broker("C")), (Link("A", "B"), Link("B", "C")))
 KILLS = Hold((Down("A", FaultKind.KILL), Down("B", FaultKind.KILL)), 2.0)

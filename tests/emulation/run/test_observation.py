@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network import LinkProbe
+from emulation.network.probing import LinkProbe
 from emulation.run.observation import MOST_SAMPLED, link_checks, probed_under_load, rounds
-from topology import Link
+from topology.link_properties import Link
 
 
 @given(st.integers(0, 130), st.integers(1, 40))

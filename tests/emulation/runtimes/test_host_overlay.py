@@ -26,14 +26,16 @@ from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay import BrokerSettings
-from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe
+from emulation.network.model import LinkDriver
+from emulation.network.network import EmulatedNetwork
+from emulation.network.probing import LinkProbe
 from emulation.runtimes import ContainerRuntime, Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
 from emulation.runtimes.process import unprivileged
 from record.errors import HostError
 from tests.scenario.faults.overlays import overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true
-from topology import BrokerId, LinkDirection, LinkProperties
+from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 pytestmark = pytest.mark.container
 

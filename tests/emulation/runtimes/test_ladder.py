@@ -7,7 +7,8 @@ import os
 import pytest
 
 from emulation.host.images import ImageReference
-from emulation.network import DriverTrial, LinkDriver
+from emulation.network.drivers import DriverTrial
+from emulation.network.model import LinkDriver
 from emulation.runtimes import ladder
 from record.errors import BadInputError, HostError
 from record.manifest import RungChoice

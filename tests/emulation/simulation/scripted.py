@@ -9,7 +9,7 @@ from broker_service.messages import Operation
 from record.time_units import SECOND
 from tests.broker_service.scripted import SCRIPTED, SCRIPTS, script
 from tests.emulation.simulation.test_overlay import Trial
-from topology import LinkProperties
+from topology.link_properties import LinkProperties
 
 
 class Scripted(Trial):

@@ -18,7 +18,8 @@ from emulation.simulation import SimulatedOverlay
 from record.log import Event
 from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
 from tests.broker_service.overlay import ListTrace
-from topology import Broker, Link, LinkProperties, Overlay
+from topology.link_properties import Link, LinkProperties
+from topology.model import Broker, Overlay
 
 BROKERS = ("B1", "B2", "B3", "B4")
 PAIRS = list(itertools.combinations(BROKERS, 2))

@@ -22,7 +22,8 @@ from emulation.simulation import SimulatedOverlay
 from record.log import Event
 from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
 from tests.broker_service.overlay import ListTrace
-from topology import Broker, Link, LinkDirection, LinkProperties, LinkSource, MeshLinks, Overlay
+from topology.link_properties import Link, LinkDirection, LinkProperties
+from topology.model import Broker, LinkSource, MeshLinks, Overlay
 
 BROKERS = tuple(f"B{number}" for number in range(1, 6))
 DELAY, IDLE_CLOSE, HEARTBEAT = 0.01, 5.0, 0.5

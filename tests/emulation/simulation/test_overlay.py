@@ -17,7 +17,8 @@ from emulation.simulation import SimulatedOverlay, SimulatedSession
 from emulation.simulation.calibration import Calibration
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
-from topology import Broker, Link, LinkDirection, LinkProperties, Overlay
+from topology.link_properties import Link, LinkDirection, LinkProperties
+from topology.model import Broker, Overlay
 
 MILLISECOND = 1_000_000
 B12 = LinkDirection("B1", "B2")

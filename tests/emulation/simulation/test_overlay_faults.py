@@ -14,7 +14,7 @@ from broker_service.service_time import ServiceTime
 from record.errors import HostError
 from record.log import Event
 from tests.emulation.simulation.test_overlay import MILLISECOND, STOCKS, Trial, line, ring
-from topology import LinkDirection, LinkProperties
+from topology.link_properties import LinkDirection, LinkProperties
 
 SECOND = 1000 * MILLISECOND
 B12, B21, B23 = LinkDirection("B1", "B2"), LinkDirection("B2", "B1"), LinkDirection("B2", "B3")

@@ -13,7 +13,8 @@ from emulation.simulation import EventQueue, SimulatedOverlay
 from emulation.simulation.calibration import GROUPS, Calibration, Latency
 from emulation.simulation.server import SimulatedServer, work_of
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line
-from topology import Broker, Link, LinkProperties, Overlay
+from topology.link_properties import Link, LinkProperties
+from topology.model import Broker, Overlay
 
 MILLISECOND = 1_000_000
 COSTLY = Calibration(frame=100, work={"publish": 10, "subscribe": 50})

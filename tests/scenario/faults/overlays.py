@@ -7,7 +7,8 @@ from typing import Any
 
 import networkx as nx
 
-from topology import Broker, BrokerId, Link, LinkProperties, Overlay
+from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.model import Broker, Overlay
 
 
 def overlay_of(*links: tuple[BrokerId, BrokerId], **properties: Any) -> Overlay:

@@ -10,7 +10,7 @@ from record.faults import FaultKind
 from record.time_units import SECOND
 from scenario.faults.conditions import Cut, Down
 from scenario.faults.programs import Begin, Change, End, Hold, Lift, Program, Repeat, Sequence, Wait, leaves, unfold
-from topology import LinkDirection
+from topology.link_properties import LinkDirection
 
 KILL = (Down("B1", FaultKind.KILL),)
 CUT = (Cut(LinkDirection("B1", "B2")),)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, links_between
 from scenario.faults.targets import Targets
 from tests.scenario.faults.overlays import DUMBBELL, overlay_of, random_overlay, without
-from topology import BrokerId, LinkDirection, Overlay, shapes
+from topology import shapes
+from topology.link_properties import BrokerId, LinkDirection
 from topology.links import LinkTemplates, build
+from topology.model import Overlay
 
 
 def brokers(role: str, overlay: Overlay, demand: Demand | None = None) -> list[BrokerId]:

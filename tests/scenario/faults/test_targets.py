@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from scenario.faults.targets import TargetError, Targets
 from tests.scenario.faults.overlays import DUMBBELL, overlay_of, random_overlay
-from topology import LinkDirection, Overlay
+from topology.link_properties import LinkDirection
+from topology.model import Overlay
 
 
 def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targets:

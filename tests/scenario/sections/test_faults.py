@@ -26,7 +26,7 @@ from scenario.faults.programs import Hold, Lift, Program, Repeat, Sequence, Wait
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
-from topology import LinkDirection
+from topology.link_properties import LinkDirection
 
 HEAD = """\
 name: small

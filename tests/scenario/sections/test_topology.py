@@ -17,10 +17,14 @@ from scenario.loading import load
 from scenario.model import Scenario
 from scenario.sections.topology import KINDS, PAPERS
 from scenario.yaml_files.errors import ScenarioError
-from topology import LinkTemplates, Overlay, build, metrics, save, scot_of, shapes
-from topology.files import from_graphml, from_json, to_graphml, to_json
+from topology import shapes
+from topology.files import from_graphml, from_json, save, to_graphml, to_json
+from topology.links import LinkTemplates, build
 from topology.mesh_files import to_csv
+from topology.metrics import metrics
+from topology.model import Overlay
 from topology.planetlab import WideArea, planetlab
+from topology.scot import scot_of
 
 REST = """
 routing: {protocol: tid}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenario.sections.units import BIT_RATE, DURATION, MESSAGE_RATE, SHARE, SIZE, Jitter, Quantity
-from topology import Range
+from topology.links import Range
 
 
 @pytest.mark.parametrize(

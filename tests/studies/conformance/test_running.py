@@ -27,8 +27,9 @@ from studies.conformance.result import differences
 from studies.conformance.running import brokers_between
 from tests.broker_service.defective import DEFECTIVE, registered
 from tests.studies.conformance.cases import ADVERTISE, DEAR, SUBSCRIBE, case, publish, step
-from topology import Broker as OverlayBroker
-from topology import Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker as OverlayBroker
+from topology.model import Overlay
 
 UNSUBSCRIBE = step("unsubscribe", "S", "B3", "s1")
 UNADVERTISE = step("unadvertise", "P", "B1", "a1")

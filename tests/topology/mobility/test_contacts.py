@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from topology import OverlayError, Range
 from topology.full_mesh import DrawnLinks
-from topology.links import LinkTemplates
+from topology.link_properties import OverlayError
+from topology.links import LinkTemplates, Range
 from topology.mobility import Area, Contact, Leg, Trajectory, Walk, contacts, moving, random_direction, random_waypoint
 from topology.mobility.unit_disk import at_positions, place, unit_disk
 

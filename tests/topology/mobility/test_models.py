@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import OverlayError, Range
+from topology.link_properties import OverlayError
+from topology.links import Range
 from topology.mobility import Area, Leg, Trajectory, Walk, random_direction, random_waypoint
 from topology.mobility.models import Model
 

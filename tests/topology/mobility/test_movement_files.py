@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topology import OverlayError, Range
+from topology.link_properties import OverlayError
+from topology.links import Range
 from topology.mobility import Area, Trajectory, Walk, movement_files, random_direction, random_waypoint
 from topology.mobility.movement_files import load_movements, to_bonnmotion
 

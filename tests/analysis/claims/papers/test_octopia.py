@@ -17,7 +17,8 @@ from analysis.tables.deliveries import Notification
 from analysis.tables.summary import Matching
 from analysis.tables.traffic import BrokerMessages
 from record.log import Event, TraceRecord
-from topology import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 SCOT = Overlay(
     "scot",

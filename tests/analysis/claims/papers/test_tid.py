@@ -18,7 +18,8 @@ from analysis.tables.deliveries import Notification
 from analysis.tables.summary import Matching
 from analysis.tables.traffic import BrokerMessages
 from record.log import Event, TraceRecord
-from topology import Broker, Link, Overlay
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 LINE = Overlay(
     "line", tuple(Broker(f"B{n}") for n in range(1, 5)), tuple(Link(f"B{n}", f"B{n + 1}") for n in (1, 2, 3))

@@ -15,9 +15,13 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT))
 
-from emulation.network import EmulatedNetwork, LinkDriver, LinkProbe, NetworkError, usable_drivers  # noqa: E402
+from emulation.network.drivers import usable_drivers  # noqa: E402
+from emulation.network.model import LinkDriver, NetworkError  # noqa: E402
 from emulation.network.namespaces import in_namespace, run_in_namespace  # noqa: E402
-from topology.model import Broker, Link, LinkProperties, Overlay  # noqa: E402
+from emulation.network.network import EmulatedNetwork  # noqa: E402
+from emulation.network.probing import LinkProbe  # noqa: E402
+from topology.link_properties import Link, LinkProperties  # noqa: E402
+from topology.model import Broker, Overlay  # noqa: E402
 
 FINIT_MODULE = 313
 """The number of the system call finit_module(2) on x86-64, the only processor that User-Mode-Linux runs on."""
