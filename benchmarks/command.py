@@ -37,16 +37,16 @@ class Benchmark:
 
 
 BENCHMARKS = (
-    Benchmark("matching", seconds=100, quick_seconds=30),
-    Benchmark("throughput", seconds=120, quick_seconds=25),
-    Benchmark("relay", seconds=30, quick_seconds=15),
-    Benchmark("startup", seconds=45, quick_seconds=45),
-    Benchmark("simulation", seconds=80, quick_seconds=15),
-    Benchmark("motion", seconds=50),
-    Benchmark("mesh", seconds=15),
-    Benchmark("analysis", seconds=270, quick_seconds=50),
-    Benchmark("routing", seconds=90),
-    Benchmark("burst", seconds=50),
+    Benchmark("matching", seconds=170, quick_seconds=30),
+    Benchmark("throughput", seconds=95, quick_seconds=25),
+    Benchmark("relay", seconds=25, quick_seconds=15),
+    Benchmark("startup", seconds=55, quick_seconds=45),
+    Benchmark("simulation", seconds=180, quick_seconds=15),
+    Benchmark("motion", seconds=45),
+    Benchmark("mesh", seconds=12),
+    Benchmark("analysis", seconds=300, quick_seconds=50),
+    Benchmark("routing", seconds=95),
+    Benchmark("burst", seconds=120),
     Benchmark("sweep", seconds=55),
 )
 
