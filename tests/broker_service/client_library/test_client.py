@@ -13,7 +13,6 @@ from broker_service.client_library.client_session import ClientSession, ConnectE
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
-from broker_service.transport.wire import encode_broker_frames
 from tests.broker_service.loopback import (
     QUOTES,
     STOCKS,
@@ -230,18 +229,14 @@ async def test_ten_thousand_clients_share_a_session(tmp_path: Path) -> None:
             await session.close()
 
 
-def frame_of(event: ClientEvent) -> bytes:
-    return encode_broker_frames([event], 1 << 20)[0]
-
-
 @pytest.mark.parametrize(
-    "frame",
+    "event",
     [
-        frame_of(ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content")),
-        frame_of(ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b"")),
+        ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content"),
+        ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b""),
     ],
 )
-async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path: Path, frame: bytes) -> None:
+async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path: Path, event: ClientEvent) -> None:
     """Brokers pass content on unread, so a publisher could otherwise end the sessions of subscribers."""
     async with Loopback(tmp_path) as overlay:
         server = await overlay.start("B1")
@@ -250,7 +245,7 @@ async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path:
             await client.advertise("a", QUOTES)
             await client.subscribe("s", STOCKS)
             (stream,) = server._sessions
-            await stream._stream.write(frame)
+            assert stream.session.put(event)
             client.publish("P:2", quote(1))
             assert (await asyncio.wait_for(anext(client), WITHIN)).id == "P:2"
             assert (session.connections, session.malformed) == (1, 1)
@@ -258,7 +253,7 @@ async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path:
 
 @pytest.mark.parametrize("frame", [b"\xff no protobuf"])
 async def test_a_frame_of_a_broker_that_cannot_be_read_costs_the_stream_and_not_the_session(
-    tmp_path: Path, frame: bytes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: bytes
 ) -> None:
     async with Loopback(tmp_path) as overlay:
         server = await overlay.start("B1")
@@ -266,7 +261,8 @@ async def test_a_frame_of_a_broker_that_cannot_be_read_costs_the_stream_and_not_
             client = await session.client("S")
             (stream,) = server._sessions
             ends = calls_of(stream, "end")
-            await stream._stream.write(frame)
+            monkeypatch.setattr(stream, "next_frames", lambda: [frame])
+            stream.wake()
             await until(ends, lambda *_: True)
             await client.subscribe("s", STOCKS)
             assert session.connections == 2

@@ -108,7 +108,8 @@ def has_failed(network: EmulatedNetwork) -> bool:
 
 OWNER = """
 import sys
-from emulation.network import EmulatedNetwork, LinkDriver
+from emulation.network.model import LinkDriver
+from emulation.network.network import EmulatedNetwork
 from topology.model import Broker, Link, Overlay
 overlay = Overlay(name="test", brokers=(Broker("A"), Broker("B")), links=(Link("A", "B"),))
 sandboxes = {"A": int(sys.argv[2]), "B": int(sys.argv[3])} if len(sys.argv) > 2 else None
