@@ -9,7 +9,6 @@ verdict is not `correct`, because it measures the whole analysis and not a part.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.pipeline import analyze
 from benchmarks.support.memory import MemorySampler, Peak
 from benchmarks.support.simulated_run import log_size, simulated_run
+from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
 
 SIZES = (1_000_000, 10_000_000)
@@ -93,8 +93,7 @@ ENGINES = {"spark": spark, "plain": plain}
 
 
 def _measure(run: Path, engine: str, master: str) -> Trial:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        trial = pool.apply(ENGINES[engine], (run, master))
+    trial = in_own_process(ENGINES[engine], run, master)
     print(
         f"  {engine}: {trial.records:,} records in {trial.seconds:.1f} s: {trial.rate:,.0f} records/s"
         + (f", after {trial.started:.1f} s to start Spark" if trial.started else "")
@@ -106,8 +105,7 @@ def _measure(run: Path, engine: str, master: str) -> Trial:
 
 def _simulated(records: int, parent: Path) -> Path:
     begin = time.perf_counter()
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        run = pool.apply(simulated_run, (records, parent))
+    run = in_own_process(simulated_run, records, parent)
     print(f"simulated about {records:,} records in {time.perf_counter() - begin:.0f} s", flush=True)
     return run
 

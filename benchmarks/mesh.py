@@ -7,7 +7,6 @@ network of routers and its shortest paths are part of them. Each mesh is made in
 
 from __future__ import annotations
 
-import multiprocessing
 import resource
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.trace_writer import NullTrace
 from emulation.planning.plan import make_plan
@@ -75,11 +75,9 @@ def start(brokers: int) -> Start:
 
 
 def run(_arguments: Sequence[str]) -> list[Judgement]:
-    processes = multiprocessing.get_context("spawn")
     starts = []
     for brokers in (1_000, 2_000):
-        with processes.Pool(1) as pool:
-            starts.append(pool.apply(start, (brokers,)))
+        starts.append(in_own_process(start, brokers))
         print(starts[-1], flush=True)
     return judge(*starts)
 

@@ -11,11 +11,9 @@ Trials, each in a process of its own, over the gossip router of the tests, becau
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from unittest import mock
@@ -23,6 +21,7 @@ from unittest import mock
 import msgspec
 from rich.console import Console
 
+from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import make_plan
@@ -31,7 +30,7 @@ from emulation.run.host_motion import MOST_CHANGES_A_SECOND
 from emulation.runtimes.ladder import Rungs, choose
 from emulation.simulation.run import simulate
 from record.files import LOGS
-from record.log import Event, TraceRecord
+from record.log import LINK_CHANGES, TraceRecord
 from record.time_units import MILLISECOND
 from scenario.loading import load
 from tests.contracts.on_hosts import brokers_know_the_protocols
@@ -98,26 +97,16 @@ def _changes(run: Path) -> list[TraceRecord]:
     """The changes that were made, by the emulator's log."""
     content = (run / LOGS / "emulator.jsonl").read_bytes()
     records = msgspec.json.Decoder(TraceRecord).decode_lines(content)
-    return [record for record in records if record.event in (Event.APPEARED, Event.VANISHED)]
+    return [record for record in records if record.event in LINK_CHANGES]
 
 
-TRIALS: Mapping[str, Callable[[Path], Judgement]] = {"simulated": simulated, "processes": processes}
+TRIALS: Mapping[str, Trial] = {"simulated": simulated, "processes": processes}
 
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"any of {', '.join(TRIALS)}; all by default")
-    options = parser.parse_args(arguments)
-    if unknown := set(options.trials) - set(TRIALS):
-        parser.error(f"there is no trial {', '.join(sorted(unknown))}; choose from {', '.join(TRIALS)}")
-    context = multiprocessing.get_context("spawn")
-    judgements = []
-    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
-        for name in options.trials or TRIALS:
-            with context.Pool(1) as pool:
-                judgements.append(pool.apply(TRIALS[name], (Path(temporary),)))
-                print(f"  {judgements[-1]}", flush=True)
-    return judgements
+    options = parse_trials(parser, arguments, TRIALS)
+    return run_trials(TRIALS[name] for name in options.trials or TRIALS)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ the one process, so that other work on the machine disturbs them less. `--quick`
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import resource
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.support.simulated_run import BUSY, QUICKSTART
+from benchmarks.support.trials import parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -157,19 +157,9 @@ QUICK_TRIALS = ("quickstart", "relay")
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"any of {', '.join(TRIALS)}; all by default")
     parser.add_argument("--quick", action="store_true", help=f"{' and '.join(QUICK_TRIALS)} only")
-    options = parser.parse_args(arguments)
-    if unknown := set(options.trials) - set(TRIALS):
-        parser.error(f"there is no trial {', '.join(sorted(unknown))}; choose from {', '.join(TRIALS)}")
-    processes = multiprocessing.get_context("spawn")
-    judgements = []
-    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
-        for name in options.trials or (QUICK_TRIALS if options.quick else TRIALS):
-            with processes.Pool(1) as pool:
-                judgements.append(pool.apply(TRIALS[name], (Path(temporary),)))
-                print(f"  {judgements[-1]}", flush=True)
-    return judgements
+    options = parse_trials(parser, arguments, TRIALS)
+    return run_trials(TRIALS[name] for name in options.trials or (QUICK_TRIALS if options.quick else TRIALS))
 
 
 if __name__ == "__main__":

@@ -115,6 +115,12 @@ class Event(enum.StrEnum):
     """The link of two brokers was removed, between `time` and `time + duration`. peer: the link, as it appeared."""
 
 
+FAULT_CHANGES = frozenset({Event.FAULT, Event.HEALED})
+"""Events by which a fault begins or ends."""
+LINK_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})
+"""Events by which a link of an overlay that changes begins or ends."""
+
+
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One predicate of a subscription or an advertisement. Its value is `number` or `string`, of which one is set."""
 

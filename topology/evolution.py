@@ -139,6 +139,11 @@ class Evolution:
         """Pairs of brokers that are linked at some time and not at the start, in order of time."""
         return tuple((link.a, link.b) for link in self.later_links())
 
+    @property
+    def linked_ever(self) -> Overlay:
+        """The overlay at the start with a link besides for each two brokers that are linked later (`later_links`)."""
+        return replace(self.start, links=(*self.start.links, *self.later_links()))
+
     def most_changes(self, within: float) -> tuple[int, float]:
         """The greatest number of changes within this time, in seconds, and the time of the first of them."""
         recent: deque[float] = deque()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import overload
@@ -35,6 +35,12 @@ MOST_LINKS = 500_000
 """Links of an overlay that lists them."""
 LARGEST_MESH = 2_500
 """Brokers of a full mesh, whose delays are a matrix."""
+
+
+def range_of_rates(links: Iterable[Link]) -> tuple[float, float] | None:
+    """The least and the greatest rate of links, each from its end `a`, in bits per second; None when none has one."""
+    rates = {link.forward.rate for link in links if link.forward.rate is not None}
+    return (min(rates), max(rates)) if rates else None
 
 
 class LinkSource(ABC):
@@ -61,9 +67,7 @@ class LinkSource(ABC):
 
         A source whose links draw their rates may return the range instead of making all links, as this does.
         """
-        links = (self.between(a, b) for a, b in combinations(brokers, 2))
-        rates = {link.forward.rate for link in links if link.forward.rate is not None}
-        return (min(rates), max(rates)) if rates else None
+        return range_of_rates(self.between(a, b) for a, b in combinations(brokers, 2))
 
 
 class MeshLinks(Sequence[Link]):

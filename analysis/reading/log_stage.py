@@ -38,14 +38,12 @@ from analysis.run_files.logs import (
     read_piece,
 )
 from analysis.run_files.time_units import second_of
-from record.log import Event, TraceRecord
+from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
 
 _PUBLISH = "publish"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
-_FAULTS = frozenset({Event.FAULT, Event.HEALED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
-_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})
 
 
 @dataclass(slots=True)
@@ -161,10 +159,10 @@ class LogStage:
                 kind = event.value
             elif event in _ANSWERS and record.kind in _OPERATIONS:
                 kind = record.kind
-            elif event in _FAULTS or event in _LINKS:
+            elif event in FAULT_CHANGES or event in _LINKS:
                 self._read_outage(record, LogPosition(record.time, file, offset, line), tally)
                 continue
-            elif event in _CHANGES:
+            elif event in LINK_CHANGES:
                 self._read_change(record, LogPosition(record.time, file, offset, line), tally)
                 continue
             elif event is Event.DEFECT:
@@ -196,7 +194,7 @@ class LogStage:
         variant, event = self.variants.get(record.variant), record.event
         if variant is None or record.peer is None:
             return
-        if event in _FAULTS:
+        if event in FAULT_CHANGES:
             tally.outages.append(OutageEvent(at, variant, "", record.peer, record.text or "", event is Event.FAULT))
         elif record.node not in self.brokers:
             tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))

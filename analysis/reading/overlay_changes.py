@@ -83,9 +83,7 @@ class OverlayChanges:
     @property
     def linked_ever(self) -> Overlay:
         """The overlay with all links that it has at some time."""
-        start = self._evolution.start
-        links = (*start.links, *self._evolution.later_links())
-        return Overlay(start.name, start.brokers, links, may_be_partitioned=True)
+        return self._evolution.linked_ever
 
     def lifetimes(self) -> Iterator[LinkLifetime]:
         """Rows of the table `lifetimes`: links of the start first, then in order of appearance."""

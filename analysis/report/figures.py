@@ -7,19 +7,23 @@ colour in every plot.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
 from analysis.tables.delays import DelayDistribution, DelayOverTime
+from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.motion import Connectivity
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
 from record.manifest import PhaseName
 from topology.layout import layout
 from topology.link_properties import Link
 from topology.model import Overlay
+
+Row = TypeVar("Row", DeliveryOverTime, Connectivity)
 
 VARIANT_COLOURS = ("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491")
 """Colours that colour-blind readers can distinguish, legible on light and on dark ground."""
@@ -47,6 +51,37 @@ def dash(index: int) -> str:
 
 def symbol(index: int) -> str:
     return VARIANT_SYMBOLS[index % len(VARIANT_SYMBOLS)]
+
+
+def share_over_time_figure(
+    rows: Sequence[Row],
+    variants: Sequence[str],
+    *,
+    title: str,
+    share: Callable[[Row], float],
+    details: Callable[[Row], Any],
+    hovertemplate: str,
+) -> go.Figure:
+    """A share by second, from 0 to 1; one line for each variant that has rows. `details` are for the hover text."""
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        own = [row for row in rows if row.variant == variant]
+        if not own:
+            continue
+        figure.add_scatter(
+            x=[row.second for row in own],
+            y=[share(row) for row in own],
+            mode="lines+markers" if len(own) <= MARKED_POINTS_AT_MOST else "lines",
+            marker={"symbol": symbol(index), "size": 7},
+            name=variant,
+            line={"color": colour(index), "dash": dash(index), "width": 2},
+            customdata=[details(row) for row in own],
+            hovertemplate=hovertemplate,
+        )
+    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_yaxes(title=title, range=[0, 1.02], tickformat=".0%")
+    figure.update_layout(hovermode="x unified")
+    return figure
 
 
 def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:

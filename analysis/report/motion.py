@@ -8,32 +8,21 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from analysis.report.figures import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, symbol
+from analysis.report.figures import blank_figure, share_over_time_figure
 from analysis.tables.motion import Connectivity, DegreeOverTime
 
 
 def connectivity_figure(connectivity: Sequence[Connectivity], variants: Sequence[str]) -> go.Figure:
     """The share of pairs of brokers with a path between them, by second; one line for each variant that changed."""
-    figure = blank_figure()
-    for index, variant in enumerate(variants):
-        rows = [row for row in connectivity if row.variant == variant]
-        if not rows:
-            continue
-        figure.add_scatter(
-            x=[row.second for row in rows],
-            y=[row.pairs for row in rows],
-            mode="lines+markers" if len(rows) <= MARKED_POINTS_AT_MOST else "lines",
-            marker={"symbol": symbol(index), "size": 7},
-            name=variant,
-            line={"color": colour(index), "dash": dash(index), "width": 2},
-            customdata=[(row.connected, row.links, row.appeared, row.vanished) for row in rows],
-            hovertemplate="%{y:.1%} of pairs, in one part for %{customdata[0]:.1%} of the second; %{customdata[1]} "
-            "links, %{customdata[2]} appeared, %{customdata[3]} vanished",
-        )
-    figure.update_xaxes(title="seconds since the start of the run phase")
-    figure.update_yaxes(title="connected pairs", range=[0, 1.02], tickformat=".0%")
-    figure.update_layout(hovermode="x unified")
-    return figure
+    return share_over_time_figure(
+        connectivity,
+        variants,
+        title="connected pairs",
+        share=lambda row: row.pairs,
+        details=lambda row: (row.connected, row.links, row.appeared, row.vanished),
+        hovertemplate="%{y:.1%} of pairs, in one part for %{customdata[0]:.1%} of the second; %{customdata[1]} "
+        "links, %{customdata[2]} appeared, %{customdata[3]} vanished",
+    )
 
 
 def degree_figure(degrees: Sequence[DegreeOverTime]) -> go.Figure:

@@ -10,7 +10,7 @@ from analysis.report.data import ReportData
 from analysis.tables.comparison import Comparison
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
 from record.fidelity import VariantFidelity
-from topology.model import MeshLinks, Overlay
+from topology.model import MeshLinks, Overlay, range_of_rates
 
 FIDELITY_SENTENCES = {
     "VALID": "Links, processors and logs were as requested, so the numbers describe the overlay.",
@@ -182,7 +182,4 @@ def _delays(overlay: Overlay) -> tuple[float, float]:
 def _rates(overlay: Overlay) -> tuple[float, float] | None:
     """The least and the greatest rate, in bits per second; None where no link has one."""
     links = overlay.links
-    if isinstance(links, MeshLinks):
-        return links.rates()
-    rates = [link.forward.rate for link in links if link.forward.rate is not None]
-    return (min(rates), max(rates)) if rates else None
+    return links.rates() if isinstance(links, MeshLinks) else range_of_rates(links)

@@ -13,12 +13,10 @@ from pathlib import Path
 import msgspec
 
 from record.faults import FaultKind
-from record.log import Event
+from record.log import FAULT_CHANGES, LINK_CHANGES, Event
 from record.time_units import SECOND
 
-_FAULTS = frozenset({Event.FAULT, Event.HEALED})
-_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})
-_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, *sorted(_FAULTS | _CHANGES)))
+_EVENTS = "|".join((Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, *sorted(FAULT_CHANGES | LINK_CHANGES)))
 _EVENT_OF_INTEREST = re.compile(f'"event":"({_EVENTS})"'.encode())
 _HEAD = 200
 """Bytes of a line, at most, before its event; the same letters further on belong to another field."""
@@ -104,7 +102,7 @@ def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindi
                 continue
             if record.event == Event.LAG:
                 lags.append(record)
-            elif record.event in _FAULTS:
+            elif record.event in FAULT_CHANGES:
                 # A fault takes effect at some time before it is logged, at the earliest `duration` before.
                 begins = record.event == Event.FAULT
                 faults[record.variant, record.peer].append((record.time - record.duration * begins, begins))

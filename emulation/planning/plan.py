@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Container, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -112,10 +112,8 @@ class VariantPlan:
 
     @property
     def wired(self) -> Overlay:
-        """The overlay at the start with a link for each of `later_pairs` besides: all that a host has to wire."""
-        if self.evolution is None:
-            return self.overlay
-        return replace(self.overlay, links=(*self.overlay.links, *self.evolution.later_links()))
+        """The overlay with a link for each of `later_pairs` besides: all that a host has to wire."""
+        return self.overlay if self.evolution is None else self.evolution.linked_ever
 
     def schedule(self) -> FaultSchedule:
         """The faults, with the brokers and links of the overlay that they hit, and their times."""

@@ -25,7 +25,7 @@ from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.link_end import LinkEnd
+from emulation.simulation.link_end import LinkEnd, nothing
 from emulation.simulation.server import SimulatedServer, work_of
 from record.log import Event
 from record.time_units import SECOND
@@ -172,7 +172,7 @@ class SimulatedBroker:
 
     def _drive(self, link: OverlayLink) -> None:
         """Moves the frames of a link from now on."""
-        demand = _nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
+        demand = nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
         self.ends[link.neighbour] = LinkEnd(self, self.core, link, self.config, self.events, demand=demand)
 
     def _schedule(self, timer: SetTimer, call: Callable[[], None]) -> SimulatedTimer:
@@ -185,10 +185,6 @@ class SimulatedBroker:
             self._gauges.take()
             self._load.take()
             self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)
-
-
-def _nothing() -> None:
-    """The demand for a stream where streams are opened without one."""
 
 
 class SimulatedTimer:

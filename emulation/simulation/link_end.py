@@ -28,7 +28,7 @@ MESSAGE_BYTES = 13
 """Bytes of a message in a frame, besides its id, body and header."""
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """Stands in until a stream is open, and for a demand that there is none of."""
 
 
@@ -58,7 +58,7 @@ class LinkEnd:
         config: BrokerConfig,
         events: EventQueue,
         *,
-        demand: Callable[[], None] = _nothing,
+        demand: Callable[[], None] = nothing,
     ) -> None:
         """`demand` has a stream opened, when a message waits at a link that has none."""
         self.stream = 0
@@ -78,9 +78,9 @@ class LinkEnd:
         self._wake_at: int | None = None
         self._undelivered: list[Callable[[], None]] = []
         """Arrivals of frames that were sent while the direction was cut."""
-        self._flush_stream: Callable[[], None] = _nothing
+        self._flush_stream: Callable[[], None] = nothing
         self._handle_stream: Callable[[Sequence[Message]], None] = _ignore
-        self._wake_stream: Callable[[], None] = _nothing
+        self._wake_stream: Callable[[], None] = nothing
         """`_flush`, `_handle` and `_wake_session` of the stream that is open, made once and not for each frame."""
         link.on_waiting = self._want_stream
 
