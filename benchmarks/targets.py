@@ -14,6 +14,8 @@ from enum import StrEnum
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.support.growth import FACTOR, Growth
+
 WIDTH = 120
 """Columns of a table where the output is not a terminal."""
 
@@ -35,9 +37,9 @@ class Target:
     value: float
     unit: str = ""
 
-    def judge(self, measured: float) -> Judgement:
+    def judge(self, measured: float, growth: Growth | None = None) -> Judgement:
         """A measured value, in the target's unit, set against the target."""
-        return Judgement(self, measured)
+        return Judgement(self, measured, growth)
 
     def __str__(self) -> str:
         return f"{self.bound} {_shown(self.value, self.unit)}"
@@ -49,6 +51,8 @@ class Judgement:
 
     target: Target
     measured: float
+    growth: Growth | None = None
+    """Values at several sizes; None where only one size was measured."""
 
     @property
     def kept(self) -> bool:
@@ -82,9 +86,19 @@ def table_of(judgements: Sequence[Judgement]) -> Table:
     return table
 
 
+def growths_of(judgements: Sequence[Judgement]) -> list[str]:
+    """A line for each judgement that was measured at several sizes."""
+    return [f"{judgement.target.name}: {judgement.growth}" for judgement in judgements if judgement.growth]
+
+
 def conclude(judgements: Sequence[Judgement]) -> int:
     """Prints all judgements, names the missed targets on standard error, and returns the exit code: 0, or 1 if any."""
-    console().print(table_of(judgements))
+    screen = console()
+    screen.print(table_of(judgements))
+    if lines := growths_of(judgements):
+        screen.print(f"growth over a factor of {FACTOR}:")
+        for line in lines:
+            screen.print(f"  {line}")
     missed = [judgement for judgement in judgements if not judgement.kept]
     for judgement in missed:
         print(f"MISSED {judgement}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Target, conclude
 
 SPEED = Target("speed of the hall", Bound.AT_LEAST, 20, "m/s")
@@ -44,3 +45,17 @@ def test_a_missed_target_is_named_with_its_value_and_fails(capsys: pytest.Captur
 
 def test_a_benchmark_without_judgements_ends_well() -> None:
     assert conclude([]) == 0
+
+
+def test_growth_is_printed_below_the_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    growth = Growth("guests", {10: 4.0, 1000: 2.0}, "the width of the door")
+    conclude([SPEED.judge(25, growth), MEMORY.judge(1000)])
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "growth over a factor of 100:",
+        "  speed of the hall: 0.5 times from 10 to 1,000 guests; bounded by the width of the door",
+    ]
+
+
+def test_nothing_is_printed_of_growth_where_one_size_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    conclude([SPEED.judge(25)])
+    assert "growth" not in capsys.readouterr().out
