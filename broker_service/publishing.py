@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from broker_service.actions import ActionExecutor
 from broker_service.errors import RejectedError
@@ -53,7 +53,7 @@ class Publishing:
         session, number = client.session, request.number
         progress, session.handled = session.progress, number
         if number <= progress.last and session.name:
-            self._answer_again(client, request, progress.rejected)
+            self._answer_again(client, request, progress.rejection(number))
             return
         message = Message(Kind.PUBLISH, request.id, request.body)
         came = self._clock()
@@ -71,8 +71,7 @@ class Publishing:
         self._recorder.received(message, came, took, None, client.id)
         self._actions.perform(actions)
 
-    def _answer_again(self, client: Client, request: ClientRequest, rejected: Mapping[int, str]) -> None:
-        reason = rejected.get(request.number)
+    def _answer_again(self, client: Client, request: ClientRequest, reason: str | None) -> None:
         if reason is not None:
             self._actions.send(client.session, answer(request, Outcome.REJECTED, reason))
 

@@ -10,31 +10,11 @@ from typing import Generic, TypeVar
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import conforms
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
+from broker_service.progress import Progress
 
 _NOTIFIED = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
 
 Content = TypeVar("Content", Advertisement, Subscription)
-
-
-REJECTIONS_KEPT = 1_000
-"""Rejected publications, the latest of a session, whose reasons are kept for the case that they are repeated."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """Handling of the publications of one session, over all its streams."""
-
-    last: int = 0
-    """Greatest number that was handled, with all before it."""
-    rejected: dict[int, str] = field(default_factory=dict)
-    """Reasons, by number."""
-
-    def reject(self, number: int, reason: str) -> None:
-        """Notes that a publication was handled by rejecting it."""
-        self.last = max(self.last, number)
-        self.rejected[number] = reason
-        if len(self.rejected) > REJECTIONS_KEPT:
-            del self.rejected[next(iter(self.rejected))]
 
 
 class Session:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from broker_service.language.model import shortened
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome, Welcome, answer
+from broker_service.progress import REPEATABLE
 from broker_service.transport.wire import LONGEST_NAME
 
 _REQUEST_OVERHEAD = 64
@@ -53,10 +54,16 @@ class SessionLimits:
     queue: int = 100_000
     """Operations that may wait to be sent; publications beyond are refused."""
     unacknowledged: int = 200_000
-    """Publications that may be sent before the broker acknowledges some; further ones wait to be sent."""
+    """Requests that may be sent from the oldest publication on that the broker has not acknowledged; further ones wait.
+    With one more batch at most `REPEATABLE`, because a broker recognises no older repeats."""
     reconnect_first: float = 0.05
     """Seconds before a broken stream is tried again; doubles up to `reconnect_last`."""
     reconnect_last: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` where more could be repeated than a broker recognises."""
+        if self.unacknowledged + self.batch > REPEATABLE:
+            raise ValueError(f"unacknowledged: with batch at most {REPEATABLE:,}, not {self.unacknowledged:,}")
 
 
 @dataclass(slots=True)
@@ -129,7 +136,7 @@ class ClientRequests:
     def take(self) -> list[ClientRequest]:
         """The next operations for one frame."""
         queue, unacknowledged = self._queue, self._unacknowledged
-        if len(unacknowledged) >= self._limits.unacknowledged:
+        if unacknowledged and queue and queue[0].number - unacknowledged[0].number >= self._limits.unacknowledged:
             return []
         taken = [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
         for request in taken:

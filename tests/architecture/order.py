@@ -36,7 +36,7 @@ ROOMS: Mapping[str, Floors] = {
         "manifest",
     ),
     "broker_service": _floors(
-        "disturbance language messages service service_time timers",
+        "disturbance language messages progress service service_time timers",
         "config errors matching sessions storage trace trace_writer turns",
         "links",
         "gauges routing transport",

@@ -13,6 +13,7 @@ from broker_service.client_library.client_requests import ClientRequests, Sessio
 from broker_service.config import BrokerConfig
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientRequest, Operation, Outcome
+from broker_service.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
 from broker_service.sessions import Session
 from tests.broker_service.loopback import QUOTES, STOCKS, quote
 from tests.broker_service.manual_timers import ManualTimers
@@ -34,12 +35,12 @@ class Stream:
 class FirstHop:
     """A publishing client whose streams break, and a subscriber at the same broker who notes what is routed."""
 
-    def __init__(self) -> None:
+    def __init__(self, batch: int = 2) -> None:
         self.incarnation = 0
         self.events: list[ClientEvent] = []
         self.routed: list[str] = []
         self.acknowledged: list[str] = []
-        self.requests = ClientRequests("B1", self.events.append, SessionLimits(batch=2), self.note_acknowledged)
+        self.requests = ClientRequests("B1", self.events.append, SessionLimits(batch=batch), self.note_acknowledged)
         self.published = 0
         self.broken: list[Stream] = []
         """Streams that the client has left and the broker has not: what was sent on them may still come."""
@@ -78,7 +79,7 @@ class FirstHop:
     def handle(self, stream: Stream) -> None:
         if stream.to_broker:
             self.broker.handle(stream.session, stream.to_broker.popleft())
-            events = stream.session.take(1_000)
+            events = stream.session.take(10_000)
             stream.to_client.append(BrokerFrame(events, acknowledged=stream.session.acknowledge()))
 
     def read(self) -> None:
@@ -170,6 +171,21 @@ def test_a_bad_publication_is_rejected_once_though_it_is_repeated() -> None:
     assert hop.acknowledged == []
 
 
+def test_rejections_of_which_the_reasons_are_forgotten_are_still_rejections() -> None:
+    hop = FirstHop(batch=2 * REASONS_KEPT + 10)
+    sent = [GOOD, *[BAD] * (REASONS_KEPT + 5), GOOD, *[BAD] * 5]
+    for body in sent:
+        hop.publish(body)
+    for action in ("send", "handle", "cut"):
+        hop.do(action)
+    assert not hop.events, "the answers are lost with the stream"
+    hop.finish()
+    rejected = [event for event in hop.events if event.outcome is Outcome.REJECTED]
+    assert [event.id for event in rejected] == [f"p{n} bad" for n, body in enumerate(sent, 1) if body == BAD]
+    assert [event.reason == REASON_FORGOTTEN for event in rejected] == [True] * 10 + [False] * REASONS_KEPT
+    assert hop.acknowledged == hop.routed == ["p1", f"p{REASONS_KEPT + 7}"]
+
+
 @pytest.mark.parametrize(("recognises", "routed"), [(False, ["p2"]), (True, ["p1", "p2"])])
 def test_a_new_incarnation_gets_repeats_only_where_it_recognises_them(
     recognises: bool, routed: list[str], monkeypatch: pytest.MonkeyPatch
@@ -196,3 +212,27 @@ def test_the_client_waits_for_acknowledgements_when_it_keeps_many() -> None:
     hop.requests.acknowledge(2)
     hop.send()
     assert len(hop.stream.to_broker) == 3
+
+
+def test_the_client_keeps_no_more_than_the_broker_recognises() -> None:
+    SessionLimits(batch=128, unacknowledged=REPEATABLE - 128)
+    with pytest.raises(ValueError, match="unacknowledged: with batch at most 262,144, not 262,017"):
+        SessionLimits(batch=128, unacknowledged=REPEATABLE - 127)
+
+
+def test_the_client_waits_though_other_operations_lie_between_its_publications() -> None:
+    """The broker counts all of a session's numbers, so the client does, too."""
+    hop = FirstHop()
+    hop.requests = ClientRequests("B1", hop.events.append, SessionLimits(batch=1, unacknowledged=3))
+    hop.connect()
+    hop.publish(GOOD)
+    for number in range(4):
+        hop.requests.submit("P", Operation.UNSUBSCRIBE, f"s{number}")
+    hop.publish(GOOD)
+    for _ in range(6):
+        hop.send()
+    assert [frame[0].number for frame in hop.stream.to_broker] == [1, 2, 3]
+    hop.requests.acknowledge(1)
+    for _ in range(6):
+        hop.send()
+    assert [frame[0].number for frame in hop.stream.to_broker] == [1, 2, 3, 4, 5, 6]
