@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from studies.conformance.protocols import ConformanceProtocol
@@ -21,18 +21,27 @@ _SUBSCRIBERS = ("S1@B2", "S2@B3", "S3@B4", "T@B4")
 _LINK = "link: {delay: 5ms}"
 
 
-def _flooded(kind: str, *faults: str, delay: str = "5ms", kept: int = 1_000, limits: str = "") -> str:
+def _flooded(
+    kind: str,
+    *faults: str,
+    delay: str = "5ms",
+    kept: int = 1_000,
+    limits: str = "",
+    large: Collection[int] = (),
+) -> str:
     routing = f"{{protocol: {RELIABLE_FLOODING}, kept: {kept}}}"
     topology = f"{{kind: {kind}, brokers: 4, link: {{delay: {delay}}}}}"
-    return scenario(routing, topology, _PUBLISHERS, _SUBSCRIBERS, faults, limits=limits)
+    return scenario(routing, topology, _PUBLISHERS, _SUBSCRIBERS, faults, limits=limits, large=large)
 
 
-def _crash(broker: str) -> str:
-    return f"{{at: run+3s, kill: {broker}, for: 2s}}"
+def _crash(broker: str, at: str = "3s") -> str:
+    return f"{{at: run+{at}, kill: {broker}, for: 2s}}"
 
 
 _DISTURBED = "{at: run+1s, disturb: [B1-B2, B2-B3, B3-B4], lose: 10%, repeat: 10%, hold: 20% by 200ms, for: 10s}"
 _RESETS = [f"{{at: run+{second}s, reset: [B1-B2, B2-B3, B3-B4]}}" for second in range(2, 11)]
+
+_SMALL_STORE = "stored_bytes: 1kB"
 
 _RELIABLE_FLOODING = Contract(
     protocol=RELIABLE_FLOODING,
@@ -42,7 +51,9 @@ _RELIABLE_FLOODING = Contract(
         "the publisher's broker crashes": _flooded("ring", _crash("B1")),
         "links lose, repeat and hold back messages": _flooded("line", _DISTURBED),
         "streams break and lose what they held": _flooded("line", *_RESETS, delay="60ms", limits="resume: false"),
-        "publishers wait while the store is full": _flooded("line", _crash("B3"), kept=8, limits="stored_bytes: 1kB"),
+        "publishers wait while the store is full": _flooded("line", _crash("B3"), kept=8, limits=_SMALL_STORE),
+        "a publication does not fit in the store": _flooded("line", kept=8, limits=_SMALL_STORE, large={10, 11, 40}),
+        "a publisher's broker crashes before it acknowledges": _flooded("ring", _crash("B1", at="3.02s")),
     },
     file="reliable_flooding.json",
     real=(
@@ -68,6 +79,13 @@ _RELIABLE_FLOODING = Contract(
         Catch(flooding.HoldsNoPublishers, "publishers wait while the store is full", "broker defect"),
         Catch(flooding.ReleasesNoPublishers, "publishers wait while the store is full", "lost"),
         Catch(flooding.AcknowledgesWhatItHoldsBack, "an inner broker of a ring crashes", "lost"),
+        Catch(flooding.DropsWhatDoesNotFit, "a publication does not fit in the store", "lost"),
+        Catch(flooding.NumbersWhatItRefuses, "a publication does not fit in the store", "lost"),
+        Catch(flooding.RecognisesNoRepeats, "a publisher's broker crashes before it acknowledges", "duplicated"),
+        Catch(
+            flooding.RecognisesRepeatsInMemoryOnly, "a publisher's broker crashes before it acknowledges", "duplicated"
+        ),
+        Catch(flooding.TakesOneTooManyForARepeat, "a publisher's broker crashes before it acknowledges", "lost"),
     ),
 )
 

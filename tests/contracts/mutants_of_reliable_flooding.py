@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication
 from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
 from broker_service.routing.interface import Action, Actions, SetTimer, Store, TimerKey
@@ -48,15 +49,15 @@ class AcknowledgesBeforeItStores(ReliableFloodingRouter):
 
     def __init__(self, *context: Any) -> None:
         super().__init__(*context)
-        self._accepted: dict[TimerKey, tuple[ClientId, Message, Publication, str]] = {}
+        self._deferred: dict[TimerKey, tuple[ClientId, Message, Publication, str]] = {}
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
-        self._accepted[message.id] = client, message, publication, advertisement
+        self._deferred[message.id] = client, message, publication, advertisement
         return [SetTimer(message.id, 0.3, awaited=True)]
 
     def timer(self, key: TimerKey) -> Actions:
-        accepted = self._accepted.pop(key, None)
-        return super().timer(key) if accepted is None else super().publish(*accepted)
+        deferred = self._deferred.pop(key, None)
+        return super().timer(key) if deferred is None else super().publish(*deferred)
 
 
 class NumbersAnewAfterACrash(ReliableFloodingRouter):
@@ -168,3 +169,55 @@ class AcknowledgesWhatItHoldsBack(ReliableFloodingRouter):
 
     def _acknowledge(self, stream: Stream, stamp: Stamp, neighbour: BrokerId) -> list[Action]:
         return [self._acknowledgement(stream, max(stamp.number, self._reached.get(stream, 0)), neighbour)]
+
+
+class DropsWhatDoesNotFit(ReliableFloodingRouter):
+    """Accepts a publication that is too large for its storage, and drops it."""
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        try:
+            return super().publish(client, message, publication, advertisement)
+        except RefusedPublicationError:
+            return ()
+
+
+class NumbersWhatItRefuses(ReliableFloodingRouter):
+    """Has counted a publication when it refuses it."""
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        try:
+            return super().publish(client, message, publication, advertisement)
+        except RefusedPublicationError:
+            stream = Stream(self._broker, client)
+            self._reach(stream, self._reached.get(stream, 0) + 1)
+            raise
+
+
+class RecognisesNoRepeats(ReliableFloodingRouter):
+    """Takes a publication that its former incarnation has accepted for another one."""
+
+    def _is_repeat(self, client: ClientId, message: Message) -> bool:
+        return False
+
+
+class RecognisesRepeatsInMemoryOnly(ReliableFloodingRouter):
+    """Does not recover the ids of the publications that it has accepted."""
+
+    def _recover(self) -> list[Number]:
+        recovered = super()._recover()
+        self._accepted.clear()
+        return recovered
+
+
+class TakesOneTooManyForARepeat(ReliableFloodingRouter):
+    """Takes the first publication that its former incarnation has not accepted for the last one that it has."""
+
+    def __init__(self, *context: Any) -> None:
+        super().__init__(*context)
+        self._awaiting_repeats = set(self._accepted)
+
+    def _is_repeat(self, client: ClientId, message: Message) -> bool:
+        if client in self._awaiting_repeats and not super()._is_repeat(client, message):
+            self._awaiting_repeats.discard(client)
+            return True
+        return super()._is_repeat(client, message)

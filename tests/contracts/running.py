@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from analysis.engines import PlainEngine
@@ -18,6 +18,9 @@ from studies.conformance.protocols import ConformanceProtocol
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 STOCKS = "[class,eq,'STOCK']"
+ALL = f"{STOCKS},[odd,>=,0],[text,str-prefix,'']"
+LARGE = 200
+_TEXT = f",[text,'{'x' * LARGE}']"
 PUBLICATIONS, PER_SECOND = 100, 8
 """Publications of each publisher in a scenario."""
 
@@ -32,18 +35,19 @@ def scenario(
     heartbeat: str = "200ms",
     limits: str = "",
     publications: int = PUBLICATIONS,
+    large: Collection[int] = (),
 ) -> str:
     """A scenario whose clients, written as `client@broker`, publish or subscribe.
 
     A subscriber named `S...` wants all publications, and one named `T...` every second one, to show mistakes in
-    matching.
+    matching. Publications whose numbers are in `large` have `LARGE` bytes more than others.
     """
     operations = []
     for client, broker in _placed(publishers):
-        operations.append(f'{{at: 0.1s, client: {client}, broker: {broker}, id: a, advertise: "{STOCKS},[odd,>=,0]"}}')
+        operations.append(f'{{at: 0.1s, client: {client}, broker: {broker}, id: a, advertise: "{ALL}"}}')
         operations += [
             f"{{at: {2 + number / PER_SECOND:.3f}s, client: {client}, broker: {broker}, "
-            f"publish: \"[class,'STOCK'],[odd,{number % 2}]\"}}"
+            f"publish: \"[class,'STOCK'],[odd,{number % 2}]{_TEXT if number in large else ''}\"}}"
             for number in range(publications)
         ]
     for client, broker in _placed(subscribers):

@@ -12,19 +12,25 @@ Rules:
    the position in the stream of that publisher.
 4. An acknowledgement takes the way back that the publication came, ahead of publications. When it is lost with a
    broker or on a link, the next attempt brings another one, by another way if need be.
-5. A broker that keeps `kept` publications takes no further ones: its publishers wait until one is erased.
+5. A broker that keeps `kept` publications takes no further ones: its publishers wait until one is erased. It refuses a
+   publication that is larger than its part of the storage, because `kept` of that size would not fit.
+6. A publisher whose broker was restarted repeats publications of which it does not know whether they were accepted. The
+   broker stores the ids of the latest `recognised` publications of each client beside their number, and ignores those
+   that are repeated. One that it refuses takes no number.
 
 Retransmissions are awaited: an overlay settles when every broker has every publication.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import msgspec
 
+from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.decoding import encode_header, header_decoder
@@ -63,12 +69,15 @@ class ReliableFloodingOptions(ProtocolOptions, frozen=True, kw_only=True, forbid
     """Publications of others of which a broker remembers the latest attempt and where it came from."""
     kept: int = 1_000
     """Publications of its clients that a broker stores, because some broker has not acknowledged them."""
+    recognised: int = 256
+    """Latest publications of each client that its broker recognises when they are repeated."""
 
+    recognises_repeats: ClassVar[bool] = True
     times: ClassVar[tuple[str, ...]] = ("retry",)
 
     def __post_init__(self) -> None:
-        if self.retry <= 0 or self.remembered < 1 or self.kept < 1:
-            raise ValueError("retry, remembered and kept must be more than 0")
+        if min(self.retry, self.remembered, self.kept, self.recognised) <= 0:
+            raise ValueError("retry, remembered, kept and recognised must be more than 0")
 
     @property
     def promises(self) -> Promises:
@@ -131,6 +140,8 @@ class Reached(msgspec.Struct, frozen=True, array_like=True):
     origin: BrokerId
     client: ClientId
     number: int
+    ids: tuple[str, ...]
+    """Ids of the latest publications up to that place, where the client is one of this broker."""
 
 
 class Attempt(NamedTuple):
@@ -161,6 +172,10 @@ class ReliableFloodingRouter(DispatchingRouter):
         self._latest: dict[tuple[Stream, int], Attempt] = {}
         self._reached: dict[Stream, int] = {}
         """Number of the last publication of each stream that the clients here were notified of."""
+        self._accepted: defaultdict[ClientId, deque[str]] = defaultdict(
+            partial(deque, maxlen=context.options.recognised)
+        )
+        """Ids of the latest publications of each client here."""
         self._held: defaultdict[Stream, dict[int, Message]] = defaultdict(dict)
         self._kept: dict[Number, Message] = {}
         """Publications of clients here that some broker has not acknowledged."""
@@ -177,8 +192,12 @@ class ReliableFloodingRouter(DispatchingRouter):
         return ()
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        if self._is_repeat(client, message):
+            return ()
+        self._require_room(message)
         stream = Stream(self._broker, client)
         key = Number(client, self._reached.get(stream, 0) + 1)
+        self._accepted[client].append(message.id)
         actions = [self._reach(stream, key.number)]
         if self._others:
             self._keep(key, message)
@@ -199,6 +218,15 @@ class ReliableFloodingRouter(DispatchingRouter):
 
     # Publications of clients here
 
+    def _is_repeat(self, client: ClientId, message: Message) -> bool:
+        return message.id in self._accepted[client]
+
+    def _require_room(self, message: Message) -> None:
+        """Raises `RefusedPublicationError` for a publication that takes more than its part of the storage."""
+        most = self._context.stored_bytes // self._context.options.kept
+        if len(message.body) > most:
+            raise RefusedPublicationError(f"it has {len(message.body)} bytes; the broker stores at most {most}")
+
     def _recover(self) -> list[Number]:
         for name, value in self._context.stored.items():
             if name.startswith(_PUBLICATION):
@@ -207,6 +235,7 @@ class ReliableFloodingRouter(DispatchingRouter):
             else:
                 reached = _decode_reached(value)
                 self._reached[Stream(reached.origin, reached.client)] = reached.number
+                self._accepted[reached.client].extend(reached.ids)
         return list(self._kept)
 
     def _keep(self, key: Number, message: Message) -> None:
@@ -275,7 +304,8 @@ class ReliableFloodingRouter(DispatchingRouter):
 
     def _reach(self, stream: Stream, number: int) -> Action:
         self._reached[stream] = number
-        value = msgspec.msgpack.encode(Reached(stream.origin, stream.client, number))
+        ids = tuple(self._accepted[stream.client]) if stream.origin == self._broker else ()
+        value = msgspec.msgpack.encode(Reached(stream.origin, stream.client, number, ids))
         return Store(f"{_REACHED}{stream.origin} {stream.client}", value)
 
     def _notification(self, stream: Stream, number: int, message: Message) -> Action:
