@@ -5,13 +5,18 @@
 2. Two brokers are cut off from each other while no path of brokers and links that work joins them, and until the
    overlay has recovered from that.
 3. A cut that has not recovered when the run ends is one that never ends.
+
+Islands are found anew after each change, over what works then; changes that leave them as they were add nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
+from typing import NamedTuple
 
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.outages import Outage, separate_targets
@@ -26,7 +31,7 @@ class Cuts:
     """Cuts of one variant's overlay."""
 
     moments: Sequence[int] = ()
-    """The times at which something failed or was healed, in ascending order."""
+    """The times at which the islands changed, in ascending order; the first is that at which something failed first."""
     islands: Sequence[_Islands] = ()
     """From each moment to the next; from the last one on."""
     lingering: int = 0
@@ -61,30 +66,82 @@ NO_CUTS = Cuts()
 
 def cuts_of(overlay: Overlay, cutting: Collection[Outage], lingering: int, run_end: int) -> Cuts:
     """The cuts by these outages of brokers and links, each of which lets nothing pass."""
-    brokers = {broker.id for broker in overlay.brokers}
-    moments = sorted({time for outage in cutting for time in (outage.begin, outage.end) if time < FOREVER})
-    parts = [(outage, separate_targets(outage.target, brokers)) for outage in cutting]
-    out = ([part for outage, of in parts if outage.begin <= time < outage.end for part in of] for time in moments)
-    return Cuts(moments, [_islands(overlay, frozenset(parts_out)) for parts_out in out], lingering, run_end)
+    changes = _changes(cutting, {broker.id for broker in overlay.brokers})
+    if not changes:
+        return Cuts((), (), lingering, run_end)
+    working = _WorkingOverlay(overlay)
+    moments: list[int] = []
+    found: list[_Islands] = []
+    for time, group in groupby(changes, key=attrgetter("time")):
+        for change in group:
+            working.apply(change)
+        islands = working.islands()
+        if not found or islands != found[-1]:
+            moments.append(time)
+            found.append(islands)
+    return Cuts(moments, found, lingering, run_end)
 
 
-def _islands(overlay: Overlay, out: Collection[str]) -> _Islands:
-    """The islands of an overlay in which these brokers and directions of links are out."""
-    found: dict[str, int] = {}
-    for broker in overlay.brokers:
-        if broker.id in found or broker.id in out:
-            continue
-        number, reached = len(found), [broker.id]
-        found[broker.id] = number
-        while reached:
-            for neighbour in _passable(overlay, reached.pop(), out):
-                if neighbour not in found:
-                    found[neighbour] = number
-                    reached.append(neighbour)
-    return found
+class _Change(NamedTuple):
+    """An outage of a broker or of one direction of a link begins (1) or ends (-1)."""
+
+    time: int
+    part: str
+    outages: int
 
 
-def _passable(overlay: Overlay, broker: str, out: Collection[str]) -> Iterable[str]:
-    for neighbour in overlay.neighbours(broker):
-        if neighbour not in out and f"{broker}->{neighbour}" not in out and f"{neighbour}->{broker}" not in out:
-            yield neighbour
+def _changes(cutting: Iterable[Outage], brokers: Collection[str]) -> list[_Change]:
+    """Begins and ends of outages in order of time, less the ends of those that never end."""
+    parts = [(outage, part) for outage in cutting for part in separate_targets(outage.target, brokers)]
+    begins = (_Change(outage.begin, part, 1) for outage, part in parts)
+    ends = (_Change(outage.end, part, -1) for outage, part in parts)
+    return sorted(change for change in (*begins, *ends) if change.time < FOREVER)
+
+
+class _WorkingOverlay:
+    """The brokers and links of an overlay that work after the changes so far."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self._neighbours = {broker.id: set(overlay.neighbours(broker.id)) for broker in overlay.brokers}
+        """By broker, those at the other ends of links that work, though one of the two brokers may be out."""
+        self._out: set[frozenset[str]] = set()
+        """Ends of the links that do not work."""
+        self._outages: Counter[str] = Counter()
+        """Present outages of each broker and of each direction of a link."""
+
+    def apply(self, change: _Change) -> None:
+        self._outages[change.part] += change.outages
+        a, _, b = change.part.partition("->")
+        if self._outages[f"{a}->{b}"] or self._outages[f"{b}->{a}"]:
+            self._take_out(a, b)
+        else:
+            self._restore(a, b)
+
+    def _take_out(self, a: str, b: str) -> None:
+        if b in self._neighbours.get(a, ()):
+            self._out.add(frozenset((a, b)))
+            self._neighbours[a].remove(b)
+            self._neighbours[b].remove(a)
+
+    def _restore(self, a: str, b: str) -> None:
+        ends = frozenset((a, b))
+        if ends in self._out:
+            self._out.remove(ends)
+            self._neighbours[a].add(b)
+            self._neighbours[b].add(a)
+
+    def islands(self) -> _Islands:
+        """Takes time in proportion to the brokers and the links that work, however many others there were."""
+        found: dict[str, int] = {}
+        unseen = {broker for broker in self._neighbours if not self._outages[broker]}
+        for broker in self._neighbours:
+            if broker not in unseen:
+                continue
+            number, reached = len(found), [broker]
+            unseen.remove(broker)
+            while reached:
+                found[reached[-1]] = number
+                near = unseen & self._neighbours[reached.pop()]
+                unseen -= near
+                reached += near
+        return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations_with_replacement, pairwise
+
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -11,6 +14,8 @@ from analysis.judging.cuts import NO_CUTS, cuts_of
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.outages import Outage
 from tests.analysis.diamond import DIAMOND
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 BROKERS = [broker.id for broker in DIAMOND.brokers]
 LINKS = [(link.a, link.b) for link in DIAMOND.links]
@@ -24,11 +29,11 @@ outages = st.builds(
 )
 
 
-def connected(a: str, b: str, out: set[str]) -> bool:
+def connected(a: str, b: str, out: set[str], overlay: Overlay = DIAMOND) -> bool:
     """True when a path joins two brokers while these brokers, links and directions of links are out."""
     graph = nx.Graph()
-    graph.add_nodes_from(broker for broker in BROKERS if broker not in out)
-    for one, other in LINKS:
+    graph.add_nodes_from(broker.id for broker in overlay.brokers if broker.id not in out)
+    for one, other in overlay.pairs:
         if not out & {one, other, f"{one}-{other}", f"{one}->{other}", f"{other}->{one}"}:
             graph.add_edge(one, other)
     return a in graph and b in graph and nx.has_path(graph, a, b)
@@ -43,6 +48,55 @@ def test_brokers_are_cut_off_where_no_path_is_left(found: list[Outage], a: str, 
     between = cuts_of(DIAMOND, doubled, 0, FOREVER).between(a, b)
     assert between.overlaps(time, time) == (not connected(a, b, out))
     assert between == cuts_of(DIAMOND, doubled, 0, FOREVER).between(b, a)
+
+
+RING = Overlay(
+    "ring", tuple(Broker(f"B{n}") for n in range(1, 7)), tuple(Link(f"B{n}", f"B{n % 6 + 1}") for n in range(1, 7))
+)
+RING_TARGETS = [
+    *(broker.id for broker in RING.brokers),
+    *(f"{link.a}{join}{link.b}" for link in RING.links for join in ("-", "->")),
+    *("B1-B3", "B1->B4", "B9", "sessions"),  # neither brokers nor links of the ring
+]
+
+
+def naive_cut(found: list[Outage], a: str, b: str, lingering: int, run_end: int) -> Intervals:
+    """As `cuts_of`, by a look at all outages at each moment."""
+    moments = sorted({time for outage in found for time in (outage.begin, outage.end) if time < FOREVER})
+    apart = Intervals.of(
+        (time, until)
+        for time, until in pairwise((*moments, FOREVER))
+        if not connected(a, b, {each.target for each in found if each.begin <= time < each.end}, RING)
+    )
+    lasting = (FOREVER if end + lingering >= run_end else end + lingering for end in apart.ends)
+    return Intervals.of(zip(apart.starts, lasting, strict=True))
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda begin, target, lasts: Outage(begin, "kill", target, begin + lasts),
+            st.integers(0, 30),
+            st.sampled_from(RING_TARGETS),
+            st.integers(0, 15) | st.just(FOREVER),
+        ),
+        max_size=25,
+    ),
+    st.integers(0, 4),
+    st.integers(10, 60),
+)
+def test_cuts_are_those_of_a_look_at_all_outages_at_each_moment(
+    found: list[Outage], lingering: int, run_end: int
+) -> None:
+    found = [replace(outage, end=min(outage.end, FOREVER)) for outage in found]
+    cuts = cuts_of(RING, found, lingering, run_end)
+    for a, b in combinations_with_replacement((broker.id for broker in RING.brokers), 2):
+        assert cuts.between(a, b) == naive_cut(found, a, b, lingering, run_end)
+
+
+def test_only_changes_of_islands_are_kept() -> None:
+    outages = [Outage(time, "link_down", "B1-B2", time + 1) for time in range(0, 1000, 2)]
+    assert cuts_of(RING, outages, 0, FOREVER).moments == [0]
 
 
 def test_a_cut_lasts_until_the_overlay_has_recovered() -> None:
