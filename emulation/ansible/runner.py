@@ -157,6 +157,7 @@ def play(
                 playbook=str(PLAYBOOKS / playbook),
                 inventory=dict(inventory.source) if isinstance(inventory.source, Mapping) else str(inventory.source),
                 limit=limit,
+                forks=len(inventory.hosts),
                 extravars=dict(variables),
                 envvars=_environment(directory),
                 settings={"pexpect_timeout": _LOOK_INTERVAL},

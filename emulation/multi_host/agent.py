@@ -3,27 +3,32 @@
     python -m emulation.multi_host.agent SHARE.JSON
 
 Beside `share.json` it keeps `signals/` and, in `run/`, a run directory of its own with times of this host's clock. It
-does what `brokerlab emulate` does with a whole scenario, and waits for the other hosts at these stages of a variant:
+does what `brokerlab emulate` does with a whole scenario, and waits for the other hosts at these stages of a variant
+(`barrier`):
 
     answering   Every host answers the others. Then each measures its distance to them, and to the run's clock.
     wired       The links of this host exist. Then they are probed.
     probed      All links are probed. Then brokers are started, which dial over the links.
-    ready       Brokers and clients are connected. The signal to go on holds the time of the beginning by the run's
-                clock.
+    ready       Brokers and clients are connected. Then the moment of the beginning is announced.
+    begun       The moment of the beginning, by the run's clock, is known.
     drained     No message is in flight any more. Then clients leave.
     ...-left    Clients of these nodes (`VariantPlan.leaving`) have left. Then brokers stop, or tables are compared:
     ...-settled No message moves on this host. Then each host settles again and reads its brokers' routing tables.
     ...-read    Routing tables are read. Then the next clients leave, or brokers stop.
-    compared    Brokers have stopped and all clocks are compared once more. Then the answers to other hosts end.
+    compared    Brokers have stopped and all clocks are compared once more.
+    ended       All hosts have passed the stage before. Then the answers to other hosts end.
+
+At the last one agents wait for the controller, which lets them go on when all are there: a host that ended its answers
+by itself might do so before the others have learned that it has come. So agents whose controller was killed end with
+the variant.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -31,11 +36,11 @@ from pathlib import Path
 from rich.console import Console
 
 from emulation.host.journal import Resource
-from emulation.host.processes import this_process
+from emulation.multi_host.barrier import HostBarrier
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.model import ShareRequest, read_share_request
 from emulation.multi_host.placement import Placement, place_brokers
-from emulation.multi_host.signals import Signals
+from emulation.multi_host.signals import SIGNALS, Signals
 from emulation.network.echo import Clock, FarHost
 from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_route
 from emulation.planning.plan import Plan, VariantPlan, make_plan
@@ -52,6 +57,8 @@ from record.scratch import scratch_directory
 from scenario.model import Scenario
 
 _RESPONDER = "responder"
+ENDED = "ended"
+"""Stage at which agents wait for their controller."""
 
 
 class Agent:
@@ -81,10 +88,12 @@ class Agent:
     def _of(self, variant: VariantPlan, session: HostRunContext) -> Iterator[host_share.HostShare]:
         """This host's share of a variant, with its connection to the other hosts, while the variant runs."""
         share, placement = self._share, place_brokers(variant.overlay, self._share.members)
-        barrier = SignalBarrier(self._signals, session, self._variants, share.patience)
-        with self._answering(session) as responder:
+        with self._answering(session) as responder, self._far_hosts() as others:
+            barrier = HostBarrier(
+                responder, others, self._signals, session, variant=self._variants, patience=share.patience
+            )
             barrier.wait_for_all("answering", session.interrupt.wait)
-            tunnels = self._tunnels(placement, responder)
+            tunnels = self._tunnels(placement, responder, others)
             with self._watching(tunnels, session) as clock:
                 barrier.clock = clock
                 yield host_share.HostShare(
@@ -94,6 +103,7 @@ class Agent:
                     rendezvous=barrier,
                 )
             barrier.wait_for_all("compared", session.interrupt.wait)
+            self._signals.wait_at(f"{self._variants}-{ENDED}", share.patience, session.interrupt.wait)
         self._variants += 1
 
     @contextmanager
@@ -109,17 +119,27 @@ class Agent:
             responder.stop()
             session.journal.removed(Resource.PROCESS, _RESPONDER)
 
-    def _tunnels(self, placement: Placement, responder: ResponderProcess) -> HostTunnels:
+    @contextmanager
+    def _far_hosts(self) -> Iterator[dict[str, FarHost]]:
+        """Connections to the responders of the other hosts, in the order of the run's hosts."""
+        share = self._share
+        with ExitStack() as connections:
+            yield {
+                member.name: connections.enter_context(
+                    closing(FarHost(member.address, share.echo_port, bytes.fromhex(share.token)))
+                )
+                for member in share.members
+                if member.name != share.host
+            }
+
+    def _tunnels(self, placement: Placement, responder: ResponderProcess, others: Mapping[str, FarHost]) -> HostTunnels:
         """The tunnels to the other hosts, with measured delays. Raises `NetworkError` for a host that is out of
         reach."""
         share = self._share
-        token = bytes.fromhex(share.token)
         peers: dict[str, Peer] = {}
-        for member in share.members:
-            if member.name != share.host:
-                require_route(member.address)
-                with closing(FarHost(member.address, share.echo_port, token)) as far:
-                    peers[member.name] = Peer(member.name, member.address, far.clock(Clock.MONOTONIC).delay)
+        for name, far in others.items():
+            require_route(far.address)
+            peers[name] = Peer(name, far.address, far.clock(Clock.MONOTONIC).delay)
         run = hashlib.sha256(f"{share.run_id}/{self._variants}".encode()).digest()
         return HostTunnels(
             address=share.member.address,
@@ -127,7 +147,7 @@ class Agent:
             vxlan_port=share.vxlan_port,
             echo_port=share.echo_port,
             first_identifier=int.from_bytes(run[:3]),
-            token=token,
+            token=bytes.fromhex(share.token),
             responder=responder,
         )
 
@@ -156,40 +176,10 @@ class Agent:
         return known.hosts[0]
 
 
-class SignalBarrier:
-    """The barrier of the hosts of a run: a `Rendezvous` by signals."""
-
-    def __init__(self, signals: Signals, session: HostRunContext, variant: int, patience: float) -> None:
-        self._signals = signals
-        self._session = session
-        self._variant = variant
-        self._patience = patience
-        self.clock: ClockWatch | None = None
-        """Offsets of this host's clock from the run's; None on the host whose clock is the run's."""
-
-    def wait_for_all(self, stage: str, sleep: host_share.Sleep) -> None:
-        self._await(stage, sleep)
-
-    def begin(self, sleep: host_share.Sleep) -> float:
-        start = int(self._await("ready", sleep))
-        if self.clock is not None:
-            start -= self.clock.latest().offset
-        if (late := time.monotonic_ns() - start) > 0:
-            raise HostError(
-                f"the signal to begin came {late / 1e9:.1f} s late; are the hosts or the network to them overloaded?"
-            )
-        return start / 1e9
-
-    def _await(self, stage: str, sleep: host_share.Sleep) -> str:
-        self._session.doing(f"waiting for the other hosts ({stage})")
-        return self._signals.wait_at(f"{self._variant}-{stage}", self._patience, sleep)
-
-
 def main(file: Path) -> int:
     """Runs the agent. Returns its exit code."""
     directory = file.absolute().parent
-    signals = Signals(directory / "signals")
-    signals.begin(this_process())
+    signals = Signals(directory / SIGNALS)
     try:
         with scratch_directory():
             outcome = Agent(read_share_request(file), directory, signals).run()

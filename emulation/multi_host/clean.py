@@ -14,7 +14,7 @@ from pathlib import Path
 
 from emulation.host.docker_host import docker_client
 from emulation.multi_host.model import read_share_request
-from emulation.multi_host.signals import agent_runs, end_agent
+from emulation.multi_host.signals import SIGNALS, agent_runs, end_agent
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
@@ -40,8 +40,8 @@ def clean_shares(directory: Path, controller: str, live: frozenset[str]) -> list
         if share is not None and share.controller == controller:
             if share.run_id in live:
                 continue
-            end_agent(entry / "signals", _ENDS_WITHIN)
-        elif agent_runs(entry / "signals") or time.time() - entry.stat().st_mtime < _FORGOTTEN_AFTER:
+            end_agent(entry / SIGNALS, _ENDS_WITHIN)
+        elif agent_runs(entry / SIGNALS) or time.time() - entry.stat().st_mtime < _FORGOTTEN_AFTER:
             continue
         shutil.rmtree(entry, ignore_errors=True)
         removed.append(entry.name)

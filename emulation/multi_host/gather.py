@@ -12,6 +12,7 @@ import msgspec
 from emulation.host.archives import unpack_archive
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host.model import Member, share_id
+from emulation.multi_host.signals import SIGNALS
 from emulation.run import RunOutcome
 from record import fidelity, manifest
 from record.errors import HostError
@@ -39,7 +40,7 @@ def unpack(paths: RunPaths, members: Sequence[Member]) -> dict[str, Path]:
         if own.is_dir():
             for entry in own.iterdir():
                 entry.rename(directory / entry.name)
-            for emptied in ("run", "signals", "async"):
+            for emptied in ("run", SIGNALS):
                 shutil.rmtree(directory / emptied, ignore_errors=True)
             found[member.name] = directory
     return found

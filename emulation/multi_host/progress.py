@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 
 from emulation.ansible import TaskResult
+from emulation.multi_host.barrier import LEAD
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.progress import RunDisplay, Snapshot
 from record.manifest import PhaseName
 
-LEAD = 3
-"""Seconds between the signal to begin and the beginning, in addition to three times the time until a signal has reached
-all hosts."""
 _AROUND = 30.0
 """Seconds that starting and stopping a variant is estimated to take."""
 
@@ -25,6 +23,8 @@ class HostsProgress:
         self._shown = shown
         self._ahead: list[tuple[float, str, float]] = []
         """The beginning, name and end of each phase to come."""
+        self._begun: set[int] = set()
+        """Indexes of the variants whose workload has begun."""
 
     def print_line(self, line: str) -> None:
         self._shown.print_line(line)
@@ -34,16 +34,17 @@ class HostsProgress:
         self._shown.refresh()
 
     def note(self, result: TaskResult) -> None:
-        """Shows the progress of a host after a task, whose name is `<variant> await|go <stage>`."""
+        """Shows the progress after a task, which Ansible reports for each host: `<variant> await <stage>` is one."""
         match result.task.split():
-            case [number, "await", "answering"] if self._snapshot.variant_number != int(number) + 1:
-                self._begin(int(number))
-            case [_, "await", stage]:
-                self._snapshot.activity = f"{result.host} is {stage}"
-            case [number, "go", "ready"] if not self._ahead:
+            case ["require", "the", "agent"]:
+                self._require_begun(0)
+            case [number, "await", "begun"] if int(number) not in self._begun:
+                self._begun.add(int(number))
                 self._plan_phases(self._plan.variants[int(number)])
-            case [_, "go", "drained"]:
+            case [_, "await", "drained"]:
                 self.ending()
+            case [number, "await", "ended"]:
+                self._require_begun(int(number) + 1)
         self.update()
 
     def ending(self) -> None:
@@ -58,6 +59,11 @@ class HostsProgress:
             begin, self._snapshot.phase, end = self._ahead.pop(0)
             self._snapshot.phase_begin, self._snapshot.phase_end, self._snapshot.activity = begin, end, ""
         self._shown.refresh()
+
+    def _require_begun(self, number: int) -> None:
+        """Shows that this variant starts, unless there is none or it is shown."""
+        if self._snapshot.variant_number <= number < len(self._plan.variants):
+            self._begin(number)
 
     def _begin(self, number: int) -> None:
         ahead = sum(variant.lasts + _AROUND for variant in self._plan.variants[number:])

@@ -20,6 +20,7 @@ from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE, boot_id
 from emulation.host.registry import live_runs, register, unregister
 from emulation.host.run_paths import RunPaths
+from emulation.multi_host.barrier import LEAD
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.connection import connections
 from emulation.multi_host.files import pack_files
@@ -28,7 +29,7 @@ from emulation.multi_host.inventory import Hosts
 from emulation.multi_host.model import Member, ShareRequest, share_id
 from emulation.multi_host.placement import links_between_hosts, place_brokers
 from emulation.multi_host.product import pack
-from emulation.multi_host.progress import LEAD, HostsProgress
+from emulation.multi_host.progress import HostsProgress
 from emulation.network.echo import TOKEN_BYTES
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import open_log
@@ -51,8 +52,10 @@ PRIVATE = "ansible"
 _PATIENCE = 90.0
 _PATIENCE_EACH = 2.0
 """Seconds in which all hosts must reach the next stage, and the further ones for each broker."""
-_OTHER_STAGES = 7
-"""Stages of a variant besides those of the leaving of clients, with the end as one."""
+_STAGES_TO_BEGIN = 5
+"""Stages at which hosts wait until a variant begins."""
+_STAGES_TO_END = 2
+"""Stages after the drain phase, besides those of the leaving of clients."""
 _ENDS_WITHIN = 60.0
 """Seconds in which an agent may end in order."""
 
@@ -221,11 +224,9 @@ class HostsRun:
 
     def _choose(self) -> tuple[RungChoice, RungChoice]:
         """The runtime and the link driver of all hosts."""
-        self._progress.doing("removing what dead runs left on hosts")
-        self._play("clean.yml", clean_variables())
-        self._progress.doing("examining hosts")
+        self._progress.doing("removing what dead runs left on hosts, and examining them")
         hosts = self._request.hosts
-        facts = examined(self._play("check.yml", check_variables(hosts, self._members)))
+        facts = examined(self._play("begin.yml", clean_variables() | check_variables(hosts, self._members)))
         if bad := [f"{name}: {'; '.join(found.obstacles)}" for name, found in facts.items() if found.obstacles]:
             raise HostError("\n".join(bad))
         runtime, links = common(facts, self._request.runtime, self._request.links)
@@ -281,17 +282,14 @@ class HostsRun:
         return max(map(_apart, self._plan.variants)) + _PATIENCE_EACH * most
 
     def _run_variables(self) -> dict[str, Any]:
-        lasts = [variant.lasts + LEAD for variant in self._plan.variants]
-        leaving = [leaving_stages(variant) for variant in self._plan.variants]
+        variants, patience = self._plan.variants, self._patience
         return {
-            "reference": self._members[0].name,
             "with_files": (self._paths.directory / HOSTS / FILES).exists(),
-            "variants": len(self._plan.variants),
-            "patience": self._patience,
-            "lead": LEAD,
-            "leaving": leaving,
-            "lasts": lasts,
-            "longest": round(sum(lasts) + self._patience * sum(_OTHER_STAGES + len(stages) for stages in leaving)),
+            "variants": len(variants),
+            "begins_within": patience * _STAGES_TO_BEGIN,
+            "drains_within": [variant.lasts + LEAD + patience for variant in variants],
+            "ends_within": [patience * (_STAGES_TO_END + len(leaving_stages(variant))) for variant in variants],
+            "patience": patience,
         }
 
     def _end(self) -> None:
@@ -347,12 +345,12 @@ def _broker_defect(error: PlayError) -> TaskFailure | None:
 
 
 def clean_variables() -> dict[str, Any]:
-    """The variables of `clean.yml`."""
+    """The variables of `remove_remains.yml`."""
     return {"controller": boot_id(), "live": sorted(live_runs())}
 
 
 def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]:
-    """The variables of `check.yml`."""
+    """The variables of `examine.yml`."""
     return {
         "addresses": [member.address for member in members],
         "address_of": {member.name: member.address for member in members},
@@ -362,5 +360,5 @@ def check_variables(hosts: Hosts, members: tuple[Member, ...]) -> dict[str, Any]
 
 
 def examined(played: Played) -> dict[str, Facts]:
-    """The results of `check.yml`, by host."""
+    """The results of `examine.yml`, by host."""
     return {host: msgspec.json.decode(result["stdout"], type=Facts) for host, result in played.of("examine").items()}

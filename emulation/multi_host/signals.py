@@ -1,13 +1,11 @@
 """Files as signals between an agent and its controller, which reaches it through Ansible only.
 
-    python -m emulation.multi_host.signals await DIRECTORY NAME SECONDS  waits until the agent has reached a stage
-    python -m emulation.multi_host.signals go DIRECTORY NAME [TEXT]  lets the agent go on
-    python -m emulation.multi_host.signals end DIRECTORY SECONDS  asks the agent to end in order, and waits for its end
-    python -m emulation.multi_host.signals now  prints the time of this host's monotonic clock
+    python -m emulation.multi_host.signals DIRECTORY NAME SECONDS [PASSED]
 
-At a stage called NAME an agent writes `NAME.here` and waits for `NAME.go`. An agent that fails writes the reason and
-its exit code into `failed.json`, and `await` ends with that code. An agent that was killed is noticed because the
-process that `agent.json` identifies has ended.
+The command waits until the agent has reached the stage NAME; before that it lets the agent go on from the stage PASSED.
+An agent that has reached a stage writes `NAME.here`, and one that waits for its controller there goes on when `NAME.go`
+exists. An agent that fails writes the reason and its exit code into `failed.json`, and the command ends with that code.
+An agent that was killed is noticed because the process that `agent.json` identifies has ended.
 """
 
 from __future__ import annotations
@@ -28,6 +26,8 @@ _POLL_INTERVAL = 0.05
 """Seconds between two looks at a directory."""
 _KILLED_WITHIN = 5.0
 """Seconds in which a killed agent ends."""
+SIGNALS = "signals"
+"""The directory of the files, beside `share.json`."""
 AGENT, FAILED, FINISHED = "agent.json", "failed.json", "finished"
 
 
@@ -57,18 +57,21 @@ class Signals:
         """Notes the agent's process."""
         _write(self._directory / AGENT, msgspec.json.encode(agent).decode())
 
-    def wait_at(self, name: str, within: float, wait: Callable[[float], None]) -> str:
-        """Notes that the agent has reached a stage, and waits for the signal to go on; returns the signal's text.
+    def reach(self, name: str) -> None:
+        """Notes that the agent has reached a stage."""
+        _write(self._directory / f"{name}.here", "")
+
+    def wait_at(self, name: str, within: float, wait: Callable[[float], None]) -> None:
+        """Notes that the agent has reached a stage, and waits for the signal to go on.
 
         `wait` sleeps. Raises `HostError` when the signal does not come within `within` seconds.
         """
-        _write(self._directory / f"{name}.here", "")
+        self.reach(name)
         deadline = time.monotonic() + within
-        while not (signalled := self._directory / f"{name}.go").exists():
+        while not (self._directory / f"{name}.go").exists():
             if time.monotonic() > deadline:
                 raise HostError(f"no signal from the controller to go on ({name}) within {within:g} s; ended by itself")
             wait(_POLL_INTERVAL)
-        return signalled.read_text(encoding="utf-8")
 
     def fail(self, reason: str, exit_code: int) -> None:
         """Notes that the agent cannot go on, and why."""
@@ -80,7 +83,12 @@ class Signals:
         _write(self._directory / FINISHED, "")
 
 
-def await_signal(directory: Path, name: str, within: float) -> str:
+def release(directory: Path, name: str) -> None:
+    """Lets the agent go on from a stage."""
+    _write(directory / f"{name}.go", "")
+
+
+def await_signal(directory: Path, name: str, within: float) -> None:
     """Waits until the agent has reached a stage, or, for `finished`, its end.
 
     Raises `AgentError` with the agent's own message and exit code if it failed, and if it was killed or takes too long.
@@ -98,7 +106,6 @@ def await_signal(directory: Path, name: str, within: float) -> str:
         if time.monotonic() > deadline:
             raise AgentError(f"the agent did not reach the stage {name} within {within:g} s")
         time.sleep(_POLL_INTERVAL)
-    return file.read_text(encoding="utf-8")
 
 
 def end_agent(directory: Path, within: float) -> None:
@@ -119,7 +126,7 @@ def agent_runs(directory: Path) -> bool:
 
 
 def _agent(directory: Path) -> ProcessIdentity | None:
-    """The agent's process; None as long as it has not begun."""
+    """The agent's process; None if it has not begun."""
     try:
         return msgspec.json.decode((directory / AGENT).read_bytes(), type=ProcessIdentity)
     except FileNotFoundError:
@@ -133,21 +140,12 @@ def _write(file: Path, text: str) -> None:
     partial.replace(file)
 
 
-def main(arguments: list[str]) -> int:
+def main(directory: Path, name: str, within: float, *passed: str) -> int:
     """The command that Ansible runs."""
+    for stage in passed:
+        release(directory, stage)
     try:
-        match arguments:
-            case ["await", directory, name, seconds]:
-                print(await_signal(Path(directory), name, float(seconds)))
-            case ["go", directory, name, *text]:
-                _write(Path(directory) / f"{name}.go", " ".join(text))
-            case ["end", directory, seconds]:
-                end_agent(Path(directory), float(seconds))
-            case ["now"]:
-                print(time.monotonic_ns())
-            case _:
-                print(__doc__, file=sys.stderr)
-                return ExitCode.BAD_INPUT
+        await_signal(directory, name, within)
     except AgentError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -155,4 +153,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]), *sys.argv[4:]))

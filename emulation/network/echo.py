@@ -1,7 +1,8 @@
-"""The datagrams with which hosts measure the offsets of their clocks and collect probes that have arrived elsewhere.
+"""The datagrams with which hosts measure the offsets of their clocks, collect probes that have arrived elsewhere, and
+ask each other which stages of a run they have reached.
 
 Every request and every reply is one datagram and begins with the run's token; a request without the token gets no
-reply. A request for the clock is as long as its reply, so that the responder cannot be used as an amplifier.
+reply. A request is as long as the reply about the clock, so that the responder cannot be used as an amplifier.
 
 The offset of another host's clock is estimated as in NTP (RFC 5905, section 8). With t1 and t4 the times at which a
 request left and its reply arrived, by the clock of the requesting host, and t2 and t3 the times at which the other host
@@ -16,6 +17,7 @@ Of many requests the one with the shortest round trip gives the best estimate.
 from __future__ import annotations
 
 import enum
+import hashlib
 import secrets
 import socket
 import struct
@@ -33,11 +35,13 @@ PROBE_PORT = 7001
 """UDP port for probes at the ends of links between hosts, in the namespaces of their brokers."""
 
 REQUEST = struct.Struct(f"!{TOKEN_BYTES}sBQQ")
-"""Token, kind, a number that the reply repeats, and the session for the kind ARRIVALS."""
+"""Token, kind, a number that the reply repeats, and the subject: a session for the kind ARRIVALS, a stage for STAGE."""
 CLOCK_REPLY = struct.Struct(f"!{TOKEN_BYTES}sBQqqqq")
 """Token, kind, number; received and sent by CLOCK_MONOTONIC, received and sent by CLOCK_REALTIME."""
 ARRIVALS_REPLY = struct.Struct(f"!{TOKEN_BYTES}sBQI")
 """Token, kind, number, total of arrivals; as many arrivals follow as fit."""
+STAGE_REPLY = struct.Struct(f"!{TOKEN_BYTES}sBQ?q")
+"""Token, kind, number; true if the host has reached the stage; the value that it announced there."""
 ARRIVAL = struct.Struct("!IIqq")
 """Index of the direction, sequence number, times of sending and of arrival (CLOCK_REALTIME of the sending and of the
 receiving host)."""
@@ -55,6 +59,7 @@ ECHOES, ECHO_INTERVAL = 100, 0.002
 class EchoKind(enum.IntEnum):
     CLOCK = 1
     ARRIVALS = 2
+    STAGE = 3
 
 
 class EchoTimes(NamedTuple):
@@ -112,6 +117,19 @@ class Clock(enum.Enum):
         return time.monotonic_ns() if self is Clock.MONOTONIC else time.time_ns()
 
 
+def stage_number(stage: str) -> int:
+    """The number of a stage in datagrams: the first bytes of a hash of its name."""
+    return int.from_bytes(hashlib.sha256(stage.encode()).digest()[:8])
+
+
+class StageReply(NamedTuple):
+    """A host's reply to the question whether it has reached a stage."""
+
+    reached: bool
+    value: int
+    """The number that the host announced with the stage; 0 where it has not reached it."""
+
+
 class FarHost:
     """A connection to another host's responder. For one thread at a time."""
 
@@ -129,6 +147,14 @@ class FarHost:
 
     def close(self) -> None:
         self._socket.close()
+
+    @property
+    def silence(self) -> str:
+        """The message for a host that does not reply."""
+        return (
+            f"{self.address} does not reply on UDP port {self._socket.getpeername()[1]}: let hosts reach each other "
+            "there, past any firewall"
+        )
 
     def clock(self, clock: Clock, echoes: int = ECHOES, interval: float = ECHO_INTERVAL) -> ClockReading:
         """Estimates how far its clock is ahead of this host's. Raises `NetworkError` if it does not reply."""
@@ -165,6 +191,14 @@ class FarHost:
             if len(found) >= total:
                 return found
 
+    def stage(self, stage: str) -> StageReply | None:
+        """Asks once whether the host has reached a stage; None if no reply comes in time."""
+        reply = self._request(EchoKind.STAGE, stage_number(stage))
+        if reply is None:
+            return None
+        _, _, _, reached, value = STAGE_REPLY.unpack(reply)
+        return StageReply(reached, value)
+
     def _request(self, kind: EchoKind, subject: int, first: int = 0) -> bytes | None:
         """Sends one request; returns its reply, or None if none comes in time."""
         self._number += 1
@@ -184,7 +218,4 @@ class FarHost:
 
     def _require_patience(self, silent: int) -> None:
         if silent >= _MOST_ATTEMPTS:
-            raise NetworkError(
-                f"{self.address} does not reply on UDP port {self._socket.getpeername()[1]}: let hosts reach each "
-                "other there, past any firewall"
-            )
+            raise NetworkError(self.silence)

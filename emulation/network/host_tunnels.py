@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.host.processes import RUN_VARIABLE
+from emulation.network.echo import stage_number
 from emulation.network.model import NetworkError
 from topology.link_properties import BrokerId
 
@@ -85,7 +86,11 @@ class ResponderProcess:
 
     def listen(self, process: int, address: str) -> None:
         """Receives probes at an address in the network namespace of a process. Raises `NetworkError`."""
-        self._command(f"{process} {address}")
+        self._command(f"listen {process} {address}")
+
+    def announce(self, stage: str, value: int = 0) -> None:
+        """Replies from now on that this host has reached a stage, with this value. Raises `NetworkError`."""
+        self._command(f"reached {stage_number(stage)} {value}")
 
     def stop(self) -> None:
         """Ends it. Does nothing if it has ended."""

@@ -3,8 +3,12 @@
     python -m emulation.network.responder ADDRESS PORT       (the token comes first on standard input, as hex digits)
 
 It is a process of its own, so that measurements do not include the emulator's work. Each further line on standard input
-is `PROCESS ADDRESS`: from then on it records probes to `PROBE_PORT` of this address, in the network namespace of that
-process. It prints one line for each: `ok`, or the error. The responder ends when its standard input does.
+is a command:
+
+    listen PROCESS ADDRESS   Record probes to `PROBE_PORT` of this address, in the network namespace of that process.
+    reached STAGE VALUE      Reply from now on that this host has reached the stage of this number, with this value.
+
+It prints one line for each: `ok`, or the error. The responder ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from emulation.network.echo import (
     PROBE,
     PROBE_PORT,
     REQUEST,
+    STAGE_REPLY,
     TOKEN_BYTES,
     EchoKind,
 )
@@ -49,6 +54,8 @@ class Responder:
         self._sessions: OrderedDict[int, list[tuple[int, int, int, int]]] = OrderedDict()
         self._requests = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self._requests.bind((address, port))
+        self._stages: dict[int, int] = {}
+        """Value of each stage that this host has reached."""
         self._links: dict[int, socket.socket] = {}
         self._epoll = select.epoll()
         self._epoll.register(self._requests, select.EPOLLIN)
@@ -72,20 +79,25 @@ class Responder:
                     line = sys.stdin.readline()
                     if not line:
                         return
-                    self._add(line)
+                    print(self._obey(line), flush=True)
                 elif descriptor == self._requests.fileno():
                     self._reply()
                 else:
                     self._receive(self._links[descriptor])
 
-    def _add(self, line: str) -> None:
-        process, address = line.split()
-        try:
-            self.listen(int(process), address)
-        except (NetworkError, OSError) as error:
-            print(f"cannot receive probes at {address}: {error}", flush=True)
-        else:
-            print("ok", flush=True)
+    def _obey(self, line: str) -> str:
+        """Carries out a command; returns the line to print."""
+        match line.split():
+            case ["listen", process, address]:
+                try:
+                    self.listen(int(process), address)
+                except (NetworkError, OSError) as error:
+                    return f"cannot receive probes at {address}: {error}"
+            case ["reached", stage, value]:
+                self._stages[int(stage)] = int(value)
+            case _:
+                return f"not a command: {line.strip()}"
+        return "ok"
 
     def _reply(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -101,8 +113,14 @@ class Responder:
                     reply = CLOCK_REPLY.pack(self._token, kind, number, *times)
                 elif kind == EchoKind.ARRIVALS:
                     reply = self._arrivals(number, subject, _FIRST.unpack_from(request, REQUEST.size)[0])
+                elif kind == EchoKind.STAGE:
+                    reply = self._stage(number, subject)
                 with contextlib.suppress(OSError):  # the sender has ended
                     self._requests.sendto(reply, sender)
+
+    def _stage(self, number: int, stage: int) -> bytes:
+        reached = stage in self._stages
+        return STAGE_REPLY.pack(self._token, EchoKind.STAGE, number, reached, self._stages.get(stage, 0))
 
     def _arrivals(self, number: int, session: int, first: int) -> bytes:
         found = self._sessions.get(session, [])

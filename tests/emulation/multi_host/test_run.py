@@ -61,7 +61,7 @@ class Plays:
     ) -> Played:
         self.played.append(playbook)
         match playbook:
-            case "check.yml":
+            case "begin.yml":
                 stdout = msgspec.json.encode(FACTS).decode()
                 return Played(tuple(TaskResult(member.name, "examine", {"stdout": stdout}) for member in MEMBERS))
             case "run.yml":
@@ -105,7 +105,7 @@ def test_a_brokers_defect_on_one_host_is_the_outcome_of_all(
     assert outcome.defect == DEFECT
     assert not outcome.interrupted
     assert f"h2: {DEFECT}" in lines
-    assert plays.played == ["clean.yml", "check.yml", "run.yml", "end.yml"]
+    assert plays.played == ["begin.yml", "run.yml", "end.yml"]
 
 
 def test_another_failure_of_a_host_ends_the_run_on_all_with_its_message(

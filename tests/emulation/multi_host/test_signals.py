@@ -27,14 +27,14 @@ def agent() -> ProcessIdentity:
 def test_an_agent_goes_on_when_it_is_told(tmp_path: Path, agent: ProcessIdentity) -> None:
     signals = Signals(tmp_path)
     signals.begin(agent)
-    words: list[str] = []
-    waiting = threading.Thread(target=lambda: words.append(signals.wait_at("0-ready", LONG, time.sleep)))
+    waiting = threading.Thread(target=lambda: signals.wait_at("0-ended", LONG, time.sleep))
     waiting.start()
-    await_signal(tmp_path, "0-ready", LONG)
-    assert not words
-    assert main(["go", str(tmp_path), "0-ready", "123"]) == 0
+    await_signal(tmp_path, "0-ended", LONG)
+    assert waiting.is_alive()
+    signals.finish()
+    assert main(tmp_path, FINISHED, LONG, "0-ended") == 0
     waiting.join(LONG)
-    assert words == ["123"]
+    assert not waiting.is_alive()
 
 
 def test_an_agent_does_not_wait_for_ever(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_the_controller_hears_why_an_agent_failed(
     signals = Signals(tmp_path)
     signals.begin(agent)
     signals.fail("no room on the disk", code)
-    assert main(["await", str(tmp_path), "0-wired", str(LONG)]) == code
+    assert main(tmp_path, "0-wired", LONG) == code
     assert capsys.readouterr().err == "no room on the disk\n"
 
 
@@ -86,8 +86,3 @@ def test_an_agent_is_ended(tmp_path: Path, ends: str) -> None:
     process.communicate()
     end_agent(tmp_path, LONG)  # one that has ended, and one that never began, are no trouble
     end_agent(tmp_path / "elsewhere", LONG)
-
-
-def test_words_that_mean_nothing_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wave"]) == 2
-    assert "python -m emulation.multi_host.signals await" in capsys.readouterr().err

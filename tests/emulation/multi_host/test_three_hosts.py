@@ -142,8 +142,8 @@ def test_what_killed_runs_leave_is_cleaned(laboratory: Laboratory, tmp_path: Pat
     used = laboratory.hosts[:2]
     signals = [host.directory / "shares" for host in used]
     await_true(
-        lambda: controller.poll() is not None or all(list(where.glob("*/signals/0-ready.go")) for where in signals),
-        "both hosts are told to begin",
+        lambda: controller.poll() is not None or all(list(where.glob("*/signals/0-begun.here")) for where in signals),
+        "both hosts begin",
         PATIENCE,
     )
     assert controller.poll() is None, controller.communicate()
