@@ -11,6 +11,7 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import conforms
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
 from broker_service.progress import Progress
+from record.callbacks import do_nothing
 
 _NOTIFIED = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
 
@@ -26,11 +27,11 @@ class Session:
 
     def __init__(self, limit: int, most_bytes: int) -> None:
         """`limit` bounds the number of notifications and that of answers; `most_bytes` bounds both together."""
-        self.on_waiting: Callable[[], None] = _nothing
+        self.on_waiting: Callable[[], None] = do_nothing
         self.clients: dict[ClientId, Client] = {}
         self.held: list[ClientRequest] = []
         """Requests that wait because the router holds publishers (`publisher_gate`)."""
-        self.on_released: Callable[[], None] = _nothing
+        self.on_released: Callable[[], None] = do_nothing
         """Called when they may go on: the shell has `Broker.resume` called soon, and not within this call."""
         self.name = ""
         """The client's name for the session, under which another stream may continue it; empty: none may."""
@@ -158,7 +159,3 @@ class Client:
             if conforms(publication, advertised.content):
                 return advertised.id
         return None
-
-
-def _nothing() -> None:
-    """Does nothing until a shell sets its own callback."""

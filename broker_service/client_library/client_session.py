@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 
 import grpc
 
-from broker_service.client_library.client_requests import ClientRequests, SessionLimits, ignore
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport import rpc
 from broker_service.transport.duplex import Duplex, StreamClosedError
 from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
+from record.callbacks import do_nothing
 
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
@@ -47,15 +48,15 @@ class ClientSession:
         address: str,
         on_event: Callable[[ClientEvent], None],
         limits: SessionLimits | None = None,
-        on_acknowledged: Callable[[ClientRequest], None] = ignore,
+        on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
     ) -> None:
         """The callbacks are those of `ClientRequests`."""
         self.address = address
         self.connections = 0
         """Streams opened so far."""
-        self.on_up: Callable[[], None] = _nothing
+        self.on_up: Callable[[], None] = do_nothing
         """Called when a stream has been opened."""
-        self.on_down: Callable[[], None] = _nothing
+        self.on_down: Callable[[], None] = do_nothing
         """Called when it has ended."""
         self._limits = limits or SessionLimits()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
@@ -205,7 +206,3 @@ class _ClientStream(Duplex):
             return ()
         first, self._first = self._first, ()
         return (*first, *self._session.take()) if first else self._session.take()
-
-
-def _nothing() -> None:
-    """Stands in until a callback is set."""

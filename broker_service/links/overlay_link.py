@@ -30,6 +30,7 @@ from broker_service.links.flow import Flow, LinkFlow
 from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.trace import Recorder
+from record.callbacks import do_nothing
 from record.log import Event
 from record.time_units import SECOND
 
@@ -101,7 +102,7 @@ class OverlayLink:
         self.appearance = appearance
         self.round_trip: float | None = None
         """Shortest round trip in seconds that the link's session has measured; None before the first."""
-        self.on_waiting: Callable[[], None] = _nothing
+        self.on_waiting: Callable[[], None] = do_nothing
         self.up = False
         self.connected = False
         self.neighbour_incarnation = 0
@@ -389,7 +390,3 @@ class OverlayLink:
     def _drop(self, message: Message, reason: str) -> None:
         self.dropped += 1
         self._recorder.message(Event.DROPPED, message, peer=self.neighbour, text=reason, count=1)
-
-
-def _nothing() -> None:
-    """Stands in until a driver sets `on_waiting`."""

@@ -23,6 +23,7 @@ from analysis.tables.summary import (
     violated,
 )
 from analysis.tables.timeline import Fault
+from record.callbacks import do_nothing
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from studies.junit import write_junit
@@ -45,7 +46,7 @@ def shown_progress(console: Console, task: str = "analysing the logs") -> Iterat
     """Shows the progress of a task: a changing line on a terminal, a fixed line elsewhere."""
     if not console.is_terminal:
         console.print(task)
-        yield lambda _: None
+        yield do_nothing
         return
     with console.status(task) as status:
         yield lambda what: status.update(f"{task}: {what}")

@@ -14,6 +14,7 @@ from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operat
 from broker_service.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.drivers.status import ClientCounts
+from record.callbacks import do_nothing
 from record.log import Event
 from scenario.workload.operations import OperationKind
 
@@ -33,10 +34,17 @@ class UnknownBrokerError(Exception):
 
 
 class Clients:
-    """The clients of one node. `sessions` are those with their brokers; their events are to come to `on_event`."""
+    """The clients of one node. `sessions` are those with their brokers; their events are to come to `receiver`."""
 
-    def __init__(self, sessions: Mapping[str, Session], recorder: Recorder, counts: ClientCounts) -> None:
+    def __init__(
+        self, sessions: Mapping[str, Session], recorder: Recorder, counts: ClientCounts, *, keeps_accepted: bool
+    ) -> None:
+        """`keeps_accepted` is true of a routing that promises to lose no publication which a broker has acknowledged.
+
+        Acknowledgements are logged for it alone, because no other verdict depends on them.
+        """
         self._sessions = sessions
+        self._keeps_accepted = keeps_accepted
         self._recorder = recorder
         self._counts = counts
         self._attached: set[str] = set()
@@ -80,7 +88,9 @@ class Clients:
         return on_event
 
     def acknowledgement_log(self, broker: str) -> Callable[[ClientRequest], None]:
-        """The function to be called with each publication that this broker has acknowledged, to log that."""
+        """The function to be called with each publication that this broker has acknowledged."""
+        if not self._keeps_accepted:
+            return do_nothing
 
         def on_acknowledged(publication: ClientRequest) -> None:
             self._recorder.note(

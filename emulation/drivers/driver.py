@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from broker_service.client_library.client_requests import SessionLimits, ignore
+from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.gauges import Ticker
 from broker_service.language import ContentError
@@ -84,11 +84,12 @@ class Driver:
         self._trace = FileTrace(Path(config.log), config.name, config.variant)
         self._recorder = Recorder(self._trace, time.monotonic_ns)
         self._sessions: dict[str, ClientSession] = {}
-        self._clients = Clients(self._sessions, self._recorder, self.status)
+        self._clients = Clients(self._sessions, self._recorder, self.status, keeps_accepted=config.keeps_accepted)
         limits = SessionLimits(message_bytes=config.message_bytes)
         for broker, address in config.brokers.items():
-            on_acknowledged = self._clients.acknowledgement_log(broker) if config.keeps_accepted else ignore
-            self._sessions[broker] = ClientSession(address, self._clients.receiver(broker), limits, on_acknowledged)
+            self._sessions[broker] = ClientSession(
+                address, self._clients.receiver(broker), limits, self._clients.acknowledgement_log(broker)
+            )
         self._start = 0
         self._late = 0
         self._timer = PreciseTimer(self._issue_due)

@@ -50,6 +50,7 @@ from emulation.run.interrupt import QuickStop
 from emulation.runtimes.ladder import Simulated, choose
 from emulation.upkeep.clean import clean
 from record import manifest
+from record.callbacks import do_nothing
 from record.errors import HostError, UserError
 from record.exit_codes import ExitCode
 from record.manifest import HostRecord
@@ -77,7 +78,7 @@ class Agent:
         if isinstance(rungs, Simulated):
             raise HostError("simulated brokers belong to no host; leave --hosts out")
         clean(None if rungs.docker is None else rungs.docker.client)
-        return emulate(self._plan(), rungs, self._directory / "run", console, _nothing, share_of=self._of)
+        return emulate(self._plan(), rungs, self._directory / "run", console, do_nothing, share_of=self._of)
 
     def _plan(self) -> Plan:
         """The plan of the whole run, under this host's id of the run."""
@@ -200,10 +201,6 @@ def _failed(signals: Signals, reason: str, exit_code: int) -> int:
     """Notes the agent's failure for the controller; returns the exit code."""
     signals.fail(reason, exit_code)
     return exit_code
-
-
-def _nothing() -> None:
-    """Does nothing at the end of the last variant."""
 
 
 if __name__ == "__main__":

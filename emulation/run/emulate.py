@@ -28,6 +28,7 @@ from emulation.run.progress import Snapshot, display
 from emulation.run.variants import run_variants
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
+from record.callbacks import do_nothing
 from record.errors import HostError
 
 _AROUND = 12.0
@@ -78,7 +79,7 @@ def emulate(
         @contextmanager
         def deploy(variant: VariantPlan, measured: Measurements) -> Iterator[HostDeployment]:
             with share_of(variant, context) as share:
-                over = when_over if variant.name == plan.variants[-1].name else _nothing
+                over = when_over if variant.name == plan.variants[-1].name else do_nothing
                 yield HostDeployment(context, variant, share, rungs.driver, measured, when_over=over)
 
         try:
@@ -109,7 +110,3 @@ def _journaled(paths: RunPaths) -> Iterator[Journal]:
                 os.environ.pop(RUN_VARIABLE)
     finally:
         unregister(paths.run_id)
-
-
-def _nothing() -> None:
-    """Does nothing after a variant that is not the last."""

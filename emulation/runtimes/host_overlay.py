@@ -28,6 +28,7 @@ from emulation.live_overlay.quiet import link_obstacles, too_slow
 from emulation.network.model import name_links
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
+from record.callbacks import do_nothing
 from record.errors import HostError
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
@@ -93,7 +94,7 @@ class HostOverlay:
         hosting: Hosting,
         *,
         brokers: Iterable[BrokerId] | None = None,
-        on_status: Callable[[Mapping[BrokerId, BrokerStatus]], None] = lambda _: None,
+        on_status: Callable[[Mapping[BrokerId, BrokerStatus]], None] = do_nothing,
     ) -> None:
         """`brokers` are those on this host, all when None; `on_status` receives every status that is waited with."""
         self.overlay = overlay

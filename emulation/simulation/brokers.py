@@ -25,8 +25,9 @@ from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.link_end import LinkEnd, nothing
+from emulation.simulation.link_end import LinkEnd
 from emulation.simulation.server import SimulatedServer, work_of
+from record.callbacks import do_nothing
 from record.log import Event
 from record.time_units import SECOND
 
@@ -92,7 +93,7 @@ class SimulatedBroker:
         for link in config.links:
             self._drive(self.core.links[link.neighbour])
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
-        self._load = LoadGauge(self._recorder, config.incarnation, lambda: self.server.busy, lambda: None)
+        self._load = LoadGauge(self._recorder, config.incarnation, lambda: self.server.busy, do_nothing)
         self._recorder.note(Event.STARTED, count=config.incarnation)
         self._load.take()
         events.background(events.now + GAUGE_INTERVAL, self._gauge)
@@ -172,7 +173,7 @@ class SimulatedBroker:
 
     def _drive(self, link: OverlayLink) -> None:
         """Moves the frames of a link from now on."""
-        demand = nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
+        demand = do_nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
         self.ends[link.neighbour] = LinkEnd(self, self.core, link, self.config, self.events, demand=demand)
 
     def _schedule(self, timer: SetTimer, call: Callable[[], None]) -> SimulatedTimer:

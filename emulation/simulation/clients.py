@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker_service.client_library.client_requests import ignore
 from broker_service.trace import Recorder, Trace
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ReadyOperation
@@ -24,7 +23,7 @@ class ClientNodes:
     def __init__(
         self, workload: Workload, overlay: SimulatedOverlay, trace_of: Callable[[str], Trace], promises: Promises
     ) -> None:
-        """`promises` are those of the routing. Acknowledgements of publications are logged where they say so."""
+        """`promises` are those of the routing."""
         self.counts = ClientCounts()
         self._overlay = overlay
         self._trace_of = trace_of
@@ -61,11 +60,12 @@ class ClientNodes:
         recorder = self._recorders[node] = Recorder(self._trace_of(node), self._overlay.events.clock)
         recorder.note(Event.STARTED, count=1)
         sessions: dict[str, SimulatedSession] = {}
-        clients = self._clients[node] = Clients(sessions, recorder, self.counts)
+        clients = self._clients[node] = Clients(
+            sessions, recorder, self.counts, keeps_accepted=self._promises.keeps_accepted
+        )
         for broker in brokers:
-            on_acknowledged = clients.acknowledgement_log(broker) if self._promises.keeps_accepted else ignore
             sessions[broker] = session = self._overlay.open_session(
-                broker, clients.receiver(broker), on_acknowledged=on_acknowledged
+                broker, clients.receiver(broker), on_acknowledged=clients.acknowledgement_log(broker)
             )
             recorder.note(Event.LINK_UP, peer=broker)
             session.on_up = partial(recorder.note, Event.LINK_UP, peer=broker)

@@ -20,20 +20,13 @@ from broker_service.messages import Message
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links import Direction
 from emulation.simulation.server import SimulatedServer
+from record.callbacks import do_nothing
 from record.time_units import SECOND
 
 FRAME_BYTES = 16
 """Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
 MESSAGE_BYTES = 13
 """Bytes of a message in a frame, besides its id, body and header."""
-
-
-def nothing() -> None:
-    """Stands in until a stream is open, and for a demand that there is none of."""
-
-
-def _ignore(_messages: Sequence[Message]) -> None:
-    """Stands in until a stream is open."""
 
 
 class BrokerProcess(Protocol):
@@ -58,7 +51,7 @@ class LinkEnd:
         config: BrokerConfig,
         events: EventQueue,
         *,
-        demand: Callable[[], None] = nothing,
+        demand: Callable[[], None] = do_nothing,
     ) -> None:
         """`demand` has a stream opened, when a message waits at a link that has none."""
         self.stream = 0
@@ -78,9 +71,9 @@ class LinkEnd:
         self._wake_at: int | None = None
         self._undelivered: list[Callable[[], None]] = []
         """Arrivals of frames that were sent while the direction was cut."""
-        self._flush_stream: Callable[[], None] = nothing
-        self._handle_stream: Callable[[Sequence[Message]], None] = _ignore
-        self._wake_stream: Callable[[], None] = nothing
+        self._flush_stream: Callable[[], None] = do_nothing
+        self._handle_stream: Callable[[Sequence[Message]], None] = do_nothing
+        self._wake_stream: Callable[[], None] = do_nothing
         """`_flush`, `_handle` and `_wake_session` of the stream that is open, made once and not for each frame."""
         link.on_waiting = self._want_stream
 

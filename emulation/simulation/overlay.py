@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
 from broker_service.broker import Broker
-from broker_service.client_library.client_requests import SessionLimits, ignore
+from broker_service.client_library.client_requests import SessionLimits
 from broker_service.disturbance import Disturbance
 from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent, ClientRequest
@@ -22,6 +22,7 @@ from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links_on_demand import LinkOnDemand
 from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
+from record.callbacks import do_nothing
 from record.errors import HostError
 from record.time_units import SECOND
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
@@ -119,7 +120,7 @@ class SimulatedOverlay:
         broker: BrokerId,
         on_event: Callable[[ClientEvent], None],
         limits: SessionLimits | None = None,
-        on_acknowledged: Callable[[ClientRequest], None] = ignore,
+        on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
     ) -> SimulatedSession:
         """A session with a broker, open at once if the broker runs, else as soon as it does."""
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from broker_service.client_library.client_requests import ClientRequests, SessionLimits, ignore
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
 from broker_service.sessions import Session
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
+from record.callbacks import do_nothing
 
 ACKNOWLEDGE_AFTER = 50_000_000
 """Nanoseconds from the handling of a publication until the client has the acknowledgement, with others."""
@@ -35,12 +36,12 @@ class SimulatedSession:
         *,
         name: str = "",
         limits: SessionLimits | None = None,
-        on_acknowledged: Callable[[ClientRequest], None] = ignore,
+        on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
     ) -> None:
         """`name` tells sessions of one broker apart. The callbacks are those of `ClientRequests`."""
-        self.on_up: Callable[[], None] = _nothing
+        self.on_up: Callable[[], None] = do_nothing
         """Called whenever a stream has been opened."""
-        self.on_down: Callable[[], None] = _nothing
+        self.on_down: Callable[[], None] = do_nothing
         """Called whenever a stream has ended."""
         self.connections = 0
         """Streams opened so far."""
@@ -94,7 +95,7 @@ class SimulatedSession:
         broker, session = self._broker, self._session
         self._broker = self._session = None
         if broker is not None and session is not None:
-            session.on_waiting = _nothing
+            session.on_waiting = do_nothing
             self._count_held(0)
             self.on_down()
             self._events.at(self._next_arrival(), partial(broker.core.close_session, session))
@@ -173,7 +174,3 @@ class SimulatedSession:
             self._requests.answer(event)
         if session.waiting:
             self._notify()
-
-
-def _nothing() -> None:
-    """Stands in until a callback is set."""

@@ -27,6 +27,7 @@ from emulation.run import emulate
 from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, Simulated, choose
 from emulation.simulation.calibration import Calibration, Latency, Origin
+from record.callbacks import do_nothing
 from record.errors import HostError
 from record.fidelity import FidelityVerdict
 from record.files import LOGS
@@ -140,7 +141,7 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
         found = intervals(read_logs(_over_loopback(plan, _made(directory / "loopback"))), dict.fromkeys(pairs, 0.0))
         return Latencies(found, f"{brokers} broker processes over loopback, because {rungs.runtime.reason}", None)
     on_progress(f"latencies, runtime {rungs.runtime.name}, {rungs.links.name} links")
-    outcome = emulate(plan, rungs, _made(directory / "runs"), console, _nothing)
+    outcome = emulate(plan, rungs, _made(directory / "runs"), console, do_nothing)
     if outcome.interrupted:
         raise Interrupted
     found = intervals(read_logs(outcome.directory / LOGS), dict.fromkeys(pairs, LINK_DELAY))
@@ -198,7 +199,3 @@ def _directory() -> Iterator[Path]:
 def _made(directory: Path) -> Path:
     directory.mkdir()
     return directory
-
-
-def _nothing() -> None:
-    """Does nothing while the run ends."""

@@ -17,6 +17,7 @@ from emulation.run import RunOutcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
+from record.callbacks import do_nothing
 from studies.campaign.attempt import Attempt, CellRequest, host_was_busy
 from studies.campaign.cell import judge_cell
 
@@ -55,13 +56,9 @@ def _run(plan: Plan, rungs: Rungs | Simulated, directory: Path, console: Console
     if isinstance(rungs, Simulated):
         return simulate(plan, directory)
     clean(None if rungs.docker is None else rungs.docker.client)
-    return emulate(plan, rungs, directory, console, _nothing)
+    return emulate(plan, rungs, directory, console, do_nothing)
 
 
 def _remove_all(directory: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(directory)
-
-
-def _nothing() -> None:
-    """Prepares nothing while brokers stop."""

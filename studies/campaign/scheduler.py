@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from emulation.host.signals import handled_signals
+from record.callbacks import do_nothing
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.hosts import HostExecutor
@@ -56,7 +57,8 @@ class CampaignInterrupt:
         self.asked = False
         self.end_orderly: Callable[[], None] | None = None
         """None where the work may be left at any moment."""
-        self.end_at_once: Callable[[], None] = _nothing
+        self.end_at_once: Callable[[], None] = do_nothing
+        """Ends work that runs outside of this process."""
 
     @contextmanager
     def handled(self) -> Iterator[None]:
@@ -93,7 +95,3 @@ def _executor(
 
     interrupt.end_orderly, interrupt.end_at_once = end_orderly, hosts.abandon
     return hosts.run
-
-
-def _nothing() -> None:
-    """No work runs outside of this process."""

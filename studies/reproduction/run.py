@@ -11,6 +11,7 @@ from analysis.claims import Claim, JudgedClaim, Measurement, judge
 from emulation.host.worker_processes import WorkerProcesses
 from emulation.run import emulate
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Rungs, choose
+from record.callbacks import do_nothing
 from record.errors import BadInputError
 from studies.reproduction.cell import CellWork, measure_cell, simulate_cell
 from studies.reproduction.plan import Cell, Experiment
@@ -40,7 +41,7 @@ def emulated_cells(runtime: str, console: Console) -> RunCells:
 
     def run(work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
         for cell_work in work:
-            measure_cell(cell_work, lambda plan, out: emulate(plan, rungs, out, console, lambda: None))
+            measure_cell(cell_work, lambda plan, out: emulate(plan, rungs, out, console, do_nothing))
             yield cell_work
 
     return run

@@ -31,7 +31,7 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "exit_codes faults file_lock files log time_units",
+        "callbacks exit_codes faults file_lock files log time_units",
         "errors fidelity promises scratch",
         "manifest",
     ),

@@ -12,6 +12,7 @@ from rich.console import Console
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes import container, ladder, process
+from record.callbacks import do_nothing
 from scenario.loading import load
 from tests.contracts import protocols
 from tests.emulation.run.broker_image import image_with
@@ -38,8 +39,4 @@ def emulated(scenario: Path, runtime: str) -> Path:
         rungs = ladder.choose(runtime, ladder.AUTO, print)
         assert isinstance(rungs, ladder.Rungs)
         plan, console = make_plan(load(scenario)), Console(quiet=True)
-        return emulate(plan, rungs, scenario.parent, console, when_over=_nothing).directory
-
-
-def _nothing() -> None:
-    """Is called when the messages have arrived."""
+        return emulate(plan, rungs, scenario.parent, console, when_over=do_nothing).directory
