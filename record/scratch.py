@@ -76,10 +76,10 @@ def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
     A directory stays as long as it holds one whose command or program still runs: a command may have been started by
     another one.
     """
-    return [directory for directory in _below(parent or _system_directory()) if _remove_if_stale(directory)]
+    return [directory for directory in _below(parent or system_directory()) if _remove_if_stale(directory)]
 
 
-def _system_directory() -> Path:
+def system_directory() -> Path:
     """The temporary directory outside of every scratch directory, the one of the calling command included."""
     directory = Path(tempfile.gettempdir()).absolute()
     while (directory / LOCK).exists():

@@ -59,7 +59,8 @@ start_detached() {
     fi
     local before=0
     [ -e "$DAEMON_LOG" ] && before=$(wc -l <"$DAEMON_LOG")
-    setsid dockerd --pidfile "$PID_FILE" --host "$address" </dev/null >>"$DAEMON_LOG" 2>&1 &
+    # Without the temporary directory of the command that starts it, which is removed with that command.
+    env --unset=TMPDIR setsid dockerd --pidfile "$PID_FILE" --host "$address" </dev/null >>"$DAEMON_LOG" 2>&1 &
     local pid=$!
     disown
     wait_for_answer kill -0 "$pid" && return

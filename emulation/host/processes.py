@@ -90,7 +90,12 @@ def boot_id() -> str:
 
 def processes_of_run(run_id: str) -> Iterator[ProcessIdentity]:
     """Processes whose environment, as they were started, carries the run's id."""
-    mark = f"{RUN_VARIABLE}={run_id}".encode()
+    return processes_started_with(RUN_VARIABLE, run_id)
+
+
+def processes_started_with(variable: str, value: str) -> Iterator[ProcessIdentity]:
+    """Processes in whose environment, as they were started, the variable has this value."""
+    mark = f"{variable}={value}".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue

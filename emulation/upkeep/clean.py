@@ -2,7 +2,9 @@
 
 A run is dead when the process that owned it has ended. Three marks identify its resources: its journal, the label on
 its containers, and the run's id in the environment of its processes. Resources without a mark, and those of runs in
-progress, are not touched. Temporary files of dead commands are removed as `record.scratch` describes.
+progress, are not touched. Temporary files of dead commands are removed as `record.scratch` describes; a process whose
+temporary directory was such a command's is the command's own, and ends with it. Worker processes end by themselves when
+their command was killed, but not before they have imported what they need.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -20,10 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 from emulation.host.host_lock import remove_stale_holder
 from emulation.host.journal import Remains, Resource, remains
-from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, boot_id, processes_of_run
+from emulation.host.processes import (
+    RUN_VARIABLE,
+    ProcessIdentity,
+    await_end,
+    boot_id,
+    processes_of_run,
+    processes_started_with,
+)
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
 from record.errors import HostError
-from record.scratch import remove_stale_scratch
+from record.scratch import remove_stale_scratch, system_directory
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -45,6 +55,8 @@ class Cleaned:
     interfaces: list[str] = field(default_factory=list)
     scratch: list[Path] = field(default_factory=list)
     """Scratch directories of commands that were killed."""
+    workers: list[int] = field(default_factory=list)
+    """Processes of commands that were killed."""
     stale_holder: str | None = None
     """The killed cell of a campaign whose note beside the host lock was removed."""
     failures: list[str] = field(default_factory=list)
@@ -53,7 +65,13 @@ class Cleaned:
     def anything(self) -> bool:
         """True if there was something to remove."""
         return bool(
-            self.runs or self.containers or self.processes or self.interfaces or self.scratch or self.stale_holder
+            self.runs
+            or self.containers
+            or self.processes
+            or self.interfaces
+            or self.scratch
+            or self.workers
+            or self.stale_holder
         )
 
     def __str__(self) -> str:
@@ -75,6 +93,9 @@ class Cleaned:
         if self.scratch:
             directories = "directory" if len(self.scratch) == 1 else "directories"
             sentences.append(f"removed {len(self.scratch)} temporary {directories} of killed commands")
+        if self.workers:
+            processes = "process" if len(self.workers) == 1 else "processes"
+            sentences.append(f"ended {len(self.workers)} {processes} of killed commands")
         if self.stale_holder is not None:
             sentences.append(f"removed the note that {self.stale_holder}, which was killed, held the lock of this host")
         return "; ".join(sentences)
@@ -98,6 +119,7 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
         unregister(run_id, root)
     cleaned.runs = sorted(found)
     cleaned.scratch = remove_stale_scratch()
+    _end_workers(cleaned)
     cleaned.stale_holder = remove_stale_holder(root)
     return cleaned
 
@@ -105,7 +127,8 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
 def start_cleaning_after(process: ProcessIdentity) -> None:
     """Starts a process of its own that cleans this host as soon as `process` has ended."""
     environment = os.environ.copy()
-    environment.pop(RUN_VARIABLE, None)  # that process belongs to no run, whose processes it would end
+    environment.pop(RUN_VARIABLE, None)  # that process belongs to no run and no command, whose processes it would end
+    environment["TMPDIR"] = str(system_directory())
     subprocess.Popen(
         [sys.executable, "-m", __name__, str(process.pid), str(process.started)],
         cwd=_SOURCE_ROOT,
@@ -167,17 +190,33 @@ def _remove_rest(run_id: str, owner: Owner | None, cleaned: Cleaned) -> None:
     journaled = [process for process in left.processes if process.alive] if of_this_boot else []
     processes: dict[int, ProcessIdentity] = {process.pid: process for process in journaled}
     processes |= {process.pid: process for process in processes_of_run(run_id)}
-    for process in processes.values():
-        process.kill()
-    stuck = {process.pid for process in await_end(list(processes.values()), _PATIENCE)}
-    cleaned.processes += sorted(set(processes) - stuck)
-    cleaned.failures += [f"process {pid} does not end" for pid in sorted(stuck)]
+    cleaned.processes += _killed(processes, cleaned)
     if owner is not None:
         for name in left.names.get(Resource.DIRECTORY, []):
             _remove_directory(Path(name), Path(owner.journal).parent)
     for name in left.names.get(Resource.INTERFACE, []):
         if _delete_interface(run_id, name):
             cleaned.interfaces.append(name)
+
+
+def _end_workers(cleaned: Cleaned) -> None:
+    """Ends the processes of killed commands, whose scratch directories have been removed."""
+    processes = {
+        process.pid: process
+        for directory in cleaned.scratch
+        for process in processes_started_with("TMPDIR", str(directory))
+        if process.pid != os.getpid()
+    }
+    cleaned.workers = _killed(processes, cleaned)
+
+
+def _killed(processes: Mapping[int, ProcessIdentity], cleaned: Cleaned) -> list[int]:
+    """Kills processes and waits for their ends; returns the pids of those that have ended."""
+    for process in processes.values():
+        process.kill()
+    stuck = {process.pid for process in await_end(list(processes.values()), _PATIENCE)}
+    cleaned.failures += [f"process {pid} does not end" for pid in sorted(stuck)]
+    return sorted(set(processes) - stuck)
 
 
 def _remove_directory(directory: Path, run_directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, boot_id, identify
 from emulation.host.registry import ROOT, Owner, register
 from emulation.upkeep.clean import RUN_LABEL, clean, start_cleaning_after
+from record.file_lock import take_lock
+from record.scratch import LOCK, PREFIX
 
 
 @pytest.fixture
@@ -101,6 +104,26 @@ def test_processes_of_a_dead_run_are_ended_and_its_directory_removed(
     assert foreign.poll() is None
     assert not (tmp_path / "run" / "dead").exists()
     assert str(cleaned) == "removed what 1 dead run left: 2 processes"
+
+
+def test_processes_of_a_killed_command_are_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
+) -> None:
+    """A worker that still imports does not know yet that its command was killed; here it never learns of it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, running = tmp_path / f"{PREFIX}killed", tmp_path / f"{PREFIX}running"
+    for scratch in (killed, running):
+        scratch.mkdir()
+        (scratch / LOCK).touch()
+        children.append(subprocess.Popen(["sleep", "60"], env={"TMPDIR": str(scratch)}))
+    worker, other = children
+    with (running / LOCK).open() as lock:
+        assert take_lock(lock.fileno())
+        cleaned = clean(None, tmp_path / "run")
+    assert cleaned.workers == [worker.pid]
+    assert worker.wait() == -9
+    assert other.poll() is None
+    assert str(cleaned) == "removed 1 temporary directory of killed commands; ended 1 process of killed commands"
 
 
 def test_directories_of_a_dead_run_are_removed_where_they_are_its_own(tmp_path: Path) -> None:
