@@ -85,17 +85,16 @@ class Block(Generic[K]):
         if last < len(self._keys) // 4 and len(self._keys) > _LEAST_CAPACITY:
             self._resize(max(len(self._keys) // 2, _LEAST_CAPACITY))
 
-    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits) -> list[K]:
-        """Return the keys of the subscriptions that match; when `limits` are not exact, also of some that may not."""
+    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits, keys: list[K]) -> None:
+        """Append the keys of the subscriptions that match; when `limits` are not exact, also of some that may not."""
         conditions = self._conditions
         shared = len(conditions) == 1
         if shared and not all_hold(conditions[int(self._condition_numbers[0])], attributes):
-            return []
+            return
         rows = self._within(limits) if self._columns else np.arange(len(self._rows))
         if not shared:
             rows = self._satisfied(rows, attributes)
-        keys: list[K] = self._keys.take(rows).tolist()
-        return keys
+        keys += self._keys.take(rows).tolist()
 
     def _within(self, limits: AttributeLimits) -> NDArray[np.intp]:
         """Return the rows whose bounds stay within the limits."""

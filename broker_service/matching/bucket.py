@@ -51,11 +51,14 @@ class Bucket(Generic[K]):
         else:
             del self._singles[key]
 
-    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits) -> list[K]:
-        """Return the keys that match, given that the access path is satisfied (see `Block.match`)."""
+    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits, keys: list[K]) -> None:
+        """Append the keys that match, given that the access path is satisfied (see `Block.match`)."""
         if self._tree is not None:
-            return self._tree.match(attributes, limits)
-        return [key for key, remaining in self._singles.items() if all_hold(remaining, attributes)]
+            self._tree.match(attributes, limits, keys)
+            return
+        for key, remaining in self._singles.items():
+            if all_hold(remaining, attributes):
+                keys.append(key)
 
     def _most_singles(self) -> int:
         return self._tuning.vectorise_from if "numpy" in sys.modules else self._tuning.load_numpy_from

@@ -74,22 +74,18 @@ class MatchIndex(Generic[K]):
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
         """Return the keys of all subscriptions that these attributes match, in any order, each once."""
         limits = AttributeLimits(attributes)
-        found = [bucket.match(attributes, limits) for bucket in self._visited(attributes)]
-        keys = found[0] if len(found) == 1 else [key for part in found for key in part]
-        if limits.exact:
-            return keys
-        return [key for key in keys if all_hold(self._entries[key].subscription.predicates, attributes)]
-
-    def _visited(self, attributes: Mapping[str, Value]) -> list[Bucket[K]]:
-        """Return the buckets whose access path the attributes satisfy."""
         all_buckets = self._buckets
-        visited = list(all_buckets.get(ALWAYS.attribute, {}).values())
+        keys: list[K] = []
+        if (buckets := all_buckets.get(ALWAYS.attribute)) is not None:
+            buckets[ALWAYS.value].match(attributes, limits, keys)
         for attribute, value in attributes.items():
             buckets = all_buckets.get(attribute)
             if buckets is None:
                 continue
             if (bucket := buckets.get(value)) is not None:
-                visited.append(bucket)
+                bucket.match(attributes, limits, keys)
             if (bucket := buckets.get(None)) is not None:
-                visited.append(bucket)
-        return visited
+                bucket.match(attributes, limits, keys)
+        if limits.exact:
+            return keys
+        return [key for key in keys if all_hold(self._entries[key].subscription.predicates, attributes)]

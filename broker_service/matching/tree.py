@@ -67,23 +67,20 @@ class BoundsTree(Generic[K]):
             fork, side = path.pop()
             self._replace(path, fork.sides[1 - side])
 
-    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits) -> list[K]:
-        """Return the keys that match (see `Block.match`)."""
-        if isinstance(self._root, Block):
-            return self._root.match(attributes, limits)
-        keys: list[K] = []
-        ahead: list[Fork[K] | Block[K]] = [self._root]
-        while ahead:
-            place = ahead.pop()
-            if isinstance(place, Fork):
+    def match(self, attributes: Mapping[str, Value], limits: AttributeLimits, keys: list[K]) -> None:
+        """Append the keys that match (see `Block.match`)."""
+        place = self._root
+        ahead: list[Fork[K] | Block[K]] = []
+        while True:
+            while isinstance(place, Fork):
                 attribute, end, value = place.division
-                within, beyond = place.sides
-                ahead.append(within)
+                place, beyond = place.sides
                 if limits.pair(attribute)[end] > value:
                     ahead.append(beyond)
-            else:
-                keys += place.match(attributes, limits)
-        return keys
+            place.match(attributes, limits, keys)
+            if not ahead:
+                return
+            place = ahead.pop()
 
     def _descend(self, conjunction: Conjunction) -> tuple[list[tuple[Fork[K], int]], Block[K]]:
         """Return the block that holds such a subscription, and the forks on the path with the sides taken."""

@@ -44,7 +44,9 @@ def filled() -> tuple[BoundsTree[int], dict[int, Ranges]]:
 
 
 def _match(tree: BoundsTree[int], attributes: dict[str, Value]) -> list[int]:
-    return sorted(tree.match(attributes, AttributeLimits(attributes)))
+    keys: list[int] = []
+    tree.match(attributes, AttributeLimits(attributes), keys)
+    return sorted(keys)
 
 
 def test_blocks_are_divided_before_they_grow_large(filled: tuple[BoundsTree[int], dict[int, Ranges]]) -> None:
@@ -67,9 +69,9 @@ def test_forks_spare_a_publication_most_of_the_blocks(
     visited: list[Block[int]] = []
     match = Block.match
 
-    def counted(block: Block[int], attributes: dict[str, Value], limits: AttributeLimits) -> list[int]:
+    def counted(block: Block[int], attributes: dict[str, Value], limits: AttributeLimits, keys: list[int]) -> None:
         visited.append(block)
-        return match(block, attributes, limits)
+        match(block, attributes, limits, keys)
 
     monkeypatch.setattr(Block, "match", counted)
     _match(tree, {"class": "STOCK", "open": 50, "close": 50, "volume": 50})
