@@ -22,9 +22,10 @@ from broker_service.transport.wire import (
 ACKNOWLEDGED_AT_ONCE = 256
 """Handled publications after which an acknowledgement is sent at once, so that clients need not keep many."""
 
-ACKNOWLEDGE_WITHIN = 0.05
-"""Seconds after which the handled publications are acknowledged together. A frame for each would cost as much as the
-publication."""
+ACKNOWLEDGE_WITHIN = 0.5
+"""Seconds after which the handled publications are acknowledged together, because a frame costs as much as a
+publication at low rates. Nothing waits for it: a client keeps what is not acknowledged, and repeats it when its stream
+breaks."""
 
 FRAMES_AT_ONCE = 16
 """Frames taken from a session's queue together; further events wait in the queue, where they are counted."""
