@@ -21,7 +21,6 @@ from analysis.engines.interface import Done, Exchange, Input, Output, ShuffleBuc
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
-    from pyspark.sql import SparkSession
 
 POLL_SECONDS = 0.5
 """Seconds between two polls of the progress of a stage."""
@@ -39,21 +38,21 @@ class SparkEngine:
 
     @contextmanager
     def open(self) -> Iterator[Workers]:
-        from analysis.engines.spark_session import LOCAL_MASTER, open_session  # noqa: PLC0415 - half a second, for Spark alone
+        from analysis.engines.spark_context import LOCAL_MASTER, open_context  # noqa: PLC0415 - half a second, for Spark alone
 
-        with open_session(self.master or LOCAL_MASTER) as session:
-            yield _SparkWorkers(session.sparkContext)
+        with open_context(self.master or LOCAL_MASTER) as context:
+            yield _SparkWorkers(context)
 
 
 @dataclass(frozen=True, slots=True)
 class RunningSpark:
-    """Uses a session that the caller opened and will close."""
+    """Uses a context that the caller opened and will close."""
 
-    session: SparkSession
+    context: SparkContext
     name: str = "Spark"
 
     def open(self) -> AbstractContextManager[Workers]:
-        return nullcontext(_SparkWorkers(self.session.sparkContext))
+        return nullcontext(_SparkWorkers(self.context))
 
 
 class _SparkWorkers:

@@ -1,21 +1,21 @@
-"""One Spark session for all tests of the analysis: starting it costs more than all of them."""
+"""One Spark context for all tests of the analysis: starting it costs more than all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
-from analysis.engines.spark_session import check_java, open_session
+from analysis.engines.spark_context import check_java, open_context
 from record.errors import HostError
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark() -> Iterator[SparkContext]:
     try:
         check_java()
     except HostError as error:
         pytest.skip(str(error))
-    with open_session() as session:
-        yield session
+    with open_context() as context:
+        yield context

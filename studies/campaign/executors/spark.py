@@ -85,12 +85,12 @@ def spark_executor(
     """
 
     def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
-        from analysis.engines.spark_session import open_session  # noqa: PLC0415 - half a second, for Spark alone
+        from analysis.engines.spark_context import open_context  # noqa: PLC0415 - half a second, for Spark alone
 
-        with open_session(_with_retries(master), name="brokerlab campaign") as session:
+        with open_context(_with_retries(master), name="brokerlab campaign") as context:
             versions = {name: importlib.metadata.version(name) for name in DECISIVE_PACKAGES}
-            run_job = _CellJob(session.sparkContext, versions, directory, keep, print_line)
-            yield from _attempts(session.sparkContext, run_job, cells)
+            run_job = _CellJob(context, versions, directory, keep, print_line)
+            yield from _attempts(context, run_job, cells)
 
     return run
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
@@ -110,7 +110,7 @@ def results(directory: Path, engine: Engine) -> tuple[bytes, dict[str, list[byte
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.too_slow],
 )
 @given(data=st.data())
-def test_arbitrary_logs(spark: SparkSession, tmp_path: Path, data: st.DataObject) -> None:
+def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject) -> None:
     histories = [data.draw(eventful(name)) for name in ("first", "second", "third")]
     directory = write_run(tmp_path / "run", histories)
     lines = defaultdict(list)
@@ -128,7 +128,7 @@ def test_arbitrary_logs(spark: SparkSession, tmp_path: Path, data: st.DataObject
         shutil.rmtree(directory)
 
 
-def test_promises_of_every_kind(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_promises_of_every_kind(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gaps are found by publisher and ratios over all of them, so the pieces must not matter."""
     cases = [*IN_ORDER, *GAPS, *STARTS, *TAILS, *CRASHES]
     histories = [*(case.history for case in cases), *(history for history, _, _ in EXPECTED)]
@@ -155,7 +155,7 @@ def small_shares(patch: Callable[[object, str, object], None]) -> None:
     patch(pipeline, "BUCKET_BYTES", 100_000)
 
 
-def test_a_simulated_run_in_many_pieces(spark: SparkSession, simulated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulated_run_in_many_pieces(spark: SparkContext, simulated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = results(simulated, PlainEngine())
     assert b'"correct"' in whole[0]
     assert len(whole[1]["notifications"]) > 200
@@ -167,7 +167,7 @@ def test_a_simulated_run_in_many_pieces(spark: SparkSession, simulated: Path, mo
     assert {path.name for path in (simulated / "results").iterdir()} == {f"{name}.parquet" for name in TABLES}
 
 
-def test_what_goes_wrong_in_a_worker_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_goes_wrong_in_a_worker_is_told(spark: SparkContext, tmp_path: Path) -> None:
     directory = write_run(tmp_path / "run", [joined("base")])
     (directory / "logs" / "driver.jsonl").write_bytes(b"what?\n")
     for engine in (PlainEngine(), RunningSpark(spark)):

@@ -1,6 +1,6 @@
-"""A quiet Spark session that leaves nothing behind.
+"""A quiet Spark context that leaves nothing behind.
 
-Starting one takes about five seconds, most of them for the Java virtual machine; `open_session` may run in a background
+Starting one takes about five seconds, most of them for the Java virtual machine; `open_context` may run in a background
 thread while a run drains. Everything that Spark writes for itself goes into one scratch directory (`record.scratch`),
 which is removed at the end; its output goes to a file there. With a local master, none of its ports listens beyond
 loopback.
@@ -24,7 +24,6 @@ from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import SparkSession
 
 from analysis.engines import spark_cluster as cluster
 from record.errors import HostError
@@ -40,24 +39,24 @@ _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set 
 
 
 @contextmanager
-def open_session(
+def open_context(
     master: str = LOCAL_MASTER, scratch_parent: Path | None = None, name: str = "brokerlab analysis"
-) -> Iterator[SparkSession]:
-    """A session on `master`; its files are in a new directory under `scratch_parent` (default: the system's).
+) -> Iterator[SparkContext]:
+    """A context on `master`; its files are in a new directory under `scratch_parent` (default: the system's).
 
     Raises `HostError` without Java 17 or newer, when the master cannot be reached, or grants no executor. Missing
-    requirements of executors raise it too, also when they show only while the session is used.
+    requirements of executors raise it too, also when they show only while the context is used.
     """
     check_java()
     with scratch_of_program("spark", scratch_parent) as (scratch, lock), _standard_error_file(scratch) as spark_log:
-        session = _start(_settings(master, scratch, name), scratch, spark_log, lock)
+        context = _start(_settings(master, scratch, name), scratch, spark_log, lock)
         try:
             with cluster.executor_errors_explained(master):
                 if not cluster.is_local(master):
-                    cluster.equip(session.sparkContext, scratch)
-                yield session
+                    cluster.equip(context, scratch)
+                yield context
         finally:
-            _stop(session)
+            _stop(context)
 
 
 def check_java() -> None:
@@ -83,7 +82,7 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -> SparkSession:
+def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -> SparkContext:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
     if cluster.is_local(settings["spark.master"]):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -97,7 +96,7 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -
             gateway = launch_gateway(configuration, inherited)  # type: ignore[no-untyped-call]
             context = SparkContext(conf=configuration, gateway=gateway)
             context.setLogLevel("ERROR")
-            return SparkSession(context)
+            return context
     except Exception as error:
         output = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
         _end_java()
@@ -121,7 +120,6 @@ def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": java_options,
     }
     if not cluster.is_local(master):
@@ -151,14 +149,14 @@ def _own_interrupt_handler() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler if handler is not None else signal.SIG_DFL)
 
 
-def _stop(session: SparkSession) -> None:
+def _stop(context: SparkContext) -> None:
     with suppress(Exception):
-        session.stop()
+        context.stop()
     _end_java()
 
 
 def _end_java() -> None:
-    """Ends the Java process, which PySpark would keep until this process ends, so that a later session starts a new
+    """Ends the Java process, which PySpark would keep until this process ends, so that a later context starts a new
     one."""
     gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from pyspark import SparkContext
-from pyspark.sql import SparkSession
 
-from analysis.engines.spark_session import check_java
+from analysis.engines.spark_context import check_java
 from record.errors import HostError
 from tests.listening import LOOPBACK, listening_addresses
 
@@ -38,28 +37,28 @@ def test_any_java_from_17_on_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         check_java()
 
 
-def test_nothing_listens_beyond_loopback(spark: SparkSession) -> None:
+def test_nothing_listens_beyond_loopback(spark: SparkContext) -> None:
     assert SparkContext._gateway is not None
-    listening = listening_addresses(SparkContext._gateway.proc.pid)  # type: ignore[attr-defined]
+    listening = listening_addresses(SparkContext._gateway.proc.pid)
     assert listening
     assert {address for address in listening if not address.endswith(LOOPBACK)} == set()
 
 
-_ONE_SESSION = """
+_ONE_CONTEXT = """
 import signal, sys
 from pathlib import Path
 from record.errors import HostError
-from analysis.engines.spark_session import open_session
+from analysis.engines.spark_context import open_context
 
 def interrupted(signum, frame): ...
 signal.signal(signal.SIGINT, interrupted)
 scratch = Path(sys.argv[1])
 try:
-    with open_session("nonsense://master", scratch): ...
+    with open_context("nonsense://master", scratch): ...
 except HostError as error:
     print(error)
-with open_session("local[1]", scratch) as session:
-    assert session.range(3).count() == 3
+with open_context("local[1]", scratch) as context:
+    assert context.parallelize(range(3)).count() == 3
     assert len([*scratch.iterdir()]) == 1
 assert signal.getsignal(signal.SIGINT) is interrupted
 print([*scratch.iterdir()])
@@ -67,9 +66,9 @@ print([*scratch.iterdir()])
 
 
 @pytest.mark.spark
-def test_a_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_context_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _ONE_SESSION, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240
+        [sys.executable, "-c", _ONE_CONTEXT, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240
     )
     assert (done.returncode, done.stderr) == (0, "")
     error, left = done.stdout.splitlines()
