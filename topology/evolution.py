@@ -50,12 +50,12 @@ Change = Appears | Vanishes
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """The time in which one link exists, in seconds since the start of the evolution."""
+    """The existence of one link, between two positions in `Evolution.changes`."""
 
     link: Link
-    appears: float
-    """0 for a link of the start."""
-    vanishes: float | None
+    appearance: int | None
+    """None for a link of the start."""
+    disappearance: int | None
     """None for a link that is there when the changes end."""
 
 
@@ -157,17 +157,26 @@ class Evolution:
         return most, begin
 
     def lifetimes(self) -> tuple[Lifetime, ...]:
-        """The lifetime of every link, in order of appearance."""
-        lifetimes = [Lifetime(link, 0.0, None) for link in self.start.links]
-        present = {_ends(life.link): number for number, life in enumerate(lifetimes)}
-        for change in self.changes:
+        """The lifetime of every link: those of the start first, then in order of appearance."""
+        lifetimes = [Lifetime(link, None, None) for link in self.start.links]
+        present = {_ends(lifetime.link): number for number, lifetime in enumerate(lifetimes)}
+        for position, change in enumerate(self.changes):
             if isinstance(change, Appears):
                 present[_ends(change.link)] = len(lifetimes)
-                lifetimes.append(Lifetime(change.link, change.at, None))
+                lifetimes.append(Lifetime(change.link, position, None))
             else:
                 number = present.pop(frozenset((change.a, change.b)))
-                lifetimes[number] = replace(lifetimes[number], vanishes=change.at)
+                lifetimes[number] = replace(lifetimes[number], disappearance=position)
         return tuple(lifetimes)
+
+    def durations(self) -> list[float]:
+        """Seconds from the appearance to the disappearance of each link that vanishes."""
+        return [
+            self.changes[lifetime.disappearance].at
+            - (0.0 if lifetime.appearance is None else self.changes[lifetime.appearance].at)
+            for lifetime in self.lifetimes()
+            if lifetime.disappearance is not None
+        ]
 
     def moments(self, end: float) -> Iterator[Moment]:
         """The moments until this time, in order, the first of which begins at 0."""

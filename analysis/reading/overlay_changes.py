@@ -5,7 +5,7 @@ Whether brokers are connected is a question of links that are there, not of faul
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
@@ -87,19 +87,13 @@ class OverlayChanges:
 
     def lifetimes(self) -> Iterator[LinkLifetime]:
         """Rows of the table `lifetimes`: links of the start first, then in order of appearance."""
-        began: list[tuple[BrokerId, BrokerId, LinkChange | None]] = [
-            *((link.a, link.b, None) for link in self._evolution.start.links),
-            *((a, b, change) for change, a, b in self._changes if change.appeared),
-        ]
-        ends: defaultdict[frozenset[BrokerId], deque[LinkChange]] = defaultdict(deque)
-        for change, a, b in self._changes:
-            if not change.appeared:
-                ends[frozenset((a, b))].append(change)
         numbers: Counter[frozenset[BrokerId]] = Counter()
-        for a, b, appeared in began:
-            pair = frozenset((a, b))
+        for lifetime in self._evolution.lifetimes():
+            pair = frozenset((lifetime.link.a, lifetime.link.b))
             numbers[pair] += 1
-            yield self._lifetime(a, b, numbers[pair], appeared, ends[pair].popleft() if ends[pair] else None)
+            yield self._lifetime(
+                lifetime.link, numbers[pair], self._logged(lifetime.appearance), self._logged(lifetime.disappearance)
+            )
 
     def connectivity(self) -> Iterator[Connectivity]:
         """Rows of the table `connectivity`."""
@@ -137,13 +131,17 @@ class OverlayChanges:
         at = (change.at.time - self._begin) / SECOND
         return Appears(at, Link(a, b)) if change.appeared else Vanishes(at, a, b)
 
+    def _logged(self, position: int | None) -> LinkChange | None:
+        """The change at this position of the evolution."""
+        return None if position is None else self._changes[position][0]
+
     def _lifetime(
-        self, a: BrokerId, b: BrokerId, number: int, appeared: LinkChange | None, vanished: LinkChange | None
+        self, link: Link, number: int, appeared: LinkChange | None, vanished: LinkChange | None
     ) -> LinkLifetime:
         return LinkLifetime(
             variant=self._name,
-            a=a,
-            b=b,
+            a=link.a,
+            b=link.b,
             number=number,
             appeared_ns=None if appeared is None else appeared.at.time,
             vanished_ns=None if vanished is None else vanished.at.time,

@@ -171,9 +171,9 @@ def _evolution_rows(evolution: Evolution, end: float) -> Mapping[str, str]:
     """The measures of a whole evolution that lasts until `end` seconds after its start."""
     appeared = sum(isinstance(change, Appears) for change in evolution.changes)
     connectivity = evolution.connectivity(end)
-    complete = [life.vanishes - life.appears for life in evolution.lifetimes() if life.vanishes is not None]
+    durations = evolution.durations()
     lifetime = (
-        f"median {median(complete):.3g} s, of {len(complete)} links that vanish" if complete else "no link vanishes"
+        f"median {median(durations):.3g} s, of {len(durations)} links that vanish" if durations else "no link vanishes"
     )
     return {
         "changes": f"{appeared} links appear, {len(evolution.changes) - appeared} vanish in {end:g} s",

@@ -99,14 +99,16 @@ def test_moments_are_those_of_networkx(evolution: Evolution, end: int) -> None:
 @given(evolution=EVOLUTIONS)
 def test_lifetimes_cover_each_link_while_it_is_there(evolution: Evolution) -> None:
     lifetimes = evolution.lifetimes()
-    assert [life.link for life in lifetimes if life.appears == 0][: len(evolution.start.links)] == list(
-        evolution.start.links
-    )
+    assert [life.link for life in lifetimes if life.appearance is None] == list(evolution.start.links)
     assert set(evolution.links()) == {life.link for life in lifetimes}
+    assert len(evolution.durations()) == sum(life.disappearance is not None for life in lifetimes)
     for half_second in range(60):
         time = half_second / 2
         there = Counter(
-            life.link for life in lifetimes if life.appears <= time and (life.vanishes is None or time < life.vanishes)
+            life.link
+            for life in lifetimes
+            if (life.appearance is None or evolution.changes[life.appearance].at <= time)
+            and (life.disappearance is None or time < evolution.changes[life.disappearance].at)
         )
         assert there == Counter(evolution.at(time).links)
 
@@ -124,11 +126,12 @@ def test_a_worked_example() -> None:
     ]
     assert evolution.connectivity(10) == Connectivity(0.8, pytest.approx(0.8 + 0.2 / 3))
     assert evolution.lifetimes() == (
-        Lifetime(Link("A", "B"), 0, 5),
-        Lifetime(Link("B", "C"), 0, 1),
-        Lifetime(Link("A", "C"), 3, None),
-        Lifetime(Link("B", "C"), 5, None),
+        Lifetime(Link("A", "B"), None, 2),
+        Lifetime(Link("B", "C"), None, 0),
+        Lifetime(Link("A", "C"), 1, None),
+        Lifetime(Link("B", "C"), 3, None),
     )
+    assert evolution.durations() == [5, 1]
 
 
 def test_changes_of_one_time_happen_together() -> None:
