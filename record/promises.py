@@ -54,12 +54,19 @@ class Loss(enum.StrEnum):
 
 
 QUEUES_LOST: Mapping[str, Loss] = {
-    **{kind: Loss.NOTHING for kind in FaultKind if kind is not FaultKind.DISTURB},
     FaultKind.KILL: Loss.IN_FLIGHT,
     FaultKind.STOP: Loss.IN_FLIGHT,
+    FaultKind.PAUSE: Loss.NOTHING,
+    FaultKind.SLOW: Loss.NOTHING,
+    FaultKind.THROTTLE: Loss.NOTHING,
+    FaultKind.LINK_DOWN: Loss.NOTHING,
+    FaultKind.DEGRADE: Loss.NOTHING,
+    FaultKind.CORRUPT: Loss.NOTHING,
+    FaultKind.RESET: Loss.NOTHING,
 }
 """The cost of faults to a protocol that leaves publications to the queues of brokers: a broker that ends takes its
-queues with it, and nothing else loses any. It does not survive messages that its links lose, repeat or reorder."""
+queues with it, and nothing else that is named here loses any. It does not survive messages that its links lose, repeat
+or reorder. A kind is named only where links and queues as such survive it, so a new kind costs everything at first."""
 
 
 class Promises(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ does what `brokerlab emulate` does with a whole scenario, and waits for the othe
     begun       The moment of the beginning, by the run's clock, is known.
     drained     No message is in flight any more. Then clients leave.
     ...-left    Clients of these nodes (`VariantPlan.leaving`) have left. Then brokers stop, or tables are compared:
-    ...-settled No message moves on this host. Then each host settles again and reads its brokers' routing tables.
+    ...-settled No message moves on any host (`emulation.run.common_quiet`). Then routing tables are read.
     ...-read    Routing tables are read. Then the next clients leave, or brokers stop.
     compared    Brokers have stopped and all clocks are compared once more.
     ended       All hosts have passed the stage before. Then the answers to other hosts end.

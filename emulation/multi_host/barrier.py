@@ -55,6 +55,10 @@ class HostBarrier:
         for host in self._others:
             self._await(host, stage, sleep)
 
+    def votes(self, stage: str, vote: int, sleep: Sleep) -> list[int]:
+        self._responder.announce(stage, vote)
+        return [vote, *(self._await(host, stage, sleep) for host in self._others)]
+
     def begin(self, sleep: Sleep) -> float:
         self.wait_for_all(READY, sleep)
         if self.clock is None:

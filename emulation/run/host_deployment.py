@@ -19,6 +19,7 @@ from emulation.live_overlay import BrokerStatus, Tables, UnsettledError
 from emulation.network.model import LinkDriver
 from emulation.network.network import EmulatedNetwork
 from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
+from emulation.run.common_quiet import Vote, settle_together
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
@@ -166,14 +167,7 @@ class HostDeployment:
         self._wait_for_all(leaving_stage(nodes, LEFT))
 
     def settle(self, within: float) -> None:
-        """Once all hosts have settled, each settles again, because what another had sent until then has arrived."""
-        try:
-            self._overlay.settle(within)
-        except UnsettledError:
-            self._wait_for_all(leaving_stage(self._left, SETTLED))
-            raise
-        self._wait_for_all(leaving_stage(self._left, SETTLED))
-        self._overlay.settle(within)
+        settle_together(self._overlay.quiet_looks(), self._votes, within)
 
     def read_tables(self) -> Tables:
         tables = self._overlay.tables()
@@ -193,6 +187,10 @@ class HostDeployment:
 
     def _wait_for_all(self, stage: str) -> None:
         self._share.rendezvous.wait_for_all(stage, self._wait)
+
+    def _votes(self, number: int, vote: Vote) -> list[Vote]:
+        stage = f"{leaving_stage(self._left, SETTLED)}-{number}"
+        return [Vote(cast) for cast in self._share.rendezvous.votes(stage, vote, self._wait)]
 
     def _wait(self, seconds: float) -> None:
         """Waits while brokers run, and raises what `look` raises."""

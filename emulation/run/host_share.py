@@ -20,8 +20,8 @@ LEAD = 0.3
 
 
 LEFT, SETTLED, READ = "left", "settled", "read"
-"""Steps after which hosts wait for each other where clients leave: they have left; no message moves any more; the
-routing tables have been read. The last two exist only where tables are compared."""
+"""Steps after which hosts wait for each other where clients leave: they have left; no message moves any more, on which
+hosts vote; the routing tables have been read. The last two exist only where tables are compared."""
 
 
 def leaving_stage(nodes: Iterable[str], step: str) -> str:
@@ -45,6 +45,9 @@ class Rendezvous(Protocol):
     def wait_for_all(self, stage: str, sleep: Sleep) -> None:
         """Returns when every host has reached this stage."""
 
+    def votes(self, stage: str, vote: int, sleep: Sleep) -> list[int]:
+        """The votes of all hosts at this stage, this host's own among them, once every host has cast one."""
+
     def begin(self, sleep: Sleep) -> float:
         """The start of the workload on all hosts, in seconds of this host's monotonic clock, a little ahead.
 
@@ -57,6 +60,9 @@ class SingleHost:
 
     def wait_for_all(self, stage: str, sleep: Sleep) -> None:
         """Returns at once."""
+
+    def votes(self, stage: str, vote: int, sleep: Sleep) -> list[int]:
+        return [vote]
 
     def begin(self, sleep: Sleep) -> float:
         return time.monotonic() + LEAD

@@ -264,15 +264,16 @@ class HostOverlay:
     def quiet_watch(self) -> HostQuietWatch:
         return HostQuietWatch(self)
 
+    def quiet_looks(self) -> HostQuietLooks:
+        """Looks that begin with the next one."""
+        return HostQuietLooks(self)
+
     def settle(self, within: float) -> None:
-        deadline, interval = time.monotonic() + within, _FIRST_LOOKS
-        detector = QuietDetector()
-        while not detector.look(self.status(), self.expected):
-            self.require_running()
-            if time.monotonic() > deadline:
-                raise UnsettledError(f"not settled after {within:g} seconds: {detector.obstacle}")
-            self._hosting.wait(interval)
-            interval = min(1.5 * interval, _LOOKS_AT_MESSAGES)
+        self.quiet_looks().settle(within)
+
+    def wait(self, seconds: float) -> None:
+        """Returns after that many seconds, or raises to end whatever waits."""
+        self._hosting.wait(seconds)
 
     def pass_time(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -335,6 +336,28 @@ class HostQuietWatch:
         statuses = self._overlay.status()
         if time.monotonic_ns() < end:
             self._detector.look(statuses, self._overlay.expected)
+
+
+class HostQuietLooks:
+    """Looks at the brokers of one host, each of which compares their counters with those of the look before."""
+
+    def __init__(self, overlay: HostOverlay) -> None:
+        self._overlay = overlay
+        self._detector = QuietDetector()
+
+    def settle(self, within: float) -> None:
+        """Looks until nothing moves and every link that should work is up; once at least. Raises `UnsettledError`."""
+        deadline, interval = time.monotonic() + within, _FIRST_LOOKS
+        while not self.unmoved():
+            self._overlay.require_running()
+            if time.monotonic() > deadline:
+                raise UnsettledError(f"not settled after {within:g} seconds: {self._detector.obstacle}")
+            self._overlay.wait(interval)
+            interval = min(1.5 * interval, _LOOKS_AT_MESSAGES)
+
+    def unmoved(self) -> bool:
+        """Looks once; returns whether nothing has moved since the look before."""
+        return self._detector.look(self._overlay.status(), self._overlay.expected)
 
 
 def host_configs(

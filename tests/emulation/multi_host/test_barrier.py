@@ -77,6 +77,14 @@ def test_no_host_goes_on_before_all_have_arrived(barrier: Callable[[str, float],
         arrived.result(LONG)
 
 
+def test_each_host_gets_the_votes_of_all(barrier: Callable[[str, float], HostBarrier]) -> None:
+    first, second = barrier("h1", LONG), barrier("h2", LONG)
+    with ThreadPoolExecutor() as pool:
+        votes = pool.submit(first.votes, "quiet", 2, time.sleep)
+        assert second.votes("quiet", 0, time.sleep) == [0, 2]
+        assert votes.result(LONG) == [2, 0]
+
+
 def test_hosts_begin_at_the_same_moment_each_by_its_own_clock(barrier: Callable[[str, float], HostBarrier]) -> None:
     first, second = barrier("h1", LONG), barrier("h2", LONG)
     with ThreadPoolExecutor() as pool:

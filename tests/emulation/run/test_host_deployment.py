@@ -18,6 +18,7 @@ from emulation.live_overlay import UnsettledError
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import DriverInput, VariantPlan, make_plan
 from emulation.run import host_deployment
+from emulation.run.common_quiet import Vote
 from emulation.run.context import HostRunContext
 from emulation.run.host_deployment import HostDeployment
 from emulation.run.host_share import HostShare, Sleep, leaving_stages
@@ -47,11 +48,17 @@ class Others:
 
     def __init__(self) -> None:
         self.stages: list[str] = []
+        self.cast: list[Vote] = []
+        """The first votes of the other host; further ones are that nothing has moved there."""
 
     def wait_for_all(self, stage: str, sleep: Sleep) -> None:
         self.stages.append(stage)
         for _ in range(2):
             sleep(0.0)
+
+    def votes(self, stage: str, vote: int, sleep: Sleep) -> list[int]:
+        self.wait_for_all(stage, sleep)
+        return [vote, self.cast.pop(0) if self.cast else Vote.UNMOVED]
 
     def begin(self, sleep: Sleep) -> float:
         self.wait_for_all("ready", sleep)
@@ -64,7 +71,7 @@ class Overlay:
     def __init__(self) -> None:
         self.endings: list[Ending] = []
         self.unsettled = False
-        self.settled = 0
+        self.looks = 0
         self.expected = MagicMock(running=["B1"])
 
     def start(self) -> None: ...
@@ -80,10 +87,17 @@ class Overlay:
     def settle(self, within: float) -> None:
         if self.unsettled:
             raise UnsettledError("messages are in flight")
-        self.settled += 1
+        self.looks += 1
+
+    def quiet_looks(self) -> Overlay:
+        return self
+
+    def unmoved(self) -> bool:
+        self.looks += 1
+        return True
 
     def tables(self) -> dict[str, dict[str, object]]:
-        return {"B1": {"rows": self.settled}}
+        return {"B1": {"rows": self.looks}}
 
 
 class Shared:
@@ -157,29 +171,38 @@ def test_a_defect_ends_the_wait_for_clients_to_connect(shared: Shared) -> None:
         shared.deployment.start()
 
 
-def test_hosts_wait_for_each_other_at_the_stages_that_the_playbook_has(started: Shared) -> None:
+def test_hosts_wait_for_each_other_where_clients_leave(started: Shared) -> None:
     deployment = started.deployment
     for nodes in started.plan.leaving:
         deployment.leave(*nodes)
         deployment.settle(1.0)
         deployment.read_tables()
-    assert started.others.stages == leaving_stages(started.plan)
-    assert len(started.others.stages) == 6
+    left, settled, read, *_ = leaving_stages(started.plan)
+    assert started.others.stages[:4] == [left, f"{settled}-0", f"{settled}-1", read]
+    assert len(started.others.stages) == 8
 
 
-def test_tables_are_read_after_a_host_has_settled_again(started: Shared) -> None:
+def test_tables_are_read_after_a_round_in_which_nothing_moved_on_any_host(started: Shared) -> None:
     """Messages that another host had sent by the time at which all had settled change tables here."""
+    started.others.cast = [Vote.UNMOVED, Vote.MOVED]
     started.deployment.leave("subscribers")
     started.deployment.settle(1.0)
-    assert started.deployment.read_tables() == {"B1": {"rows": 2}}
+    assert started.deployment.read_tables() == {"B1": {"rows": 4}}
 
 
-def test_a_host_that_does_not_settle_lets_the_others_go_on(started: Shared) -> None:
+def test_a_host_that_does_not_settle_ends_the_others_wait(started: Shared) -> None:
     started.overlay.unsettled = True
     started.deployment.leave("subscribers")
-    with pytest.raises(UnsettledError):
+    with pytest.raises(UnsettledError, match="messages are in flight"):
         started.deployment.settle(1.0)
-    assert started.others.stages == ["subscribers-left", "subscribers-settled"]
+    assert started.others.stages == ["subscribers-left", "subscribers-settled-0"]
+
+
+def test_a_host_learns_that_another_does_not_settle(started: Shared) -> None:
+    started.others.cast = [Vote.GIVEN_UP]
+    started.deployment.leave("subscribers")
+    with pytest.raises(UnsettledError, match="the brokers of another host had not settled after 1 seconds"):
+        started.deployment.settle(1.0)
 
 
 def test_drivers_send_what_the_limits_of_the_brokers_allow(shared: Shared, tmp_path: Path) -> None:
