@@ -44,6 +44,7 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 
 # A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
 setup: base ## Install, generate, start and build what is missing
+	@$(PYTHON_BIN)/python setup/spark_classes.py
 	@{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
 		echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2
 

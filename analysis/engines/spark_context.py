@@ -1,6 +1,6 @@
 """A quiet Spark context that leaves nothing behind.
 
-Starting one takes about five seconds, most of them for the Java virtual machine; `open_context` may run in a background
+Starting one takes some seconds, most of them for the Java virtual machine; `open_context` may run in a background
 thread while a run drains. Everything that Spark writes for itself goes into one scratch directory (`record.scratch`),
 which is removed at the end; its output goes to a file there. With a local master, none of its ports listens beyond
 loopback.
@@ -9,14 +9,12 @@ loopback.
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -26,30 +24,35 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from analysis.engines import spark_cluster as cluster
+from analysis.engines.java import check_java, java_program, options_to_use_classes
 from record.errors import HostError
 from record.scratch import scratch_of_program
 
 LOCAL_MASTER = "local[*]"
-OLDEST_JAVA = 17
 LARGEST_HEAP_MB = 4096
 """The largest heap of the Java process; it is never more than half of the host's memory."""
-STOP_SECONDS = 10.0
+STOP_SECONDS = 30.0
 """Seconds that the Java process may take to end before it is killed."""
-_REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
 
 @contextmanager
 def open_context(
-    master: str = LOCAL_MASTER, scratch_parent: Path | None = None, name: str = "brokerlab analysis"
+    master: str = LOCAL_MASTER,
+    scratch_parent: Path | None = None,
+    name: str = "brokerlab analysis",
+    java_options: Sequence[str] = (),
 ) -> Iterator[SparkContext]:
     """A context on `master`; its files are in a new directory under `scratch_parent` (default: the system's).
+
+    `java_options` are further options of the driver's Java process.
 
     Raises `HostError` without Java 17 or newer, when the master cannot be reached, or grants no executor. Missing
     requirements of executors raise it too, also when they show only while the context is used.
     """
     check_java()
+    options = [*java_options, *options_to_use_classes(java_program())]
     with scratch_of_program("spark", scratch_parent) as (scratch, lock), _standard_error_file(scratch) as spark_log:
-        context = _start(_settings(master, scratch, name), scratch, spark_log, lock)
+        context = _start(_settings(master, scratch, name, options), scratch, spark_log, lock)
         try:
             with cluster.executor_errors_explained(master):
                 if not cluster.is_local(master):
@@ -57,20 +60,6 @@ def open_context(
                 yield context
         finally:
             _stop(context)
-
-
-def check_java() -> None:
-    """Raises `HostError` unless Spark would find Java 17 or newer."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
-    if java is None:
-        where = f"in JAVA_HOME={home}" if home else "on the PATH"
-        raise HostError(f"no Java {where}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(\d+)', answer)
-    if found is None or int(found[1]) < OLDEST_JAVA:
-        version = found[1] if found else "of unknown version"
-        raise HostError(f"{java} is Java {version}, and Spark needs {OLDEST_JAVA} or newer: {_REMEDY}")
 
 
 @contextmanager
@@ -104,7 +93,7 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -
         raise HostError(f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}") from error
 
 
-def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:
+def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> dict[str, str]:
     java_options = " ".join(
         (
             f"-Djava.io.tmpdir={scratch}",
@@ -112,6 +101,7 @@ def _settings(master: str, scratch: Path, name: str) -> dict[str, str]:
             "-XX:+UseParallelGC",
             "-XX:-UsePerfData",
             "-XX:TieredStopAtLevel=1",  # Java only schedules and shuffles; optimising would cost more than it gains
+            *options,
         )
     )
     settings = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.engines.interface import Workers
+from analysis.engines.java import check_java
 from record.errors import HostError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class NoPreparation(PlainEngine):
 
 
 class BackgroundSpark:
-    """A Spark context that starts during or at the end of the run, which hides its five seconds from the user.
+    """A Spark context that starts during or at the end of the run, which hides its start from the user.
 
     `begin` returns at once, `open` waits for the context (and starts one if necessary), leaving closes it.
     """
@@ -74,15 +75,13 @@ class BackgroundSpark:
         self._pool.shutdown()
 
     def check(self) -> None:
-        from analysis.engines.spark_context import check_java  # noqa: PLC0415 - half a second, for Spark alone
-
         try:
             check_java()
         except HostError as error:
             raise HostError(f"{error}; or leave Spark out with --no-spark") from error
 
     def begin(self) -> None:
-        from analysis.engines.spark_context import open_context  # noqa: PLC0415
+        from analysis.engines.spark_context import open_context  # noqa: PLC0415 - half a second, for Spark alone
 
         if self._context is None:
             self._opened = open_context()

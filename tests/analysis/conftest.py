@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark import SparkContext
 
-from analysis.engines.spark_context import check_java, open_context
+from analysis.engines.java import check_java
+from analysis.engines.spark_context import open_context
 from record.errors import HostError
 
 

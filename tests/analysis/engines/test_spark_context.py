@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,33 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from analysis.engines.spark_context import check_java
-from record.errors import HostError
 from tests.listening import LOOPBACK, listening_addresses
-
-
-def test_without_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(HostError, match=r"no Java on the PATH.*17 or newer.*apt-get install"):
-        check_java()
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    with pytest.raises(HostError, match="JAVA_HOME=/nowhere"):
-        check_java()
-
-
-@pytest.mark.parametrize(("version", "old"), [("1.8.0_392", True), ("11.0.2", True), ("17.0.9", False), ("25", False)])
-def test_any_java_from_17_on_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, old: bool) -> None:
-    java = tmp_path / "java"
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2026-01-01' >&2\n")
-    java.chmod(0o755)
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    if old:
-        with pytest.raises(HostError, match="17 or newer"):
-            check_java()
-    else:
-        check_java()
 
 
 def test_nothing_listens_beyond_loopback(spark: SparkContext) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.engines.spark_context import check_java
+from analysis.engines.java import check_java
 from record.errors import BadInputError, HostError
 from studies.campaign import Cell, cells, load_campaign
 from studies.campaign.attempt import CellRequest, Keep
