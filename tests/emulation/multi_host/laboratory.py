@@ -123,6 +123,14 @@ class Laboratory:
     ) -> None:
         self._stack.close()
 
+    def inventory_of(self, hosts: Sequence[LabHost], directory: Path) -> Path:
+        """Writes an inventory of some of the hosts below `directory`."""
+        listed = json.loads(self.inventory.read_bytes())
+        listed["all"]["hosts"] = {host.name: listed["all"]["hosts"][host.name] for host in hosts}
+        file = directory / "inventory.json"
+        file.write_text(json.dumps(listed))
+        return file
+
     def write_inventory(self, **variables: dict[str, Any]) -> None:
         """With further variables of hosts, by name."""
         common = {

@@ -48,13 +48,16 @@ def test_hosts_share_the_cells_and_keep_nothing(laboratory: Laboratory, tmp_path
 
 
 def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(laboratory: Laboratory, tmp_path: Path) -> None:
+    """Two hosts are several; each of them simulates as fast as it can until it is asked to end."""
+    hosts = laboratory.hosts[:2]
     file, out = write_campaign(tmp_path, ONE_SEED), tmp_path / "out"
     scenario = tmp_path / "little.yaml"
     scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
-    command = laboratory.controlled("campaign", file, "--inventory", laboratory.inventory, "--out", out)
+    inventory = laboratory.inventory_of(hosts, tmp_path)
+    command = laboratory.controlled("campaign", file, "--inventory", inventory, "--out", out)
     try:
         deadline = time.monotonic() + PATIENCE
-        while not all(list(host.directory.glob("cells/*/runs/*/logs")) for host in laboratory.hosts):
+        while not all(list(host.directory.glob("cells/*/runs/*/logs")) for host in hosts):
             assert command.poll() is None, command.communicate()[0]
             assert time.monotonic() < deadline
             time.sleep(0.1)
@@ -66,6 +69,6 @@ def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(laboratory: Labor
     assert command.returncode == 130, output
     assert "ending the running cells in order" in output
     assert "the same command continues with the rest" in output
-    for host in laboratory.hosts:
+    for host in hosts:
         assert not list((host.directory / "cells").glob("*"))
         assert "studies.campaign.executors.on_host" not in host.run("ps", "-eo", "args").stdout

@@ -26,12 +26,13 @@ from studies.campaign.executors.spark import (
 )
 from studies.campaign.result import encode
 from tests.studies.campaign.executors.sweeping import sweep_that_loses_its_workers
-from tests.studies.campaign.made_up import write_campaign
+from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
 
 @pytest.fixture
 def planned(tmp_path: Path) -> tuple[Cell, ...]:
-    file = write_campaign(tmp_path)
+    """Four cells: one that is done when the executor is lost, two that are in progress, and one that waits."""
+    file = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "[1]"))
     return cells(load_campaign(file), file)
 
 
