@@ -1,12 +1,14 @@
-"""Runtimes: hosts of a run's brokers in real time, as processes or in containers."""
+"""Runtimes: hosts of a run's brokers in real time, as processes or in containers.
 
-from emulation.runtimes.container import ContainerRuntime
+The container runtime is in `emulation.runtimes.container`, which loads Docker's client library: only runs in containers
+import it.
+"""
+
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
 from emulation.runtimes.process import ProcessRuntime
 
 __all__ = [
-    "ContainerRuntime",
     "Ending",
     "HostOverlay",
     "Hosting",

@@ -14,8 +14,6 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emulation.host.docker_host import docker_client, ensure_image
-from emulation.host.images import ImageReference, PrintLine
 from emulation.network.drivers import usable_drivers
 from emulation.network.model import LinkDriver
 from record.errors import BadInputError, HostError
@@ -23,6 +21,8 @@ from record.manifest import RungChoice
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+    from emulation.host.images import ImageReference, PrintLine
 
 AUTO = "auto"
 SIMULATED = "simulated"
@@ -100,6 +100,8 @@ def _choose_real(runtime: str, links: str, print_line: PrintLine) -> Rungs:
 def _choose_runtime(wanted: str, print_line: PrintLine) -> tuple[RungChoice, Docker | None]:
     if wanted == "process":
         return RungChoice("process", "asked for"), None
+    from emulation.host.docker_host import docker_client, ensure_image  # noqa: PLC0415 - loads Docker's client library
+
     try:
         client = docker_client()
         docker = Docker(client, ensure_image(client, print_line))

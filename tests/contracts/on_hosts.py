@@ -9,6 +9,7 @@ from unittest import mock
 
 from rich.console import Console
 
+from emulation.host import docker_host
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
 from emulation.runtimes import container, ladder, process
@@ -28,7 +29,7 @@ def brokers_know_the_protocols() -> Iterator[None]:
         protocols.registered(),
         mock.patch.object(process, "BROKER_PROGRAM", protocols.__name__),
         mock.patch.object(container, "BROKER_PROGRAM", protocols.__name__),
-        mock.patch.object(ladder, "ensure_image", image),
+        mock.patch.object(docker_host, "ensure_image", image),
     ):
         yield
 

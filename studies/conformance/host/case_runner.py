@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from broker_service.messages import BrokerId
-from emulation.host.images import PrintLine
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import ROOT, register, unregister
@@ -37,13 +37,16 @@ from studies.conformance.host.case_run import HostCaseRun
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
 
+if TYPE_CHECKING:
+    from emulation.host.images import PrintLine
+
 CONNECT_WITHIN = 60.0
 """Seconds that all brokers of an overlay may take to start and to connect."""
 
 
 @contextmanager
 def host_case_runner(runtime: str, interrupt: Interrupt, print_line: PrintLine) -> Iterator[HostCaseRunner]:
-    """The runner_of_cases of a runtime, `process` or `container`. Leaving it removes all that was made on the host.
+    """The runner of cases on a runtime, `process` or `container`. Leaving it removes all that was made on the host.
 
     What it keeps in files lies below the run's own entry in the registry, which goes last; so `brokerlab clean` finds
     and removes everything even where this process was killed. Raises `HostError` where the host cannot run it.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from unittest import mock
 
 from command_line import main
-from emulation.runtimes import container, ladder, process
+from emulation.host import docker_host
+from emulation.runtimes import container, process
 from tests.broker_service import defective
 from tests.emulation.run.broker_image import image_with
 
@@ -17,6 +18,6 @@ if __name__ == "__main__":
         defective.registered(),
         mock.patch.object(process, "BROKER_PROGRAM", defective.__name__),
         mock.patch.object(container, "BROKER_PROGRAM", defective.__name__),
-        mock.patch.object(ladder, "ensure_image", image_with(IMAGE, "tests/broker_service/defective.py")),
+        mock.patch.object(docker_host, "ensure_image", image_with(IMAGE, "tests/broker_service/defective.py")),
     ):
         main()

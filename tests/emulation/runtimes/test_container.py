@@ -20,8 +20,8 @@ from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import BROKER_UID, RunPaths
-from emulation.runtimes import ContainerRuntime, Launch
-from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT, STORED_MOUNT
+from emulation.runtimes import Launch
+from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT, STORED_MOUNT, ContainerRuntime
 from emulation.runtimes.interface import Resources
 
 pytestmark = [

@@ -29,7 +29,8 @@ from emulation.live_overlay import BrokerSettings
 from emulation.network.model import LinkDriver
 from emulation.network.network import EmulatedNetwork
 from emulation.network.probing import LinkProbe
-from emulation.runtimes import ContainerRuntime, Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
+from emulation.runtimes import Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
+from emulation.runtimes.container import ContainerRuntime
 from emulation.runtimes.process import unprivileged
 from record.errors import HostError
 from tests.scenario.faults.overlays import overlay_of

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from emulation.host import docker_host
 from emulation.host.images import ImageReference
 from emulation.network.drivers import DriverTrial
 from emulation.network.model import LinkDriver
@@ -19,8 +20,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A host on which everything works; tests take pieces away."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(ladder.shutil, "which", lambda tool: f"/usr/bin/{tool}")
-    monkeypatch.setattr(ladder, "docker_client", lambda: "client")
-    monkeypatch.setattr(ladder, "ensure_image", lambda *_: ImageReference("brokerlab-broker:1", "sha256:1"))
+    monkeypatch.setattr(docker_host, "docker_client", lambda: "client")
+    monkeypatch.setattr(docker_host, "ensure_image", lambda *_: ImageReference("brokerlab-broker:1", "sha256:1"))
     drivers(monkeypatch, netem="", userspace="")
     return monkeypatch
 
@@ -38,7 +39,7 @@ def stop_docker(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise HostError("Docker does not answer (connection refused); start it with `make setup`")
 
-    monkeypatch.setattr(ladder, "docker_client", refuse)
+    monkeypatch.setattr(docker_host, "docker_client", refuse)
 
 
 def choose(runtime: str = "auto", links: str = "auto") -> tuple[ladder.Rungs, list[str]]:
