@@ -12,7 +12,7 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup base docker image emulator-image emulate test lint bench smoke doctor proto clean distclean
+.PHONY: help setup base compiled pure docker image emulator-image emulate test test-compiled lint bench smoke doctor proto clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -42,6 +42,14 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 	@$(PYTHON_BIN)/python setup/image.py
 	@$(PYTHON_BIN)/python setup/emulator_image.py
 
+# Optional. Interpreters of .venv import the build as long as the sources are those that it was made from.
+compiled: base ## Compile the broker's core and the simulator to C: 2 minutes; only when asked for
+	@setup/system.sh compiled
+	@$(PYTHON_BIN)/python -m setup.compile build
+
+pure: base ## Undo `make compiled`: run everything from source
+	@$(PYTHON_BIN)/python -m setup.compile remove
+
 # A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
 setup: base ## Install, generate, start and build what is missing
 	@$(PYTHON_BIN)/python setup/spark_classes.py
@@ -54,8 +62,16 @@ emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print 
 	@$(PYTHON_BIN)/brokerlab emulate $(SCENARIO) $(ARGS)
 
 # On several workers; tests/placement.py says which tests may run side by side. ARGS="-n0" is one process, for -s.
-test: setup lint ## Lint, type-check and test; ARGS goes to pytest
-	$(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
+test: setup lint ## Lint, type-check and test the sources; ARGS goes to pytest
+	BROKERLAB_BUILD=pure $(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
+
+# Tests of the broker's core and the simulator, less those that start containers, links, Java or several hosts.
+COMPILED_TESTS = tests/broker_service tests/conformance tests/contracts tests/emulation/drivers tests/emulation/simulation \
+	tests/properties tests/unchanged
+IN_PROCESS = not container and not host and not guest and not spark and not alone
+
+test-compiled: compiled ## Test the compiled build; ARGS goes to pytest
+	BROKERLAB_BUILD=compiled $(PYTHON_BIN)/python -m pytest -n auto -m '$(IN_PROCESS)' $(COMPILED_TESTS) $(ARGS)
 
 lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff check

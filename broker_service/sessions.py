@@ -129,14 +129,16 @@ DECLARED_OVERHEAD = 1024
 """Bytes of memory that an advertisement or a subscription occupies besides its body, approximately."""
 
 
-@dataclass(frozen=True, slots=True)
 class Declared(Generic[Content]):
     """An advertisement or a subscription of a client, and the identifier it has in the overlay."""
 
-    id: str
-    content: Content
-    body: bytes
-    """The content as the client wrote it."""
+    __slots__ = ("body", "content", "id")
+
+    def __init__(self, id: str, content: Content, body: bytes) -> None:
+        self.id = id
+        self.content: Content = content
+        self.body = body
+        """The content as the client wrote it."""
 
     @property
     def size(self) -> int:

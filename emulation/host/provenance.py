@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from emulation.host.build import build
 from record.manifest import Host
 
 CLOCK = "CLOCK_MONOTONIC of this host, in nanoseconds"
@@ -18,8 +19,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def versions() -> dict[str, str]:
-    """brokerlab's own version, Python's, and those of the packages that can change a measurement."""
-    found = {"python": platform.python_version()}
+    """brokerlab's own version and its build, Python's version, and those of packages that can change a measurement."""
+    found = {"python": platform.python_version(), "build": build().value}
     for package in ("brokerlab", *_PACKAGES):
         try:
             found[package] = importlib.metadata.version(package)

@@ -5,34 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-import msgspec
-
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.congestion import Congestion
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import LinkStatus, Send
 from broker_service.routing.tid.messages import PublishHeader
 from broker_service.routing.tid.options import TidOptions
-from broker_service.routing.tid.tables import Group, Route, Routes, TreeId
+from broker_service.routing.tid.routes import Arrival, NextHop, Route, Routes, TreeId
+from broker_service.routing.tid.tables import Group
 
 BUSIEST = 1 << 30
 """Load level of a link that is down."""
-
-
-class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """A publication's state on its arrival at this broker."""
-
-    tid: TreeId
-    """The tree it travels on."""
-    budget: int
-    """Hops it may still travel."""
-    source: BrokerId | None
-    """The neighbour it came from; None at the publisher's broker."""
-
-
-class NextHop(msgspec.Struct, frozen=True, gc=False):
-    neighbour: BrokerId
-    tid: TreeId
 
 
 class Forwarding(Protocol):

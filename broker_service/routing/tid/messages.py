@@ -8,7 +8,8 @@ import msgspec
 
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import encode_header, header_decoder
-from broker_service.routing.tid.tables import AdvertisementRow, Group, SubscriptionRow, TreeId
+from broker_service.routing.tid.routes import TreeId
+from broker_service.routing.tid.tables import AdvertisementRow, Group, SubscriptionRow
 
 
 class AdvertiseHeader(msgspec.Struct, frozen=True, array_like=True):

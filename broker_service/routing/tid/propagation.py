@@ -11,12 +11,8 @@ from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Send
 from broker_service.routing.tid.messages import UnsubscribeHeader, subscribe_message
-from broker_service.routing.tid.tables import (
-    PublicationRoutingTable,
-    SubscriptionRoutingTable,
-    SubscriptionRow,
-    TreeId,
-)
+from broker_service.routing.tid.routes import TreeId
+from broker_service.routing.tid.tables import PublicationRoutingTable, SubscriptionRoutingTable, SubscriptionRow
 
 
 class Propagation:

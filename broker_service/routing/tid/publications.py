@@ -35,17 +35,11 @@ from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.tid.forwarding import Arrival, Copies, Forwarding
+from broker_service.routing.tid.forwarding import Copies, Forwarding
 from broker_service.routing.tid.messages import decode_publish
 from broker_service.routing.tid.options import TidOptions
-from broker_service.routing.tid.tables import (
-    Group,
-    PublicationRoutingTable,
-    Routes,
-    SubscriptionRow,
-    TreeId,
-    routes_to,
-)
+from broker_service.routing.tid.routes import Arrival, Routes, TreeId
+from broker_service.routing.tid.tables import Group, PublicationRoutingTable, SubscriptionRow, routes_to
 
 
 class Publications:

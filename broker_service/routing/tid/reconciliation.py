@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from broker_service.messages import BrokerId
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRow, TreeId
+from broker_service.routing.tid.routes import TreeId
+from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRow
 
 
 class Tree(NamedTuple):

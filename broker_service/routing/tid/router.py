@@ -55,13 +55,12 @@ from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.publications import Publications
 from broker_service.routing.tid.reconciliation import Announcement, Binding, KnownIncarnations, Tree, announced_by
+from broker_service.routing.tid.routes import Route, TreeId
 from broker_service.routing.tid.tables import (
     AdvertisementRow,
     PublicationRoutingTable,
-    Route,
     SubscriptionRoutingTable,
     SubscriptionRow,
-    TreeId,
 )
 
 

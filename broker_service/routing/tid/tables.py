@@ -6,16 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
-
-TreeId = str
-"""A TID: the overlay-wide identifier of an advertisement, which names the tree that its broadcast built."""
+from broker_service.routing.tid.routes import NO_ROUTES, Route, Routes, TreeId
 
 Group = tuple[int, ...]
 """Numbers of subscriptions of one client, at least one."""
@@ -70,29 +66,6 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
 
     def is_withdrawn(self, tid: TreeId) -> bool:
         return tid in self._withdrawn
-
-
-class Route(msgspec.Struct, frozen=True):
-    """A route to a subscriber: the neighbour that passed the subscription on along a tree, and the hops behind it."""
-
-    last_hop: BrokerId
-    distance: int
-
-
-@dataclass(frozen=True, eq=False)
-class Routes:
-    """All routes to a subscriber, by TID. Subscriptions with the same routes share one object."""
-
-    by_tid: Mapping[TreeId, Route]
-    longest: int = field(init=False)
-    """Hops of the longest route; 0 without any."""
-
-    def __post_init__(self) -> None:
-        distances = (route.distance for route in self.by_tid.values())
-        object.__setattr__(self, "longest", max(distances, default=0))
-
-
-NO_ROUTES = Routes({})
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,188 @@
+"""`make compiled` and `make pure`: the optional compiled build of the broker's core and the simulator.
+
+mypyc translates the modules that `setup/compiled_modules.py` lists to C, and the system's compiler makes extensions of
+them. They are put into `.cache/compiled/`, outside of the sources, and `setup/compiled_finder.py` has interpreters of
+this tree's virtual environment import them instead of the sources, which stay the only ones that are edited.
+
+Objects are kept, so that a change of one module compiles only what that changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from mypyc.build import mypycify
+from setuptools import Extension
+
+from setup.compiled_finder import INDEX, SHARED, content_hash
+from setup.compiled_modules import compiled_modules
+
+TREE = Path(__file__).resolve().parents[1]
+CACHE = TREE / ".cache" / "compiled"
+BUILD = CACHE / "build"
+"""The extensions and their index."""
+GENERATED = CACHE / "generated"
+"""C sources and their objects."""
+
+LIBRARY = "brokerlab"
+"""Name, less mypyc's suffix, of the library that holds the code of all compiled modules."""
+FINDER = "brokerlab_compiled"
+"""Name of the finder's module and of its path file in the virtual environment."""
+OPTIMISATION = "2"
+
+_EXTENSION = str(sysconfig.get_config_var("EXT_SUFFIX"))
+_COMPILER = (*shlex.split(str(sysconfig.get_config_var("CC"))), "-fPIC", "-DNDEBUG", "-fwrapv")
+_SITE = Path(sysconfig.get_path("purelib"))
+
+
+class CompilationError(Exception):
+    """A source that could not be compiled; the text is the compiler's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A C source and the command that compiles it."""
+
+    source: Path
+    command: Sequence[str]
+    headers: str
+    """Hash of the headers that mypyc has written."""
+
+    @property
+    def object(self) -> Path:
+        return self.source.with_suffix(".o")
+
+    def compile(self) -> None:
+        """Compiles, unless the object is of the same source, headers and command. Raises `CompilationError`."""
+        made_from = content_hash(repr((self.command, self.headers)).encode() + self.source.read_bytes())
+        stamp = self.source.with_suffix(".made-from")
+        if stamp.exists() and self.object.exists() and stamp.read_text(encoding="ascii") == made_from:
+            return
+        _run([*self.command, "-c", str(self.source), "-o", str(self.object)])
+        stamp.write_text(made_from, encoding="ascii")
+
+
+def build() -> None:
+    """Builds the extensions and has the virtual environment use them. Raises `CompilationError`."""
+    began = time.monotonic()
+    os.chdir(TREE)  # because mypy's settings are here, and tracebacks name files as mypyc is given them
+    modules = compiled_modules(TREE)
+    index = "".join(
+        index_lines(TREE, modules)
+    )  # of the sources before they are read, in case they are edited meanwhile
+    extensions = mypycify(
+        modules, target_dir=str(GENERATED), multi_file=True, group_name=LIBRARY, opt_level=OPTIMISATION, debug_level="0"
+    )
+    made = CACHE / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    _compile(extensions, made)
+    (made / INDEX).write_text(index, encoding="utf-8")
+    shutil.rmtree(BUILD, ignore_errors=True)
+    made.rename(BUILD)
+    activate()
+    print(f"set-up: compiled {len(modules)} modules in {time.monotonic() - began:.0f} s")
+
+
+def _compile(extensions: Sequence[Extension], directory: Path) -> None:
+    """Compiles and links extensions, as many at a time as there are processors."""
+    headers = content_hash(b"".join(path.read_bytes() for path in sorted(GENERATED.rglob("*.h"))))
+    units = {source: _unit(extension, source, headers) for extension in extensions for source in extension.sources}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(Unit.compile, units.values()))
+        for extension in extensions:
+            target = directory / (extension.name.replace(".", "/") + _EXTENSION)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            objects = [str(units[source].object) for source in extension.sources]
+            pool.submit(_run, [*_COMPILER, "-shared", "-o", str(target), *objects])
+
+
+def _unit(extension: Extension, source: str, headers: str) -> Unit:
+    include = [f"-I{path}" for path in (*extension.include_dirs, sysconfig.get_path("include"))]
+    return Unit(Path(source), (*_COMPILER, *extension.extra_compile_args, *include), headers)
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CompilationError(f"{shlex.join(command)}\n{done.stderr}")
+
+
+def index_lines(tree: Path, modules: Sequence[str]) -> Iterator[str]:
+    """Lines of the build's index: the compiled modules, what they import of the tree, and the library of their code."""
+    compiled = set(modules)
+    for source in sorted(imported(tree, compiled)):
+        path = tree / source
+        status = path.stat()
+        extension = source.removesuffix(".py") + _EXTENSION if source in compiled else ""
+        yield f"{source}\t{status.st_mtime_ns}\t{status.st_size}\t{content_hash(path.read_bytes())}\t{extension}\n"
+    yield f"{SHARED}\t0\t0\t\t{LIBRARY}__mypyc{_EXTENSION}\n"
+
+
+def imported(tree: Path, sources: Collection[str]) -> set[str]:
+    """Sources of the tree that these sources import, directly or not, and the packages around them."""
+    found: set[str] = set()
+    unread = [path for source in sources for path in _sources_of(tree, source.removesuffix(".py").replace("/", "."))]
+    while unread:
+        path = unread.pop()
+        if path not in found:
+            found.add(path)
+            for node in ast.walk(ast.parse((tree / path).read_bytes())):
+                unread += (source for name in _names_imported(node) for source in _sources_of(tree, name))
+    return found
+
+
+def _names_imported(node: ast.AST) -> Iterator[str]:
+    """Dotted names that a statement may import; some of them may be no modules."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module is not None:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _sources_of(tree: Path, name: str) -> Iterator[str]:
+    """Sources that the import of a dotted name runs, as far as the tree has them: its packages and the module."""
+    parts = name.split(".")
+    for number in range(1, len(parts) + 1):
+        path = "/".join(parts[:number])
+        yield from (source for source in (f"{path}.py", f"{path}/__init__.py") if (tree / source).is_file())
+
+
+def activate() -> None:
+    """Has interpreters of this virtual environment import the build."""
+    shutil.copyfile(TREE / "setup" / "compiled_finder.py", _SITE / f"{FINDER}.py")
+    line = f"import {FINDER}; {FINDER}.activate({str(TREE)!r}, {str(BUILD)!r})\n"
+    (_SITE / f"{FINDER}.pth").write_text(line, encoding="utf-8")
+
+
+def remove() -> None:
+    """Has interpreters of this virtual environment import the sources again."""
+    for suffix in (".pth", ".py"):
+        (_SITE / f"{FINDER}{suffix}").unlink(missing_ok=True)
+    shutil.rmtree(BUILD, ignore_errors=True)
+
+
+COMMANDS = {"build": build, "remove": remove}
+
+
+def main() -> int:
+    try:
+        COMMANDS[sys.argv[1]]()
+    except CompilationError as error:
+        print(f"set-up: {error}", file=sys.stderr)
+        return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

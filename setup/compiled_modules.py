@@ -1,0 +1,77 @@
+"""The modules that `make compiled` compiles: the broker's core without I/O, and the simulator that drives it.
+
+Everything else runs from source, compiled build or not. A new module of these packages is compiled unless it is listed
+in `INTERPRETED` with the reason. A compiled class cannot be patched by a test or subclassed by interpreted code, and
+has no weak references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+COMPILED_PACKAGES = (
+    "broker_service",
+    "broker_service/language",
+    "broker_service/links",
+    "broker_service/matching",
+    "broker_service/routing",
+    "broker_service/routing/common",
+    "broker_service/routing/octopia",
+    "broker_service/routing/tid",
+    "emulation/simulation",
+)
+"""Packages whose own modules are compiled; packages inside of these are compiled only if they are listed."""
+
+COMPILED_MODULES = (
+    "broker_service/client_library/client_requests.py",
+    "emulation/drivers/clients.py",
+    "emulation/drivers/driver_operations.py",
+    "emulation/network/shaping.py",
+)
+"""Single modules of other packages, which the simulator passes through for each publication or each frame."""
+
+_STRUCTS = "msgspec builds structs from annotations at run time"
+_GENERIC_DATACLASS = "mypyc compiles no dataclass that is generic"
+_RARE = "runs once in a broker's life, or once in a run"
+
+INTERPRETED: Mapping[str, str] = {
+    "broker_service/config.py": _STRUCTS,
+    "broker_service/declaring.py": _GENERIC_DATACLASS,
+    "broker_service/defects.py": _RARE,
+    "broker_service/disturbance.py": _STRUCTS,
+    "broker_service/errors.py": _RARE,
+    "broker_service/gauges.py": _RARE,
+    "broker_service/language/composite.py": _STRUCTS,
+    "broker_service/language/model.py": "its values check the types of their arguments and say what is wrong",
+    "broker_service/language/notation.py": "a grammar's actions, which lark finds by their names",
+    "broker_service/links/frames.py": _STRUCTS,
+    "broker_service/links/states.py": "mypyc compiles no exception derived from RuntimeError",
+    "broker_service/messages.py": _STRUCTS,
+    "broker_service/routing/common/dispatch.py": "routers that are not compiled are subclasses of `DispatchingRouter`",
+    "broker_service/routing/common/identifiers.py": _STRUCTS,
+    "broker_service/routing/common/reconciliation.py": _STRUCTS,
+    "broker_service/routing/interface.py": "routers that are not compiled are subclasses of `Router`",
+    "broker_service/routing/octopia/forwarding.py": _STRUCTS,
+    "broker_service/routing/octopia/messages.py": _STRUCTS,
+    "broker_service/routing/octopia/options.py": _STRUCTS,
+    "broker_service/routing/options.py": _STRUCTS,
+    "broker_service/routing/preparation.py": _RARE,
+    "broker_service/routing/registry.py": "tests and extensions add protocols to it",
+    "broker_service/routing/tid/messages.py": _STRUCTS,
+    "broker_service/routing/tid/options.py": _STRUCTS,
+    "broker_service/routing/tid/routes.py": _STRUCTS,
+    "broker_service/service_time.py": _STRUCTS,
+    "broker_service/storage.py": _RARE,
+    "emulation/simulation/calibration.py": _STRUCTS,
+    "emulation/simulation/memory.py": _RARE,
+    "emulation/simulation/run.py": _RARE,
+}
+"""Modules of these packages that are not compiled, each with the reason."""
+
+
+def compiled_modules(tree: Path) -> list[str]:
+    """Paths of the modules to compile, relative to the tree."""
+    found = [path for package in COMPILED_PACKAGES for path in (tree / package).glob("*.py")]
+    relative = {path.relative_to(tree).as_posix() for path in found if path.name != "__init__.py"}
+    return sorted(relative - set(INTERPRETED) | set(COMPILED_MODULES))
