@@ -181,6 +181,7 @@ def test_an_interrupted_run_keeps_what_was_simulated(
     assert {each.node for each in records(outcome.directory) if each.event is Event.STOPPED} >= {"B1", "publishers"}
 
 
+@pytest.mark.source("it patches compiled classes")
 def test_a_full_disk_ends_the_run_in_one_line(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(logs: LogDirectory, node: str, lines: object) -> None:
         logs.failure = OSError(errno.ENOSPC, "No space left on device")

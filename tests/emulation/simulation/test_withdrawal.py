@@ -53,6 +53,7 @@ def test_without_the_option_tables_are_not_looked_at(tmp_path: Path) -> None:
     assert b"remaining_state" not in (directory / "manifest.json").read_bytes()
 
 
+@pytest.mark.source("it patches compiled classes")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_unsubscription_that_is_not_passed_to_the_last_next_hop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
@@ -68,6 +69,7 @@ def test_an_unsubscription_that_is_not_passed_to_the_last_next_hop(
     assert_state_left(summary, "matching_index still holds")
 
 
+@pytest.mark.source("it patches compiled classes")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_subscription_that_stays_in_the_matching_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
