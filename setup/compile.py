@@ -9,7 +9,6 @@ Objects are kept, so that a change of one module compiles only what that changes
 
 from __future__ import annotations
 
-import ast
 import os
 import shlex
 import shutil
@@ -17,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,8 @@ from pathlib import Path
 from mypyc.build import mypycify
 from setuptools import Extension
 
-from setup.compiled_finder import INDEX, SHARED, content_hash
+from setup.compiled_finder import INDEX, content_hash
+from setup.compiled_index import EXTENSION, LIBRARY, index_lines
 from setup.compiled_modules import compiled_modules
 
 TREE = Path(__file__).resolve().parents[1]
@@ -35,13 +35,10 @@ BUILD = CACHE / "build"
 GENERATED = CACHE / "generated"
 """C sources and their objects."""
 
-LIBRARY = "brokerlab"
-"""Name, less mypyc's suffix, of the library that holds the code of all compiled modules."""
 FINDER = "brokerlab_compiled"
 """Name of the finder's module and of its path file in the virtual environment."""
 OPTIMISATION = "2"
 
-_EXTENSION = str(sysconfig.get_config_var("EXT_SUFFIX"))
 _COMPILER = (*shlex.split(str(sysconfig.get_config_var("CC"))), "-fPIC", "-DNDEBUG", "-fwrapv")
 _SITE = Path(sysconfig.get_path("purelib"))
 
@@ -101,7 +98,7 @@ def _compile(extensions: Sequence[Extension], directory: Path) -> None:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(Unit.compile, units.values()))
         for extension in extensions:
-            target = directory / (extension.name.replace(".", "/") + _EXTENSION)
+            target = directory / (extension.name.replace(".", "/") + EXTENSION)
             target.parent.mkdir(parents=True, exist_ok=True)
             objects = [str(units[source].object) for source in extension.sources]
             pool.submit(_run, [*_COMPILER, "-shared", "-o", str(target), *objects])
@@ -116,46 +113,6 @@ def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CompilationError(f"{shlex.join(command)}\n{done.stderr}")
-
-
-def index_lines(tree: Path, modules: Sequence[str]) -> Iterator[str]:
-    """Lines of the build's index: the compiled modules, what they import of the tree, and the library of their code."""
-    compiled = set(modules)
-    for source in sorted(imported(tree, compiled)):
-        path = tree / source
-        status = path.stat()
-        extension = source.removesuffix(".py") + _EXTENSION if source in compiled else ""
-        yield f"{source}\t{status.st_mtime_ns}\t{status.st_size}\t{content_hash(path.read_bytes())}\t{extension}\n"
-    yield f"{SHARED}\t0\t0\t\t{LIBRARY}__mypyc{_EXTENSION}\n"
-
-
-def imported(tree: Path, sources: Collection[str]) -> set[str]:
-    """Sources of the tree that these sources import, directly or not, and the packages around them."""
-    found: set[str] = set()
-    unread = [path for source in sources for path in _sources_of(tree, source.removesuffix(".py").replace("/", "."))]
-    while unread:
-        path = unread.pop()
-        if path not in found:
-            found.add(path)
-            for node in ast.walk(ast.parse((tree / path).read_bytes())):
-                unread += (source for name in _names_imported(node) for source in _sources_of(tree, name))
-    return found
-
-
-def _names_imported(node: ast.AST) -> Iterator[str]:
-    """Dotted names that a statement may import; some of them may be no modules."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module is not None:
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _sources_of(tree: Path, name: str) -> Iterator[str]:
-    """Sources that the import of a dotted name runs, as far as the tree has them: its packages and the module."""
-    parts = name.split(".")
-    for number in range(1, len(parts) + 1):
-        path = "/".join(parts[:number])
-        yield from (source for source in (f"{path}.py", f"{path}/__init__.py") if (tree / source).is_file())
 
 
 def activate() -> None:

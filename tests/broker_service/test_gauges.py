@@ -8,15 +8,16 @@ import pytest
 from broker_service import gauges
 from broker_service.gauges import SECOND, LoadGauge, LoopLag, QueueGauges, Ticker, resident_memory
 from broker_service.trace import Recorder
-from broker_service.trace_writer import FLUSH_INTERVAL, NullTrace
+from broker_service.trace_writer import FLUSH_INTERVAL
 from record.log import Event, TraceRecord
 
 
-class KeptTrace(NullTrace):
+class KeptTrace:
     """Keeps what is written, and a mark for each flush."""
 
+    node, variant = "B1", "base"
+
     def __init__(self) -> None:
-        super().__init__("B1", "base")
         self.kept: list[str] = []
 
     def write(self, record: TraceRecord) -> None:
@@ -55,7 +56,8 @@ def test_each_call_has_its_interval_and_each_tick_is_written_out(monkeypatch: py
             raise asyncio.CancelledError
 
     async def work() -> None:
-        ticker = Ticker(trace, Recorder(trace, lambda: 0), (5, lambda: trace.kept.append("status")))
+        calls = (5, lambda: trace.kept.append("status"))
+        ticker = Ticker(trace, Recorder(trace, lambda: 0), calls)  # type: ignore[arg-type]
         with pytest.raises(asyncio.CancelledError):
             await ticker.run()
 
@@ -75,11 +77,12 @@ def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> 
     assert trace.kept == ["flush", "queue", "flush", "flush", "queue", "flush", "flush"]
 
 
-class RecordedTrace(NullTrace):
+class RecordedTrace:
     """Keeps records whole."""
 
+    node, variant = "B1", "base"
+
     def __init__(self) -> None:
-        super().__init__("B1", "base")
         self.records: list[TraceRecord] = []
 
     def write(self, record: TraceRecord) -> None:

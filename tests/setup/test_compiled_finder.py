@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from setup.compile import index_lines
 from setup.compiled_finder import INDEX, PURE, VARIABLE, CompiledFinder, activate, active
+from setup.compiled_index import index_lines
 
 MODULE = "pack.module"
 COMPILED = ["pack/module.py"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from setup.compile import imported
+from setup.compiled_index import imported
 from setup.compiled_modules import COMPILED_MODULES, COMPILED_PACKAGES, INTERPRETED, compiled_modules
 
 ROOT = Path(__file__).resolve().parents[2]
