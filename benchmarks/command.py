@@ -1,5 +1,7 @@
 """All benchmarks against their targets, one after another: `make bench`, or `python -m benchmarks [quick] [NAME ...]`.
 
+`--json FILE` writes all judgements, as a JSON object of lists by the benchmark's name.
+
 Exit code 0: every target was kept. 1: a target was missed or a benchmark failed; the last lines name them.
 
 Each benchmark runs in a process of its own, which imports this module by its name; so the program itself is the module
@@ -17,6 +19,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
+
+import msgspec
 
 from benchmarks.targets import Judgement, conclude
 
@@ -64,18 +69,23 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     names = [benchmark.name for benchmark in BENCHMARKS]
     parser.add_argument("words", nargs="*", metavar="quick | NAME", help=f"quick, and any of {', '.join(names)}")
-    words = parser.parse_args(arguments).words
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the judgements as data")
+    options = parser.parse_args(arguments)
+    words = options.words
     if unknown := [word for word in words if word not in ("quick", *names)]:
         parser.error(f"there is no benchmark {unknown[0]}; choose from {', '.join(names)}")
     chosen = [benchmark for benchmark in BENCHMARKS if benchmark.name in words or not set(words) - {"quick"}]
     if "quick" not in words:
-        return run_all(chosen, [], sum(benchmark.seconds for benchmark in chosen))
+        return run_all(chosen, [], sum(benchmark.seconds for benchmark in chosen), options.json)
     brief = [benchmark for benchmark in chosen if benchmark.quick_seconds is not None]
-    return run_all(brief, ["--quick"], sum(benchmark.quick_seconds or 0 for benchmark in brief))
+    return run_all(brief, ["--quick"], sum(benchmark.quick_seconds or 0 for benchmark in brief), options.json)
 
 
-def run_all(benchmarks: Sequence[Benchmark], arguments: Sequence[str], seconds: int) -> int:
-    """Runs benchmarks, each in a process of its own, with a heading that shows the progress of the whole."""
+def run_all(benchmarks: Sequence[Benchmark], arguments: Sequence[str], seconds: int, data: Path | None = None) -> int:
+    """Runs benchmarks, each in a process of its own, with a heading that shows the progress of the whole.
+
+    `data` is the file that the judgements are written to, if any.
+    """
     names = ", ".join(benchmark.name for benchmark in benchmarks)
     print(f"{len(benchmarks)} benchmarks, about {_minutes(seconds)} in all on two idle cores: {names}", flush=True)
     _warn_of_load()
@@ -87,6 +97,9 @@ def run_all(benchmarks: Sequence[Benchmark], arguments: Sequence[str], seconds: 
         print(f"\n== {heading}, after {_minutes(elapsed)} of about {_minutes(seconds)}", flush=True)
         outcomes.append(_run(benchmark, arguments))
     print(f"\n== done after {_minutes(time.monotonic() - begin)}", flush=True)
+    if data is not None:
+        found = {outcome.benchmark.name: outcome.judgements for outcome in outcomes}
+        data.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
     return _conclude_all(outcomes)
 
 

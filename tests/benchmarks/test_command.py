@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import runpy
 import sys
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ class Trivial(Benchmark):
 
 def test_every_benchmark_is_run() -> None:
     modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    assert {benchmark.name for benchmark in BENCHMARKS} == modules - {"__main__", "command", "targets"}
+    assert {benchmark.name for benchmark in BENCHMARKS} == modules - {"__main__", "command", "compare", "targets"}
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
@@ -59,7 +60,8 @@ def test_words_choose_benchmarks(
 ) -> None:
     run: list[tuple[list[str], list[str], int]] = []
 
-    def note(benchmarks: Sequence[Benchmark], given: Sequence[str], seconds: int) -> int:
+    def note(benchmarks: Sequence[Benchmark], given: Sequence[str], seconds: int, data: Path | None) -> int:
+        assert data is None
         run.append(([benchmark.name for benchmark in benchmarks], list(given), seconds))
         return 7
 
@@ -95,6 +97,21 @@ def test_progress_is_shown_and_kept_targets_end_well(capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     assert "2 benchmarks, about 2.0 min in all on two idle cores: first, second" in shown
     assert "[2 of 2] second, after 0.0 min of about 2.0 min" in shown
+
+
+def test_judgements_are_written_as_data(tmp_path: Path) -> None:
+    run_all([Trivial("first", 60)], ["3"], 60, tmp_path / "figures.json")
+    assert json.loads((tmp_path / "figures.json").read_text()) == {
+        "first": [
+            {
+                "target": {
+                    "name": "number given to the trivial benchmark", "bound": "at most", "value": 10, "unit": "",
+                },
+                "measured": 3.0,
+                "growth": None,
+            }
+        ]
+    }  # fmt: skip
 
 
 def test_a_missed_target_is_named_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
