@@ -11,8 +11,10 @@ one after another, on one worker:
   included, are their own, so they disturb neither the host's runs nor its Docker, nor those of another laboratory: the
   tests are dealt to two groups, each with a laboratory. They mostly wait, too.
 - `SPARK`: tests that start a Java machine (the marker `spark`, or the fixture of that name), one machine at a time.
+- `GUEST`: tests in a User-Mode-Linux guest (the marker `guest`). The guest has a network of its own, and precedence
+  over all other processes, so that these do not delay its clock. It mostly waits.
 - `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
-  VALID (the markers `alone` and `guest`). They run last, when everything else is done.
+  VALID (the marker `alone`). They run last, when everything else is done.
 
 Without `-n` tests are not placed: all run in the order of their files.
 
@@ -43,8 +45,9 @@ from xdist.workermanage import WorkerController
 HOST = "host"
 LABORATORIES = ("laboratory 1", "laboratory 2")
 SPARK = "spark"
+GUEST = "guest"
 ALONE = "alone"
-ORDER = (HOST, *LABORATORIES, SPARK, None, ALONE)
+ORDER = (HOST, *LABORATORIES, SPARK, GUEST, None, ALONE)
 """Order in which groups begin, the longest first. None stands for all tests without a group: as many workers as are
 left run them from the beginning, and at their end there is no long group left that keeps one worker alone busy."""
 
@@ -96,7 +99,8 @@ def _group_of(test: pytest.Item) -> str | None:
 
     fixtures: Sequence[str] = getattr(test, "fixturenames", ())
     belongs = {
-        ALONE: marked("alone", "guest"),
+        ALONE: marked("alone"),
+        GUEST: marked("guest"),
         HOST: marked("container", "host"),
         SPARK: marked("spark") or "spark" in fixtures,
     }
