@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from analysis.reading.publication_events import (
     Accepted,
     Dropped,
@@ -28,8 +30,7 @@ from analysis.reading.publication_events import (
 _UNKNOWN_HOPS = -1
 
 
-@dataclass(frozen=True, slots=True)
-class PathTaken:
+class PathTaken(msgspec.Struct, frozen=True, gc=False):
     """The path on which a publication came to a broker."""
 
     broker: str
@@ -66,36 +67,38 @@ class Journey:
     def of(cls, events: Iterable[PublicationEvent]) -> Journey:
         """The journey that these events describe, in any order."""
         journey = cls()
+        seen_last = 0
         for event in events:
-            journey._add(event)
+            if isinstance(event, Received):
+                journey.received.append(event)
+            elif isinstance(event, Sent):
+                journey.sent.setdefault((event.broker, event.neighbour), []).append(event)
+            elif isinstance(event, Notified):
+                journey.notified.append(event)
+            elif isinstance(event, Matched):
+                journey.matched.append(event)
+            elif isinstance(event, Rejected):
+                journey.rejected = True
+                continue
+            elif isinstance(event, Refused):
+                journey.refused = True
+                continue
+            else:
+                journey._add_rare(event)
+            seen_last = max(seen_last, event.time)
+        journey.seen_last = seen_last
         journey.received.sort(key=_arrival_order)
         journey.notified.sort(key=_notification_order)
         return journey
 
-    def _add(self, event: PublicationEvent) -> None:
-        if isinstance(event, Received):
-            self.received.append(event)
-        elif isinstance(event, Sent):
-            self.sent.setdefault((event.broker, event.neighbour), []).append(event)
-        elif isinstance(event, Notified):
-            self.notified.append(event)
-        elif isinstance(event, Matched):
-            self.matched.append(event)
-        elif isinstance(event, Published):
+    def _add_rare(self, event: Published | Accepted | Dropped) -> None:
+        if isinstance(event, Published):
             if self.published is None or _publishing_order(event) < _publishing_order(self.published):
                 self.published = event
-        elif isinstance(event, Rejected):
-            self.rejected = True
-            return
         elif isinstance(event, Accepted):
             self.accepted = True
-        elif isinstance(event, Refused):
-            self.refused = True
-            return
         else:
             self.dropped.append(event)
-        if event.time > self.seen_last:  # noqa: PLR1730 - runs for every message of every hop
-            self.seen_last = event.time
 
     @property
     def matched_last(self) -> int:

@@ -72,13 +72,13 @@ from dataclasses import dataclass
 
 from analysis.judging.duties import Duties, Found, Judgement, proven
 from analysis.judging.history import SETTLE, History
+from analysis.judging.interests import Interests, interests_of
 from analysis.judging.journeys import Journey
 from analysis.judging.standing import Flight, Standing, Status, standing_of
-from analysis.reading.publication_events import Published, decode_content
+from analysis.reading.publication_events import Published
 from analysis.tables.deliveries import Cause, Right
-from broker_service.language import Advertisement, ContentError, Predicate, Publication, Subscription, Value
+from broker_service.language import Advertisement, ContentError, Predicate, Publication, Value
 from broker_service.language.relations import conforms
-from broker_service.matching import MatchIndex
 from record.log import Event
 from record.promises import Completeness
 
@@ -96,33 +96,23 @@ class Verdict:
 class Oracle:
     """Judges the publications of one variant."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, interests: Interests) -> None:
+        """`interests` are those of the history's subscriptions."""
         self._history = history
         self._duties = Duties(history) if history.promises.gapless else None
         self._keeps_accepted = history.promises.keeps_accepted
-        self._index: MatchIndex[int] = MatchIndex()
-        """From content to the number of an interest. Subscriptions with equal predicates, in any order, share an
-        interest."""
-        self._interested: list[list[Standing]] = []
+        self._interests = interests
+        self._interested: list[list[Standing]] = [[] for _ in range(len(interests))]
+        """The subscriptions of each interest."""
         self._advertised: dict[str, list[tuple[int, Advertisement, Standing]]] = {}
-        interests: dict[frozenset[Predicate], int] = {}
         for number, lifetime in enumerate(history.lifetimes):
             if lifetime.predicates is None:
                 continue
             made = standing_of(number, lifetime, history)
             if lifetime.made is Event.SUBSCRIBE:
-                self._add_subscription(lifetime.predicates, made, interests)
+                self._interested[interests.number_of(lifetime.predicates)].append(made)
             else:
                 self._add_advertisement(number, lifetime.predicates, made)
-
-    def _add_subscription(
-        self, predicates: tuple[Predicate, ...], made: Standing, interests: dict[frozenset[Predicate], int]
-    ) -> None:
-        interest = interests.setdefault(frozenset(predicates), len(interests))
-        if interest == len(self._interested):
-            self._interested.append([])
-            self._index.add(interest, Subscription(predicates))
-        self._interested[interest].append(made)
 
     def _add_advertisement(self, number: int, predicates: tuple[Predicate, ...], made: Standing) -> None:
         try:
@@ -139,11 +129,11 @@ class Oracle:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
         if journey.refused and not journey.accepted:
             return Verdict([Judgement(client, Right.NONE, Cause.REFUSED) for client in notified], None)
-        content = decode_content(published.content)
+        content = self._interests.read(published.content)
         flight = self._flight(journey, published)
-        conforming = list(self._conforming(published.client or "", content))
+        conforming = list(self._conforming(published.client or "", content.attributes))
         entitled, tree = _entitlement(conforming, flight)
-        found = self._subscribed(content, flight)
+        found = self._subscribed(content.interests, flight)
         statuses = _statuses(found)
         promised = self._promised(journey, found)
         judgements = []
@@ -187,10 +177,10 @@ class Oracle:
             disturbing.append(history.session_outages_of(published.node, published.broker))
         return any(outages.overlaps(published.time, waiting) for outages in disturbing)
 
-    def _subscribed(self, content: Mapping[str, Value], flight: Flight) -> Found:
-        """The subscriptions that match, whenever they were made, each with its status."""
+    def _subscribed(self, interests: Iterable[int], flight: Flight) -> Found:
+        """The subscriptions of these interests, whenever they were made, each with its status."""
         times, history = flight.times, self._history
-        matching = (made for interest in self._index.match(content) for made in self._interested[interest])
+        matching = (made for interest in interests for made in self._interested[interest])
         if not (history.cuts.moments or history.parted.moments):
             return [(made, made.status(*times)) for made in matching]
         return [(made, self._status_across(made, flight)) for made in matching]
@@ -224,6 +214,11 @@ class Oracle:
         for number, advertisement, made in advertised:
             if conforms(publication, advertisement):
                 yield number, made
+
+
+def oracles_of(histories: Sequence[History]) -> list[Oracle]:
+    """Return the oracle of each variant."""
+    return [Oracle(history, interests) for history, interests in zip(histories, interests_of(histories), strict=True)]
 
 
 def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> tuple[Status, int | None]:

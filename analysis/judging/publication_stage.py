@@ -14,7 +14,7 @@ from analysis.judging.faults import FaultTimes
 from analysis.judging.history import History
 from analysis.judging.journeys import Journey, PathTaken, path_of
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, encode_judged
-from analysis.judging.oracle import Oracle, Verdict
+from analysis.judging.oracle import Oracle, Verdict, oracles_of
 from analysis.judging.router_work import WorkSamples, WorkTally
 from analysis.reading.publication_events import Notified, bucket_of, by_publication
 from analysis.run_files.time_units import second_of
@@ -83,7 +83,7 @@ class PublicationStage:
     def _oracles(self) -> list[Oracle]:
         """Made by the worker that uses them, because an index of subscriptions is larger than the history it
         indexes."""
-        return [Oracle(history) for history in self.histories]
+        return oracles_of(self.histories)
 
     def __call__(self, bucket: ShuffleBucket) -> Output[PublicationTally]:
         tally, work = PublicationTally(), WorkSamples()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
+
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.delay_stage import DelaySamples
 from analysis.judging.delivery_counts import DeliveryCounts
@@ -122,8 +124,7 @@ _Moment = tuple[int, int]
 _NEVER: _Moment = FOREVER, 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
+class _Order(msgspec.Struct, frozen=True):
     """The order of a client's first notification of a publication among the publisher's others."""
 
     later_arrived: _Moment

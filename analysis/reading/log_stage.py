@@ -12,6 +12,7 @@ from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPositi
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.publication_events import (
     Accepted,
+    BucketNumbers,
     Dropped,
     Matched,
     Notified,
@@ -21,7 +22,6 @@ from analysis.reading.publication_events import (
     Refused,
     Rejected,
     Sent,
-    bucket_of,
     encode,
     encode_content,
 )
@@ -44,6 +44,8 @@ _PUBLISH = "publish"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
+_NEVER_RARE = frozenset({Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED, Event.PUBLISH, Event.QUEUE})
+"""The events of most records, of which `_read_rare` reads none."""
 
 
 @dataclass(slots=True)
@@ -95,12 +97,13 @@ class LogStage:
     def __call__(self, share: Sequence[Piece]) -> Output[LogTally]:
         tally = LogTally()
         buckets: list[list[PublicationEvent]] = [[] for _ in range(self.buckets)]
+        numbers = BucketNumbers(self.buckets)
         for piece in share:
             for block in self._blocks(piece):
                 tally.records += len(block.records)
                 tally.torn += block.torn
                 tally.malformed += block.malformed
-                self._read_frequent(block.records, block.offset, tally, buckets)
+                self._read_frequent(block.records, block.offset, tally, buckets, numbers)
                 self._read_rare(block.records, piece.file, block.offset, tally)
         return Output(tally, {number: encode(events) for number, events in enumerate(buckets) if events})
 
@@ -116,9 +119,14 @@ class LogStage:
             yield block
 
     def _read_frequent(
-        self, records: Sequence[TraceRecord], offset: int, tally: LogTally, buckets: list[list[PublicationEvent]]
+        self,
+        records: Sequence[TraceRecord],
+        offset: int,
+        tally: LogTally,
+        buckets: list[list[PublicationEvent]],
+        numbers: BucketNumbers,
     ) -> None:
-        variants, traffic, count, stops = self.variants, tally.traffic, self.buckets, self.stops
+        variants, traffic, stops = self.variants, tally.traffic, self.stops
         for position, record in enumerate(records, offset):
             variant = variants.get(record.variant)
             if variant is None:
@@ -139,7 +147,7 @@ class LogStage:
             if id is not None and (record.kind is None or record.kind == _PUBLISH):
                 found = publication_event(variant, id, event, record, position)
                 if found is not None:
-                    buckets[bucket_of(id, count)].append(found)
+                    buckets[numbers[id]].append(found)
 
     def _read_gauge(self, variant: int, record: TraceRecord, traffic: Traffic) -> None:
         """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
@@ -155,6 +163,8 @@ class LogStage:
     def _read_rare(self, records: Sequence[TraceRecord], file: str, offset: int, tally: LogTally) -> None:
         for line, record in enumerate(records):
             event = record.event
+            if event in _NEVER_RARE:
+                continue
             if event in _OPERATIONS:
                 kind = event.value
             elif event in _ANSWERS and record.kind in _OPERATIONS:

@@ -6,7 +6,9 @@ publication. Times are nanoseconds of the run's clock; `variant` is the variant'
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from zlib import crc32
 
 import msgspec
@@ -135,10 +137,22 @@ def bucket_of(key: str, buckets: int) -> int:
     return crc32(key.encode()) % buckets
 
 
-def by_publication(parts: Iterable[bytes]) -> dict[str, dict[int, list[PublicationEvent]]]:
+class BucketNumbers(dict[str, int]):
+    """The number of the bucket of each key, computed once, because a publication has many events."""
+
+    def __init__(self, buckets: int) -> None:
+        super().__init__()
+        self._buckets = buckets
+
+    def __missing__(self, key: str) -> int:
+        number = self[key] = bucket_of(key, self._buckets)
+        return number
+
+
+def by_publication(parts: Iterable[bytes]) -> Mapping[str, Mapping[int, list[PublicationEvent]]]:
     """The events of a bucket by publication and variant."""
-    grouped: dict[str, dict[int, list[PublicationEvent]]] = {}
+    grouped: defaultdict[str, defaultdict[int, list[PublicationEvent]]] = defaultdict(partial(defaultdict, list))
     for part in parts:
         for event in _decoder.decode(part):
-            grouped.setdefault(event.publication, {}).setdefault(event.variant, []).append(event)
+            grouped[event.publication][event.variant].append(event)
     return grouped

@@ -32,6 +32,9 @@ class Activity(NamedTuple):
     label: str | None
 
 
+_ActivityFields = tuple[int, str, Event, str | None, str | None, str | None, str | None]
+
+
 @dataclass(slots=True)
 class Amount:
     """The number of records of an activity, and sums and maxima of their numbers."""
@@ -70,21 +73,25 @@ class Amount:
 class Traffic:
     """Amounts by activity (brokers x neighbours x kinds x labels) and gauges (queues or brokers x seconds)."""
 
-    amounts: dict[Activity, Amount] = field(default_factory=dict)
+    amounts: dict[_ActivityFields, Amount] = field(default_factory=dict)
+    """By the fields of an `Activity`, which is made only when the table is read: that takes longer than the count."""
     gauges: QueueReadings = field(default_factory=QueueReadings)
     loads: LoadReadings = field(default_factory=LoadReadings)
 
     def add(self, variant: int, record: TraceRecord) -> None:
         """Counts a record of one of the `COUNTED` events."""
-        key = Activity(variant, record.node, record.event, record.kind, record.peer, record.text, record.label)
+        key = variant, record.node, record.event, record.kind, record.peer, record.text, record.label
         amount = self.amounts.get(key)
         if amount is None:
             amount = self.amounts[key] = Amount()
         amount.add(record)
 
+    def activities(self) -> Iterator[tuple[Activity, Amount]]:
+        return ((Activity(*fields), amount) for fields, amount in self.amounts.items())
+
     def merge(self, other: Traffic) -> None:
-        for activity, amount in other.amounts.items():
-            self.amounts.setdefault(activity, Amount()).merge(amount)
+        for fields, amount in other.amounts.items():
+            self.amounts.setdefault(fields, Amount()).merge(amount)
         self.gauges.merge(other.gauges)
         self.loads.merge(other.loads)
 
@@ -101,7 +108,7 @@ class TrafficTables:
     def messages(self) -> list[BrokerMessages]:
         """The table `messages`. A received record without a peer came from a client."""
         rows: dict[tuple[int, str, str], list[int]] = {}
-        for activity, amount in self.traffic.amounts.items():
+        for activity, amount in self.traffic.activities():
             event, neighbour = activity.event, activity.peer is not None
             if event not in (Event.RECEIVED, Event.SENT, Event.DELIVERED):
                 continue
@@ -125,7 +132,7 @@ class TrafficTables:
     def labels(self) -> list[LabelledMessages]:
         """The table `labels`."""
         rows: dict[tuple[int, str, str, str], list[int]] = {}
-        for activity, amount in self.traffic.amounts.items():
+        for activity, amount in self.traffic.activities():
             if activity.label is None or activity.event not in (Event.RECEIVED, Event.SENT):
                 continue
             key = activity.variant, activity.node, activity.kind or "control", activity.label
@@ -224,7 +231,7 @@ class TrafficTables:
             )
 
     def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
-        return ((activity, amount) for activity, amount in self.traffic.amounts.items() if activity.event is event)
+        return ((activity, amount) for activity, amount in self.traffic.activities() if activity.event is event)
 
     def _summed(self, event: Event, key: Callable[[Activity], _Key]) -> dict[_Key, Amount]:
         rows: dict[_Key, Amount] = {}

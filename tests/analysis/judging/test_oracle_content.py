@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.judging.history import History
 from analysis.judging.journeys import Journey
-from analysis.judging.oracle import Oracle
+from analysis.judging.oracle import oracles_of
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.log_events import ClientOperation, LogPosition
 from analysis.reading.publication_events import Published, decode_content, encode_content
@@ -73,7 +73,7 @@ def test_a_client_must_get_what_matches_and_conforms(
     for number, predicates in enumerate(advertisements):
         made = confirmed(number, Event.ADVERTISE, "P", predicates)
         operations += [operation._replace(id=f"a{number}") for operation in made]
-    oracle = Oracle(History(lifetimes=lifetimes(operations)))
+    (oracle,) = oracles_of([History(lifetimes=lifetimes(operations))])
     for attributes in published:
         encoded = encode_content(
             {name: value for name, value in attributes.items() if not isinstance(value, str)},
@@ -95,4 +95,5 @@ def test_predicates_outside_the_language_match_nothing() -> None:
     nonsense = odd[0]._replace(predicates=(PredicateRecord(attribute="a", operator="nonsense", number=1),))
     (life,) = lifetimes([nonsense, odd[1]])
     assert life.predicates is None
-    assert Oracle(History(lifetimes=[life])).judge(Journey.of([])).judgements == []
+    (oracle,) = oracles_of([History(lifetimes=[life])])
+    assert oracle.judge(Journey.of([])).judgements == []
