@@ -164,6 +164,7 @@ class ContainerRuntime:
                 memswap_limit=_SANDBOX_MEMORY,
                 log_config=LogConfig(type="none"),
             ),
+            network_disabled=True,
         )
 
     def _start_one(self, launch: Launch) -> None:
@@ -195,7 +196,7 @@ class ContainerRuntime:
             raise HostError(f"{self.ending(broker)}, right after its start")
         self._processes[broker] = identity
 
-    def _run(self, name: str, broker: BrokerId, command: list[str], host_config: object) -> None:
+    def _run(self, name: str, broker: BrokerId, command: list[str], host_config: object, **options: object) -> None:
         self._journal.creating(Resource.CONTAINER, name)
         with docker_errors(f"start container {name}"):
             self._api.create_container(
@@ -208,6 +209,7 @@ class ContainerRuntime:
                 environment={RUN_VARIABLE: self._run_paths.run_id},
                 detach=True,
                 host_config=host_config,
+                **options,
             )
             self._api.start(name)
 
