@@ -22,4 +22,4 @@ RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash
 COPY .cache/broker-compiled /opt/brokerlab
 
 USER 10001:10001
-CMD ["python", "-m", "broker_service.grpc_shell.server", "/etc/brokerlab/broker.json"]
+CMD ["python", "-m", "broker_service", "/etc/brokerlab/broker.json"]

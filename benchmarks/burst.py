@@ -25,6 +25,7 @@ from rich.table import Table
 from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.processes import RUN_VARIABLE
+from emulation.runtimes.interface import BROKER_PROGRAM
 
 UNDELIVERED = Target("notifications of the burst that are missing", Bound.AT_MOST, 0)
 REPEATED = Target("notifications of the burst that are duplicates", Bound.AT_MOST, 0)
@@ -87,11 +88,11 @@ class Sampler:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
-                    command = (entry / "cmdline").read_bytes()
+                    command = (entry / "cmdline").read_bytes().split(b"\0")
                     environment = (entry / "environ").read_bytes().split(b"\0")
                 except OSError:
                     continue
-                if b"broker_service.grpc_shell.server" in command and any(run in environment for run in runs):
+                if BROKER_PROGRAM.encode() in command and any(run in environment for run in runs):
                     yield int(entry.name)
 
 

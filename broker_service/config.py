@@ -1,4 +1,4 @@
-"""The configuration of a broker process: one JSON file, `python -m broker_service.grpc_shell.server CONFIG`."""
+"""The configuration of a broker process: one JSON file, `python -m broker_service CONFIG`."""
 
 from __future__ import annotations
 

@@ -11,10 +11,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # before the next one: the log needs no shared memory then
@@ -99,6 +101,8 @@ class FileStorage(MutableMapping[str, bytes]):
 
 def _open(path: Path) -> sqlite3.Connection:
     """Raises `OSError`."""
+    import sqlite3  # noqa: PLC0415 - most brokers store nothing, and would start later
+
     try:
         database = sqlite3.connect(path, isolation_level=None)
         for setting in _SETTINGS:

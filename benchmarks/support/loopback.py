@@ -64,7 +64,7 @@ class LoopbackBrokers:
         socket = Path(self.addresses[name].removeprefix("unix:"))
         begin = time.monotonic()
         errors = undo.enter_context((self._directory / f"{name}.stderr").open("wb"))
-        process = start("broker_service.grpc_shell.server", config, stderr=errors)
+        process = start("broker_service", config, stderr=errors)
         undo.callback(end, process)
         self.processes[name] = process
         wait_for(socket.is_socket, process)

@@ -1,8 +1,8 @@
 """A broker process: the core of `broker`, with gRPC around it.
 
-`python -m broker_service.grpc_shell.server CONFIG.json` serves until SIGTERM or SIGINT, then passes on what waits (for
-at most `Limits.stop_within` seconds), logs its end and exits with 0. A config or an address that it cannot use makes it
-exit with 2 and one line that names the reason. Nothing a client or a neighbour sends ends it. A defect of its own code,
+`python -m broker_service CONFIG.json` serves until SIGTERM or SIGINT, then passes on what waits (for at most
+`Limits.stop_within` seconds), logs its end and exits with 0. A config or an address that it cannot use makes it exit
+with 2 and one line that names the reason. Nothing a client or a neighbour sends ends it. A defect of its own code,
 nearly always of the router, ends it at once: with a record in the log, the stack trace on stderr and the exit code
 `BROKER_DEFECT`.
 """
@@ -238,8 +238,8 @@ async def serve_until_stopped(config: BrokerConfig) -> None:
     server = BrokerServer(config)
     await server.start()
     _log.info("broker %s (incarnation %d, %s) serves", config.id, config.incarnation, config.protocol)
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # leaves what was loaded alone for good
+    gc.enable()
     asked_to_stop = asyncio.ensure_future(stop_requested.wait())
     await asyncio.wait((asked_to_stop, server.defect), return_when=asyncio.FIRST_COMPLETED)
     if server.defect.done():
@@ -257,9 +257,9 @@ def _exit_at_once(defect: BrokerDefectError) -> NoReturn:
 def main(arguments: list[str] | None = None) -> int:
     """The process. Returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m broker_service.grpc_shell.server",
+        prog="python -m broker_service",
         description="Runs one broker until SIGTERM.",
-        epilog="example: python -m broker_service.grpc_shell.server /etc/brokerlab/broker.json",
+        epilog="example: python -m broker_service /etc/brokerlab/broker.json",
     )
     parser.add_argument("config", type=Path, help="the broker's configuration, JSON (broker_service/config.py)")
     path: Path = parser.parse_args(arguments).config
@@ -278,7 +278,3 @@ def _one_line(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
     return " ".join(str(error).split())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

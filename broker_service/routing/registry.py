@@ -1,17 +1,19 @@
-"""The routing protocols by the names that scenarios use."""
+"""The routing protocols by the names that scenarios use.
+
+A protocol's package is imported when the protocol is first looked up, because a broker uses one of them only, and the
+others would make its start longer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from broker_service.routing.interface import Router, RouterContext
-from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter
 from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.tid import TidOptions, TidRouter
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +24,45 @@ class Protocol:
     options: type[ProtocolOptions]
 
 
-PROTOCOLS: Mapping[str, Protocol] = {
-    "tid": Protocol(TidRouter, TidOptions),
-    "octopia": Protocol(OctopiaRouter, OctopiaOptions),
-}
+def _tid() -> Protocol:
+    from broker_service.routing.tid import TidOptions, TidRouter  # noqa: PLC0415 - see the module
+
+    return Protocol(TidRouter, TidOptions)
+
+
+def _octopia() -> Protocol:
+    from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter  # noqa: PLC0415 - see the module
+
+    return Protocol(OctopiaRouter, OctopiaOptions)
+
+
+class _Protocols(MutableMapping[str, Protocol]):
+    """Protocols by name, each loaded when it is first looked up."""
+
+    def __init__(self, loaders: Mapping[str, Callable[[], Protocol]]) -> None:
+        self._loaders = loaders
+        self._loaded: dict[str, Protocol | None] = dict.fromkeys(loaders)
+
+    def __getitem__(self, name: str) -> Protocol:
+        protocol = self._loaded[name]
+        if protocol is None:
+            protocol = self._loaded[name] = self._loaders[name]()
+        return protocol
+
+    def __setitem__(self, name: str, protocol: Protocol) -> None:
+        self._loaded[name] = protocol
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
+PROTOCOLS: MutableMapping[str, Protocol] = _Protocols({"tid": _tid, "octopia": _octopia})
 
 
 def protocol_named(name: str) -> Protocol:

@@ -114,6 +114,10 @@ class BrokerConfigs:
         """Seconds between heartbeats on an idle link."""
         return self._settings.limits.heartbeat
 
+    def dialled_by(self, broker: BrokerId) -> int:
+        """Number of neighbours to which a broker opens the streams."""
+        return sum(link.dial for link in self._links[broker].values())
+
     def link(self, broker: BrokerId, neighbour: BrokerId) -> LinkConfig:
         """A broker's end of a present link. Raises `KeyError` for brokers that are not linked."""
         return self._links[broker][neighbour]

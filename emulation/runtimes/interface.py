@@ -28,7 +28,7 @@ EXIT_CODE_WITHIN = 5.0
 LAST_LINES = 40
 """Lines kept of what a broker has written before its end: a defect's stack trace and the sentence on it."""
 
-BROKER_PROGRAM = "broker_service.grpc_shell.server"
+BROKER_PROGRAM = "broker_service"
 """The module that each broker runs, with the path of its configuration."""
 
 

@@ -46,6 +46,7 @@ ROOMS: Mapping[str, Floors] = {
         "client_operations",
         "broker",
         "client_library grpc_shell",
+        "__main__",
     ),
     "topology": _floors(
         "link_properties",

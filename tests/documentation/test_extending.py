@@ -6,7 +6,8 @@ import ast
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 from unittest import mock
@@ -35,18 +36,18 @@ timeline: {join: 1s, run: 1s}
 
 @pytest.fixture
 def flooding(tmp_path: Path) -> Iterator[ConformanceProtocol]:
-    """The page's module under its name, its row in the registry, and its conformance row."""
-    source, row = BLOCKS[0], BLOCKS[1]
+    """The page's module under its name, its loader in the registry, and its conformance row."""
+    source, loader = BLOCKS[0], textwrap.dedent(BLOCKS[1])
     path = tmp_path / "flooding.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location(MODULE, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    registered: Mapping[str, Protocol]
+    registry: dict[str, Any] = {"Protocol": Protocol}
     with mock.patch.dict(sys.modules, {MODULE: module}):
         spec.loader.exec_module(module)
-        registered = eval(f"{{{row}}}", vars(module) | {"Protocol": Protocol})
-        with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), registered):
+        exec(loader, registry)
+        with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), {"flooding": registry["_flooding"]()}):
             yield ConformanceProtocol("flooding", "flooding")
 
 

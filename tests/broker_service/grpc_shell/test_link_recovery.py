@@ -172,7 +172,7 @@ async def test_a_killed_neighbour_comes_back_with_a_new_incarnation(tmp_path: Pa
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "broker_service.grpc_shell.server",
+                "broker_service",
                 str(path),
                 cwd=SOURCE,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -282,7 +282,7 @@ async def test_sigterm_passes_on_what_waits(tmp_path: Path) -> None:
             advertised = calls_of(second.broker, "receive")
             (tmp_path / "B1.json").write_bytes(msgspec.json.encode(overlay.config("B1")))
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "broker_service.grpc_shell.server", str(tmp_path / "B1.json"),
+                sys.executable, "-m", "broker_service", str(tmp_path / "B1.json"),
                 cwd=Path(__file__).parents[3], stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
             try:

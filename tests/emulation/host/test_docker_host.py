@@ -131,7 +131,7 @@ def test_an_image_is_built_once(client: docker.DockerClient) -> None:
 def test_the_image_runs_a_broker_without_privileges_or_compiling(client: docker.DockerClient) -> None:
     program = """
 import os, sys
-import broker_service.grpc_shell.server
+import broker_service.__main__
 assert os.getuid() == os.getgid() == 10001, (os.getuid(), os.getgid())
 cached = {name: getattr(module, "__cached__", None) for name, module in sys.modules.items()}
 print([name for name, path in cached.items() if path and not os.path.exists(path)])
