@@ -10,6 +10,7 @@ processes.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,7 +23,7 @@ import requests
 from docker.types import LogConfig, Mount
 
 from emulation.host.journal import Journal, Resource
-from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, identify
+from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
@@ -61,6 +62,7 @@ class ContainerRuntime:
         self._storage = StorageDirectories(run_paths, journal)
         self._sandboxes: dict[BrokerId, str] = {}
         self._processes: dict[BrokerId, ProcessIdentity] = {}
+        self._paused: set[BrokerId] = set()
         self._quotas: dict[BrokerId, int] = {}
         self._pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
 
@@ -107,9 +109,15 @@ class ContainerRuntime:
         self._each(self._start_one, launches)
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
-        for broker in brokers:
-            self._processes.pop(broker, None)
-        self._each(lambda broker: self._stop_one(self._name(broker), within), brokers)
+        # Signals go to the processes and not through Docker, which starts a program for each, and all at once, because
+        # brokers that still run would dial those that have stopped.
+        stopping = {broker: process for broker in brokers if (process := self._processes.pop(broker, None)) is not None}
+        for process in stopping.values():
+            process.kill(signal.SIGTERM)
+        for broker in self._paused & stopping.keys():  # a paused one handles SIGTERM only once it goes on
+            self._unpause(broker)
+        await_end(list(stopping.values()), within)
+        self._each(lambda broker: self._end(self._name(broker)), brokers)
 
     def kill(self, broker: BrokerId) -> None:
         self._processes.pop(broker, None)
@@ -119,11 +127,11 @@ class ContainerRuntime:
     def pause(self, broker: BrokerId) -> None:
         with docker_errors(f"pause broker {broker}"):
             self._api.pause(self._name(broker))
+        self._paused.add(broker)
 
     def resume(self, broker: BrokerId) -> None:
         if broker in self._processes:
-            with docker_errors(f"resume broker {broker}"):
-                self._api.unpause(self._name(broker))
+            self._unpause(broker)
 
     def throttle(self, broker: BrokerId, cores: float | None) -> None:
         if broker in self._processes:
@@ -169,6 +177,7 @@ class ContainerRuntime:
 
     def _start_one(self, launch: Launch) -> None:
         broker, resources = launch.broker, launch.resources
+        self._paused.discard(broker)
         self._quotas[broker] = _quota(resources.cpu)
         self._remove(self._name(broker))
         config = self._api.create_host_config(
@@ -217,9 +226,15 @@ class ContainerRuntime:
         with docker_errors(f"inspect container {name}"):
             return int(self._api.inspect_container(name)["State"]["Pid"])
 
-    def _stop_one(self, name: str, within: float) -> None:
+    def _unpause(self, broker: BrokerId) -> None:
+        self._paused.discard(broker)
+        with docker_errors(f"resume broker {broker}"):
+            self._api.unpause(self._name(broker))
+
+    def _end(self, name: str) -> None:
+        """Kills a container that still runs. Returns when Docker knows that it has ended."""
         try:
-            self._api.stop(name, timeout=int(within))
+            self._api.stop(name, timeout=0)
         except docker.errors.NotFound:
             return
         except docker.errors.DockerException as error:

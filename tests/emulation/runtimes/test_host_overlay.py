@@ -189,6 +189,16 @@ def test_a_paused_broker_can_be_killed(hosted: Hosted) -> None:
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
 
 
+def test_a_paused_broker_stops_in_order(hosted: Hosted) -> None:
+    hosted.overlay.pause("B")
+    hosted.overlay.stop_broker("B")
+    exit_codes = {"process": None, "container": 0}  # the process runtime forgets a broker that it has stopped
+    assert hosted.runtime.ending("B").exit_code == exit_codes[hosted.runtime.name]
+    hosted.overlay.resume("B")
+    hosted.overlay.restart("B")
+    hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+
+
 def test_a_cut_is_noticed_and_undone(hosted: Hosted) -> None:
     hosted.overlay.cut(AB)
     hosted.until(lambda: not hosted.linked("B"), "B hears nothing of A")
