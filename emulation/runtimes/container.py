@@ -26,6 +26,7 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify
 from emulation.host.run_paths import BROKER_UID, RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
+from emulation.network.nodes import IPV6_SETTINGS
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
@@ -171,8 +172,9 @@ class ContainerRuntime:
                 mem_limit=_SANDBOX_MEMORY,
                 memswap_limit=_SANDBOX_MEMORY,
                 log_config=LogConfig(type="none"),
+                sysctls={"net.ipv6.conf.all.disable_ipv6": "1"} if IPV6_SETTINGS.exists() else {},
             ),
-            network_disabled=True,
+            network_disabled=True,  # else the daemon runs its own binary in each container, to set up an empty network
         )
 
     def _start_one(self, launch: Launch) -> None:
