@@ -45,7 +45,7 @@ BENCHMARKS = (
     Benchmark("matching", seconds=170, quick_seconds=30),
     Benchmark("throughput", seconds=95, quick_seconds=25),
     Benchmark("relay", seconds=25, quick_seconds=15),
-    Benchmark("startup", seconds=55, quick_seconds=45),
+    Benchmark("startup", seconds=95, quick_seconds=35),
     Benchmark("simulation", seconds=180, quick_seconds=15),
     Benchmark("motion", seconds=45),
     Benchmark("mesh", seconds=12),
