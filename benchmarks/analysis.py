@@ -12,13 +12,14 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.engines.spark_context import LOCAL_MASTER, open_context
 from analysis.pipeline import analyze
+from benchmarks.support.growth import Growth
 from benchmarks.support.memory import MemorySampler, Peak
 from benchmarks.support.simulated_run import log_size, simulated_run
 from benchmarks.support.trials import in_own_process
@@ -29,7 +30,8 @@ QUICK_SIZES = (1_000_000,)
 PLAIN_AT_MOST = 2_000_000
 """Records up to which plain Python is measured too. It uses one processor, and its memory does not grow with a run."""
 
-RATE = Target("log records analysed, without the start of Spark", Bound.AT_LEAST, 50_000, "records/s")
+RATE = Target("log records analysed, without the start of Spark", Bound.AT_LEAST, 300_000, "records/s")
+START = Target("start of Spark", Bound.AT_MOST, 3.5, "s")
 GROWTH = Target("cost of a log record in the largest run, of that in the smallest", Bound.AT_MOST, 1.25, "times")
 MEMORY = Target("memory of the analysis's driver, Python and Java", Bound.AT_MOST, 4096, "MB")
 
@@ -135,11 +137,20 @@ def judge(trials: Sequence[Trial]) -> list[Judgement]:
     """Judgements of the analyses in Spark, in ascending order of their sizes; none if there were none."""
     if not trials:
         return []
-    memory = max(trial.peak.driver + trial.peak.java for trial in trials)
-    judgements = [RATE.judge(min(trial.rate for trial in trials)), MEMORY.judge(memory)]
+    memory: dict[float, float] = {trial.records: trial.peak.driver + trial.peak.java for trial in trials}
+    rates: dict[float, float] = {trial.records: trial.rate for trial in trials}
+    judgements = [
+        RATE.judge(trials[-1].rate, _growth(rates, "Python's work on each record, on all processors")),
+        START.judge(max(trial.started for trial in trials)),
+        MEMORY.judge(max(memory.values()), _growth(memory, "Java's heap, because only tallies reach the driver")),
+    ]
     if len(trials) > 1:
         judgements.append(GROWTH.judge(trials[0].rate / trials[-1].rate))
     return judgements
+
+
+def _growth(values: Mapping[float, float], bound: str) -> Growth | None:
+    return Growth("records", values, bound) if len(values) > 1 else None
 
 
 if __name__ == "__main__":

@@ -55,20 +55,21 @@ def test_a_mesh_is_judged_by_its_time_and_the_memory_of_two_sizes() -> None:
 
 def test_the_analysis_is_judged_by_its_slowest_and_its_largest_run() -> None:
     small = analysis.Trial(records=1000, seconds=1, started=5, peak=Peak(driver=100, java=400))
-    large = analysis.Trial(records=8000, seconds=10, started=5, peak=Peak(driver=200, java=500))
+    large = analysis.Trial(records=8000, seconds=10, started=6, peak=Peak(driver=200, java=500))
     assert values(analysis.judge([small, large])) == {
         analysis.RATE: 800,
+        analysis.START: 6,
         analysis.MEMORY: 700,
         analysis.GROWTH: 1.25,
     }
-    assert values(analysis.judge([small])) == {analysis.RATE: 1000, analysis.MEMORY: 500}
+    assert values(analysis.judge([small])) == {analysis.RATE: 1000, analysis.START: 5, analysis.MEMORY: 500}
     assert analysis.judge([]) == []
 
 
 def _result(workload: matching.Workload, size: int, median: float) -> matching.Result:
     """Result with a median match in microseconds, and with other medians that follow from the size."""
     return matching.Result(
-        workload, size, share=0.02, match_median=median, match_p99=9, add_median=size / 1e4, add_mean=9,
+        workload, size, share=0.02, match_median=median, match_p99=9, copy_median=1, add_median=size / 1e4, add_mean=9,
         remove_median=size / 2e4, index_bytes=300, all_bytes=999,
     )  # fmt: skip
 
@@ -86,6 +87,19 @@ def test_matching_is_judged_at_the_largest_size_and_its_growth_at_the_full_size_
         matching.BYTES: 300,
     }
     assert matching.GROWTH not in values(matching.judge(small))
+    assert all(judgement.growth is None for judgement in matching.judge(small))
+
+
+def test_a_match_grows_with_the_medians_of_its_own_workload() -> None:
+    symbol, by_class = matching.WORKLOADS[:2]
+    results = [_result(symbol, 1000, 4), _result(symbol, 100_000, 10)]
+    results += [_result(by_class, 1000, 40), _result(by_class, 100_000, 80)]
+    growth = {judgement.target: judgement.growth for judgement in matching.judge(results)}
+    of_symbol, of_class = growth[symbol.median], growth[by_class.median]
+    assert of_symbol is not None
+    assert of_class is not None
+    assert (of_symbol.factor, of_class.factor) == (pytest.approx(2.5), pytest.approx(2))
+    assert "2,000 keys, whose copy alone takes 1.0 us" in of_symbol.bound
 
 
 def test_the_relay_is_judged_by_the_median_cost_of_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
