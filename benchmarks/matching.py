@@ -240,19 +240,7 @@ def _table(results: Sequence[Result]) -> Table:
         title="microseconds per publication, addition and removal; bytes per subscription", title_justify="left"
     )
     table.add_column("workload")
-    columns = (
-        "subscriptions",
-        "match",
-        "median",
-        "p99",
-        "copy",
-        "growth",
-        "add",
-        "fill",
-        "remove",
-        "bytes",
-        "with content",
-    )
+    columns = ("subscriptions", "match", "median", "p99", "copy", "add", "fill", "remove", "bytes", "with content")
     for heading in columns:
         table.add_column(heading, justify="right")
     for result in results:
