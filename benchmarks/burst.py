@@ -3,7 +3,8 @@
 The overlay is OctopiA's S_e over unshaped links, under SPR. One publisher sends 100,000 publications a minute; ten
 subscribers, at brokers of all clusters, want all of them. Measured are the seconds from the first publication's time to
 the last notification, the messages that brokers handled meanwhile, and the processor time of the broker processes for
-each message. The target is complete delivery without duplicates.
+each message. The targets are complete delivery without duplicates, and the processor time. A burst of a hundredth of
+the publications goes first, for growth.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from benchmarks.support.growth import FACTOR, Growth
 from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.processes import RUN_VARIABLE
@@ -31,6 +33,9 @@ UNDELIVERED = Target("notifications of the burst that are missing", Bound.AT_MOS
 REPEATED = Target("notifications of the burst that are duplicates", Bound.AT_MOST, 0)
 DROPPED = Target("publications of the burst that brokers dropped", Bound.AT_MOST, 0)
 
+HOP = Target("CPU time of a broker for a message of the burst", Bound.AT_MOST, 25, "us")
+
+BOUND = "the processors, which all brokers share"
 BROKERS = 56
 FOLLOWERS = ("A0", "D1", "J2", "L3", "E0", "K1", "M2", "B3", "N0", "C1")
 SCENARIO = """
@@ -117,6 +122,11 @@ class Result:
     cpu: float
     """Seconds of all brokers."""
 
+    @property
+    def hop(self) -> float:
+        """Processor time of a broker for each message, microseconds."""
+        return self.cpu / self.hops * 1e6
+
 
 def measure(runtime: str, publications: int, rate: int) -> Result:
     """Runs the burst. Raises `SystemExit` with the run's own output when it fails."""
@@ -180,7 +190,7 @@ def _table(result: Result, title: str, rate: int) -> Table:
     table.add_row("drained after", f"{result.drained:.1f} s (published in {result.published / rate * 60:.1f} s)")
     table.add_row("messages handled by brokers", f"{result.hops:,}, {result.hops / result.drained:,.0f} a second")
     table.add_row("notifications", f"{result.delivered:,}, {result.delivered / result.drained:,.0f} a second")
-    table.add_row("processor time of a broker for each message", f"{result.cpu / result.hops * 1e6:.1f} us")
+    table.add_row("processor time of a broker for each message", f"{result.hop:.1f} us")
     table.add_row("brokers' share of the processors", f"{result.cpu / result.drained / (os.cpu_count() or 1):.0%}")
     return table
 
@@ -191,13 +201,28 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     parser.add_argument("--publications", type=int, default=50_000)
     parser.add_argument("--rate", type=int, default=100_000, help="publications a minute")
     options = parser.parse_args(arguments)
-    result = measure(options.runtime, options.publications, options.rate)
-    title = (
-        f"{result.published:,} publications at {options.rate:,} a minute, {BROKERS} brokers, runtime {options.runtime}"
-    )
-    console().print(_table(result, title, options.rate))
-    missing = result.published * len(FOLLOWERS) - (result.delivered - result.duplicates)
-    return [UNDELIVERED.judge(missing), REPEATED.judge(result.duplicates), DROPPED.judge(result.dropped)]
+    few = options.publications // FACTOR
+    results = [_measured(options.runtime, publications, options.rate) for publications in (few, options.publications)]
+    small, result = results
+    missing = [found.published * len(FOLLOWERS) - (found.delivered - found.duplicates) for found in results]
+
+    def growth(first: float, last: float) -> Growth:
+        return Growth("publications", {small.published: first, result.published: last}, BOUND)
+
+    return [
+        UNDELIVERED.judge(missing[1], growth(*missing)),
+        REPEATED.judge(result.duplicates, growth(small.duplicates, result.duplicates)),
+        DROPPED.judge(result.dropped, growth(small.dropped, result.dropped)),
+        HOP.judge(result.hop, growth(small.hop, result.hop)),
+    ]
+
+
+def _measured(runtime: str, publications: int, rate: int) -> Result:
+    """Runs a burst and prints what was measured."""
+    result = measure(runtime, publications, rate)
+    title = f"{result.published:,} publications at {rate:,} a minute, {BROKERS} brokers, runtime {runtime}"
+    console().print(_table(result, title, rate))
+    return result
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Brokers are the servers of MEDYM's transit-stub network, with a link between every two: 499,500 links for 1,000 brokers,
 each made when it is first used. Times are from the scenario's file until the overlay has settled; the drawing of the
-network of routers and its shortest paths are part of them. Each mesh is made in a process of its own.
+network of routers and its shortest paths are part of them. Each mesh is made in a process of its own. Growth is that
+from 20 to 2,000 brokers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.support.growth import Growth
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.trace_writer import NullTrace
@@ -25,6 +27,10 @@ from scenario.loading import load
 UP = Target("start of 1,000 fully meshed brokers", Bound.AT_MOST, 10, "s")
 MEMORY = Target("memory of 1,000 fully meshed brokers", Bound.AT_MOST, 1536, "MB")
 MEMORY_OF_TWICE = Target("memory of 2,000 fully meshed brokers", Bound.AT_MOST, 4096, "MB")
+
+SIZES = (20, 200, 1_000, 2_000)
+UP_BOUND = "a search for shortest paths through all routers from the router of each server"
+MEMORY_BOUND = "a latency of 8 bytes for every two servers, above what a process without brokers has"
 
 SCENARIO = """
 name: mesh
@@ -76,15 +82,18 @@ def start(brokers: int) -> Start:
 
 def run(_arguments: Sequence[str]) -> list[Judgement]:
     starts = []
-    for brokers in (1_000, 2_000):
+    for brokers in SIZES:
         starts.append(in_own_process(start, brokers))
         print(starts[-1], flush=True)
-    return judge(*starts)
+    return judge(starts)
 
 
-def judge(one: Start, twice: Start) -> list[Judgement]:
-    """Sets the starts of 1,000 and of 2,000 brokers against the targets."""
-    return [UP.judge(one.up), MEMORY.judge(one.memory), MEMORY_OF_TWICE.judge(twice.memory)]
+def judge(starts: Sequence[Start]) -> list[Judgement]:
+    """Sets the starts of 1,000 and of 2,000 brokers against the targets, with the growth over all of them."""
+    of = {start.brokers: start for start in starts}
+    up = Growth("brokers", {start.brokers: start.up for start in starts}, UP_BOUND)
+    memory = Growth("brokers", {start.brokers: start.memory for start in starts}, MEMORY_BOUND)
+    return [UP.judge(of[1_000].up, up), MEMORY.judge(of[1_000].memory, memory), MEMORY_OF_TWICE.judge(of[2_000].memory)]
 
 
 if __name__ == "__main__":

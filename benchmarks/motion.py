@@ -53,14 +53,14 @@ seed: 1
 MOTION = "motion: {{kind: rewire, every: {every:.6f}s, repaired_after: 100ms, degree: 5, partitions: allowed}}"
 
 
-def simulated(directory: Path) -> Judgement:
+def simulated(directory: Path) -> list[Judgement]:
     still, _ = _simulated(directory, "")
     moving, changes = _simulated(directory, MOTION.format(every=2 / 300))
     print(
         f"simulated: 300 brokers for 30 s in {still:.1f} CPU s; with {changes:,} changes of links, 300 a second, in "
         f"{moving:.1f} CPU s"
     )
-    return SIMULATED.judge((moving - still) / changes * 1000)
+    return [SIMULATED.judge((moving - still) / changes * 1000)]
 
 
 def _simulated(directory: Path, motion: str) -> tuple[float, int]:
@@ -74,7 +74,7 @@ def _simulated(directory: Path, motion: str) -> tuple[float, int]:
     return time.process_time() - begin, len(_changes(run)) if motion else 0
 
 
-def processes(directory: Path) -> Judgement:
+def processes(directory: Path) -> list[Judgement]:
     every = 2.1 / MOST_CHANGES_A_SECOND
     scenario = directory / "processes.yaml"
     scenario.write_text(SCENARIO.format(brokers=12, motion=MOTION.format(every=every), run=20))
@@ -90,7 +90,7 @@ def processes(directory: Path) -> Judgement:
         f"processes: {len(changes):,} changes, each in {takes[len(takes) // 2]:.1f} ms (median), late by "
         f"{late[len(late) // 2]:.1f} ms (median), {late[-1]:.1f} ms at most"
     )
-    return LATE.judge(late[len(late) * 99 // 100])
+    return [LATE.judge(late[len(late) * 99 // 100])]
 
 
 def _changes(run: Path) -> list[TraceRecord]:

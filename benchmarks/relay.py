@@ -3,7 +3,9 @@
     python -m benchmarks.relay            about 30 seconds, as root
     python -m benchmarks.relay --quick    shorter, with a small overlay
 
-Costs are CPU time of the relay's process divided by the frames it delivered, under more load than it can carry.
+Costs are CPU time of the relay's process divided by the frames it delivered, under more load than it can carry. Without
+`--quick` they are measured at a hundredth and a tenth of that load, too, the error of delays at delays a hundred times
+apart, and an overlay of three links beside the large one.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 import networkx as nx
 from rich.table import Table
 
+from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
@@ -37,8 +40,13 @@ FRAME_PAYLOAD = 300
 """Bytes of a frame that carries a few publications."""
 OFFERED = 150_000
 """Frames a second offered to the relay, more than it can carry."""
+FEWER = (OFFERED // 100, OFFERED // 10)
+PER_FRAME = "system calls for each wake-up of the relay, which serves more frames the more there are"
+DELAYS = (0.0005, 0.005, 0.05)
+AT_WAKE_UP = "the time from the end of the relay's timer until it runs, which does not depend on the delay"
 REPETITIONS = 5
 NODES, LINKS = 56, 136
+FEW_LINKS = ((3, 2), (12, 20))
 SEED = 1
 
 ERROR = Target("error of the median one-way delay over a userspace link", Bound.AT_MOST, 300, "us")
@@ -95,13 +103,13 @@ def cpu_seconds(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
-def saturate(properties: LinkProperties, seconds: float) -> tuple[float, float]:
-    """Frames carried a second, and the relay's CPU time for a frame in microseconds."""
+def saturate(properties: LinkProperties, seconds: float, offered: int = OFFERED) -> tuple[float, float]:
+    """Frames carried of so many offered a second, and the relay's CPU time for a frame in microseconds."""
     with pair(properties) as network, sockets(network, socket.SOCK_DGRAM) as (sender, receiver):
         sender.connect(receiver.getsockname())
         before = network.relay_statistics()
         assert before is not None
-        payload, batch = bytes(FRAME_PAYLOAD), OFFERED // 1000
+        payload, batch = bytes(FRAME_PAYLOAD), offered // 1000
         cpu, start = cpu_seconds(before.pid), time.monotonic()
         for turn in range(round(seconds * 1000)):
             while time.monotonic() < start + turn / 1000:
@@ -116,7 +124,9 @@ def saturate(properties: LinkProperties, seconds: float) -> tuple[float, float]:
         return frames / elapsed, (cpu_seconds(after.pid) - cpu) / frames * 1e6
 
 
-def cost(conditions: Conditions, seconds: float, repetitions: int) -> Measured:
+def cost(conditions: Conditions, seconds: float, repetitions: int, fewer: Sequence[int] = ()) -> Measured:
+    """`fewer` are loads at which growth is measured, in frames a second."""
+    costs = {offered: saturate(conditions.properties, seconds, offered)[1] for offered in fewer}
     runs = [saturate(conditions.properties, seconds) for _ in range(repetitions)]
     frames, microseconds = statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
     spread = f"{microseconds:.1f} us ({min(run[1] for run in runs):.1f}-{max(run[1] for run in runs):.1f})"
@@ -125,7 +135,11 @@ def cost(conditions: Conditions, seconds: float, repetitions: int) -> Measured:
             (f"CPU time of a frame, {conditions.name}", spread),
             (f"frames/s carried, {conditions.name}", f"{frames:,.0f} of {OFFERED:,} offered"),
         ],
-        [conditions.cost.judge(microseconds)],
+        [
+            conditions.cost.judge(
+                microseconds, Growth("frames/s", costs | {OFFERED: microseconds}, PER_FRAME) if costs else None
+            )
+        ],
     )
 
 
@@ -154,20 +168,30 @@ def stream(seconds: float) -> Measured:
         return Measured([("TCP over an unlimited link", f"{rate:.2f} Gbit/s")], [])
 
 
-def delay_error(packets: int) -> Measured:
-    """Difference of one-way delays from the delay asked for, with a packet every 2 ms in each direction."""
-    with pair(PLAIN) as network:
+def delay_error(packets: int, delays: Sequence[float] = ()) -> Measured:
+    """Difference of one-way delays from the delay asked for, with a packet every 2 ms in each direction.
+
+    `delays` are others at which growth is measured, in seconds.
+    """
+    medians = {round(delay * 1e6): abs(statistics.median(_errors(delay, packets // 4))) for delay in delays}
+    errors = _errors(PLAIN.delay, packets)
+    text = ", ".join(f"p{share} {errors[share * (len(errors) - 1) // 100]:+.0f}" for share in (50, 95, 99))
+    median = abs(statistics.median(errors))
+    name = f"one-way delay error, frames of {SMALL_PAYLOAD + OVERHEAD} bytes"
+    growth = Growth("us of delay", medians, AT_WAKE_UP) if medians else None
+    return Measured([(name, f"{text}, greatest {errors[-1]:+.0f} us")], [ERROR.judge(median, growth)])
+
+
+def _errors(delay: float, packets: int) -> list[float]:
+    """Errors of the delays of both directions, microseconds, in ascending order."""
+    with pair(LinkProperties(delay=delay)) as network:
         a = network.ends("A")[0]
         there = ProbedDirection(
             processes=(network.pid("A"), network.pid("B")), addresses=(a.local_address, a.remote_address), delay=0.1
         )
         back = ProbedDirection(processes=there.processes[::-1], addresses=there.addresses[::-1], delay=0.1)
         found = carry_out(ProbeTask(directions=[there, back], rounds=packets, interval=0.002, trains=0))
-    errors = sorted((delay - PLAIN.delay) * 1e6 for samples in found for delay in samples.delays)
-    text = ", ".join(f"p{share} {errors[share * (len(errors) - 1) // 100]:+.0f}" for share in (50, 95, 99))
-    median = statistics.median(errors)
-    name = f"one-way delay error, frames of {SMALL_PAYLOAD + OVERHEAD} bytes"
-    return Measured([(name, f"{text}, greatest {errors[-1]:+.0f} us")], [ERROR.judge(abs(median))])
+    return sorted((measured - delay) * 1e6 for samples in found for measured in samples.delays)
 
 
 def random_overlay(nodes: int, links: int) -> Overlay:
@@ -184,8 +208,36 @@ def random_overlay(nodes: int, links: int) -> Overlay:
     return Overlay(name="bench", brokers=tuple(Broker(f"B{node}") for node in graph), links=edges)
 
 
-def start_up(nodes: int, links: int) -> Measured:
-    """Times to start, probe and remove an overlay of Mininet hosts."""
+def start_up(nodes: int, links: int, few: Sequence[tuple[int, int]] = ()) -> Measured:
+    """Times to start, probe and remove an overlay of Mininet hosts.
+
+    `few` are smaller overlays, as numbers of nodes and links, with which growth is measured.
+    """
+    smaller = {links: _started(nodes, links).outside for nodes, links in few}
+    started = _started(nodes, links)
+    size = f"{nodes} nodes, {links} links"
+    growth = Growth("links", smaller | {links: started.outside}, "probes that share two processors") if few else None
+    return Measured(
+        [
+            (f"{size}: up and verified", f"{started.up:.1f} s"),
+            (f"{size}: delay, rate and loss probed", f"{started.probed:.1f} s"),
+            (f"{size}: removed", f"{started.removed:.1f} s"),
+        ],
+        [OUTSIDE.judge(started.outside, growth)],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Seconds of the parts of an overlay's life, and directions of links outside the tolerance."""
+
+    up: float
+    probed: float
+    removed: float
+    outside: int
+
+
+def _started(nodes: int, links: int) -> Started:
     network = EmulatedNetwork(random_overlay(nodes, links), "bench-overlay", LinkDriver.USERSPACE, seed=SEED)
     times = [time.monotonic()]
     try:
@@ -196,17 +248,8 @@ def start_up(nodes: int, links: int) -> Measured:
     finally:
         network.stop()
     times.append(time.monotonic())
-    started, probed, stopped = (after - before for before, after in pairwise(times))
-    outside = sum(not probe.ok for probe in probes)
-    size = f"{nodes} nodes, {links} links"
-    return Measured(
-        [
-            (f"{size}: up and verified", f"{started:.1f} s"),
-            (f"{size}: delay, rate and loss probed", f"{probed:.1f} s"),
-            (f"{size}: removed", f"{stopped:.1f} s"),
-        ],
-        [OUTSIDE.judge(outside)],
-    )
+    up, probed, removed = (after - before for before, after in pairwise(times))
+    return Started(up, probed, removed, sum(not probe.ok for probe in probes))
 
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
@@ -218,10 +261,10 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     judgements: list[Judgement] = []
     try:
         for measured in (
-            *(cost(conditions, seconds, repetitions) for conditions in CONDITIONS),
+            *(cost(conditions, seconds, repetitions, () if quick else FEWER) for conditions in CONDITIONS),
             stream(seconds),
-            delay_error(200 if quick else 2_000),
-            start_up(*((8, 12) if quick else (NODES, LINKS))),
+            delay_error(200) if quick else delay_error(2_000, DELAYS),
+            start_up(8, 12) if quick else start_up(NODES, LINKS, FEW_LINKS),
         ):
             for line in measured.lines:
                 table.add_row(*line)

@@ -3,11 +3,12 @@
 *Decisions.* SPR, IDR, TID-S and TID-D, the latter with Eq. 3 for congestion, on OctopiA's overlay S_e with 10,000
 subscriptions that match 4% of the publications each. The simulator moves the messages; a stopwatch of this host
 measures each broker's router, at the publisher's broker, which always reads the content, and at the brokers on the way.
-Decisions have no target, because the four routings do different work.
+Decisions have no target, because the four routings do different work. Their growth is that from 100 subscriptions on.
 
 *Timing.* Every broker records the time that its router worked on each publication. A broker as it is and one that does
 not look at the clock receive the same publications in turns, log included. The target compares the difference with the
-processor time of a real broker for a publication (`benchmarks.throughput`, a line of three at a low load).
+processor time of a real broker for a publication (`benchmarks.throughput`, a line of three at a low load). Growth is
+that from frames of one publication to frames of a hundred.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from benchmarks.throughput import run_trial
 from broker_service.broker import Broker
@@ -42,8 +44,10 @@ from scenario.loading import load
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "octopia" / "oct-path-selection.yaml"
 AS_FAST_AS_CAN_BE = {"brokers.service_time": "0s", "timeline.run": "2s"}
 TIMING = Target("share of a broker's CPU time for a publication that timing takes", Bound.AT_MOST, 1, "%")
-FRAMES, FRAME, ROUNDS = 40, 50, 30
-"""Each of `ROUNDS` rounds gives both brokers `FRAMES` frames of `FRAME` publications."""
+SUBSCRIBERS = (100, 10_000)
+PUBLICATIONS, FRAME, ROUNDS = 2_000, 50, 30
+"""Each of `ROUNDS` rounds gives both brokers `PUBLICATIONS` publications in frames of `FRAME`."""
+FRAME_SIZES = (1, FRAME, 100)
 RATE = 5_000
 """Publications a second at which the CPU time of a real broker is measured."""
 
@@ -63,10 +67,10 @@ class Decisions:
         return self.first + self.on_the_way
 
 
-def measure_decisions() -> dict[str, Decisions]:
-    """Simulates the four routings and reads their logs."""
+def measure_decisions(subscribers: int) -> dict[str, Decisions]:
+    """Simulates the four routings with this number of subscribers and reads their logs."""
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
-        plan = make_plan(load(SCENARIO, AS_FAST_AS_CAN_BE))
+        plan = make_plan(load(SCENARIO, {**AS_FAST_AS_CAN_BE, "workload.subscriptions.subscribers": str(subscribers)}))
         run = simulate(plan, Path(temporary), calibration=Calibration.free(), stopwatch=time.thread_time_ns).directory
         found = {variant.name: Decisions() for variant in plan.variants}
         decoder = msgspec.json.Decoder(TraceRecord)
@@ -86,8 +90,8 @@ def _add(found: dict[str, Decisions], record: TraceRecord) -> None:
         (decisions.on_the_way if record.client is None else decisions.first).append(record.duration)
 
 
-def report_decisions(found: dict[str, Decisions]) -> None:
-    print("routing decisions on S_e, 10,000 subscriptions of 4%; microseconds are means")
+def report_decisions(subscribers: int, found: dict[str, Decisions]) -> None:
+    print(f"routing decisions on S_e, {subscribers:,} subscriptions of 4%; microseconds are means")
     for name, decisions in found.items():
         took = sum(decisions.all)
         rate, share = len(decisions.all) / took * 1e9, decisions.matching / took
@@ -95,6 +99,13 @@ def report_decisions(found: dict[str, Decisions]) -> None:
             f"  {name:<6} {rate:>8,.0f}/s: {_mean(decisions.first):>7.1f} us at the first broker,"
             f" {_mean(decisions.on_the_way):>6.1f} us on the way; {share:>4.0%} of the time is for comparing content"
         )
+
+
+def report_growth(by_subscribers: Mapping[int, dict[str, Decisions]]) -> None:
+    for name, largest in by_subscribers[max(by_subscribers)].items():
+        means = {subscribers: _mean(found[name].first) for subscribers, found in by_subscribers.items()}
+        share = largest.matching / sum(largest.all)
+        print(f"  {name:<6} {Growth('subscriptions', means, f'comparing content, {share:.0%} of the time')}")
 
 
 def _mean(times: Sequence[int]) -> float:
@@ -105,12 +116,12 @@ class _Untimed(Broker):
     """A broker that does not time its router."""
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
-        link = self.links[neighbour]
-        record, route, perform = self._recorder.message, self._router.receive, self._perform
+        self.links[neighbour].received += len(messages)
+        record, route, perform, clock = self._recorder.received, self._router.receive, self._perform, self._clock
         for message in messages:
-            link.received += 1
-            record(Event.RECEIVED, message, peer=neighbour)
-            perform(route(neighbour, message))
+            actions = route(neighbour, message)
+            record(message, clock(), None, neighbour)
+            perform(actions)
 
 
 def _broker(kind: type[Broker], name: str, neighbours: Sequence[str], directory: Path) -> Broker:
@@ -144,12 +155,15 @@ def _passed_on(broker: Broker, neighbour: str) -> list[Message]:
     return passed
 
 
-def cost_of_timing() -> list[float]:
-    """Nanoseconds that timing adds to a publication at a broker on the way, one number a round."""
+def cost_of_timing(size: int) -> list[float]:
+    """Nanoseconds that timing adds to a publication at a broker on the way, one number a round.
+
+    `size` is the number of publications of a frame.
+    """
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
         directory = Path(temporary)
         timed, untimed = rivals = [_broker(kind, "B2", ["B1", "B3"], directory) for kind in (Broker, _Untimed)]
-        frames = _frames(rivals, directory)
+        frames = _frames(rivals, directory, size)
         differences = []
         for number in range(ROUNDS):
             took: dict[Broker, int] = {}
@@ -159,11 +173,11 @@ def cost_of_timing() -> list[float]:
                     rival.receive("B1", frame)
                     _passed_on(rival, "B3")
                 took[rival] = time.process_time_ns() - begin
-            differences.append((took[timed] - took[untimed]) / (FRAMES * FRAME))
+            differences.append((took[timed] - took[untimed]) / PUBLICATIONS)
         return differences
 
 
-def _frames(rivals: Sequence[Broker], directory: Path) -> list[list[Message]]:
+def _frames(rivals: Sequence[Broker], directory: Path, size: int) -> list[list[Message]]:
     """Frames that B1 sends to B2 when its publisher publishes to a subscriber of B3, after both are announced."""
     first, last = (_broker(Broker, name, ["B2"], directory) for name in ("B1", "B3"))
     publishing, subscribing = first.open_session(), last.open_session()
@@ -176,13 +190,12 @@ def _frames(rivals: Sequence[Broker], directory: Path) -> list[list[Message]]:
     last.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
     first.receive("B2", _passed_on_by_all(rivals, "B3", _passed_on(last, "B2"), "B1"))
     frames = []
-    for frame in range(FRAMES):
-        for place in range(FRAME):
-            quote = encode_publication(Publication({"class": "STOCK", "price": 50 + place}))
-            number = frame * FRAME + place
+    for begin in range(0, PUBLICATIONS, size):
+        for number in range(begin, begin + size):
+            quote = encode_publication(Publication({"class": "STOCK", "price": 50 + number % FRAME}))
             first.handle(publishing, [ClientRequest("P", 3 + number, Operation.PUBLISH, f"P:{number}", quote)])
         frames.append(_passed_on(first, "B2"))
-    if any(len(frame) != FRAME for frame in frames):
+    if any(len(frame) != size for frame in frames):
         raise RuntimeError("B1 does not pass all publications on")
     return frames
 
@@ -196,15 +209,17 @@ def _passed_on_by_all(rivals: Sequence[Broker], source: str, messages: Sequence[
     return passed
 
 
-def judge_timing(differences: Sequence[float], hop: float) -> Judgement:
+def judge_timing(by_size: Mapping[int, Sequence[float]], hop: float) -> Judgement:
     """Judgement of the median difference in nanoseconds; `hop` is a real broker's time for a publication in us."""
+    differences = by_size[FRAME]
+    shares = {size: statistics.median(found) / 1e3 / hop * 100 for size, found in by_size.items()}
     cost = statistics.median(differences)
     low, _, high = statistics.quantiles(differences, n=4)
     print(
         f"timing: {cost:.0f} ns a publication (half of {len(differences)} rounds: {low:.0f} to {high:.0f} ns),"
         f" {cost / 1e3 / hop:.2%} of the {hop:.1f} us that a broker takes for it"
     )
-    return TIMING.judge(cost / 1e3 / hop * 100)
+    return TIMING.judge(shares[FRAME], Growth("publications a frame", shares, "readings of the clock for each of them"))
 
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
@@ -212,10 +227,14 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     parser.add_argument("--only", choices=("decisions", "timing"), help="one of the two")
     only = parser.parse_args(arguments).only
     if only != "timing":
-        report_decisions(measure_decisions())
+        by_subscribers = {subscribers: measure_decisions(subscribers) for subscribers in SUBSCRIBERS}
+        for subscribers, found in by_subscribers.items():
+            report_decisions(subscribers, found)
+        report_growth(by_subscribers)
     if only == "decisions":
         return []
-    return [judge_timing(cost_of_timing(), run_trial("line-3", RATE, 3.0).cpu_per_hop)]
+    differences = {size: cost_of_timing(size) for size in FRAME_SIZES}
+    return [judge_timing(differences, run_trial("line-3", RATE, 3.0).cpu_per_hop)]
 
 
 if __name__ == "__main__":

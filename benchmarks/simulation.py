@@ -9,7 +9,9 @@ Trials, each in a process of its own, logs included and with the shipped calibra
 * *large*: 1,000 brokers and 100,000 publications, for the greatest resident memory.
 
 An event is a record of a message in a broker's log: received, matched, sent or delivered. Rates count CPU seconds of
-the one process, so that other work on the machine disturbs them less. `--quick` runs the first two trials.
+the one process, so that other work on the machine disturbs them less. `--quick` runs the first two trials, at one size.
+The others are repeated at sizes up to a hundred times smaller or larger, in the same process and in ascending order, so
+that the greatest memory is that of the latest.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.support.growth import Growth
 from benchmarks.support.simulated_run import BUSY, QUICKSTART
-from benchmarks.support.trials import parse_trials, run_trials
+from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -34,35 +37,44 @@ from record.log import Event
 from scenario.loading import load
 
 SPEED = Target("virtual time of the quickstart in a second", Bound.AT_LEAST, 20, "s")
-RELAY_RATE = Target("events of ten relaying brokers", Bound.AT_LEAST, 100_000, "events/CPU s")
-BUSY_RATE = Target("events of thirty busy brokers", Bound.AT_LEAST, 100_000, "events/CPU s")
+RELAY_RATE = Target("events of ten relaying brokers", Bound.AT_LEAST, 300_000, "events/CPU s")
+BUSY_RATE = Target("events of thirty busy brokers", Bound.AT_LEAST, 250_000, "events/CPU s")
+LARGE_RATE = Target("events of 1,000 simulated brokers", Bound.AT_LEAST, 150_000, "events/CPU s")
 MEMORY = Target("memory of 1,000 simulated brokers with 100,000 publications", Bound.AT_MOST, 4096, "MB")
 
 EVENTS = (Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED)
+RATES = ("12/min", "120/min", "1200/min")
+"""Publications of each of the quickstart's publishers; those of *busy* are the last."""
 RELAY = """
 name: relay
-topology: {kind: line, brokers: 10, link: {delay: 2ms}}
-routing: {protocol: tid, publications: fixed}
+topology: {{kind: line, brokers: {brokers}, link: {{delay: 2ms}}}}
+routing: {{protocol: tid, publications: fixed}}
 workload:
-  publications: {source: stocks, publishers: 1, rate: 400/s, placement: [B1]}
-  subscriptions: {subscribers: 1, selectivity: 100%, placement: [B10]}
-timeline: {join: 1s, run: 60s, drain: 4s}
+  publications: {{source: stocks, publishers: 1, rate: 400/s, placement: [B1]}}
+  subscriptions: {{subscribers: 1, selectivity: 100%, placement: [B{brokers}]}}
+timeline: {{join: 5s, run: {run}s, drain: 4s}}
 seed: 1
 """
+RELAYING = {3: 60, 10: 60, 300: 2}
+"""Seconds of the run by the number of relaying brokers, so that the longest line has no more events than the judged."""
 LARGE = """
 name: large
-topology: {kind: cyclic, brokers: 1000, degree: 4, link: {delay: 2ms..10ms, jitter: 5%, bandwidth: 10mbit}}
-routing: {protocol: tid, publications: dynamic}
+topology: {{kind: cyclic, brokers: {brokers}, degree: 4, link: {{delay: 2ms..10ms, jitter: 5%, bandwidth: 10mbit}}}}
+routing: {{protocol: tid, publications: dynamic}}
 workload:
-  publications: {source: stocks, publishers: 100, publishers_per_symbol: 2, rate: 10/s}
-  subscriptions: {subscribers: 500, popularity: zipf, selectivity: 0.5%}
-timeline: {join: 60s, run: 100s, drain: 10s}
+  publications: {{source: stocks, publishers: {publishers}, publishers_per_symbol: 2, rate: 10/s}}
+  subscriptions: {{subscribers: {subscribers}, popularity: zipf, selectivity: 0.5%}}
+timeline: {{join: 60s, run: 100s, drain: 10s}}
 seed: 1
 """
+SIZES = (20, 200, 1_000)
+"""Brokers of *large*, with a publisher for every ten of them and a subscriber for every two."""
+
+AT_HIGH_RATES = "Python calls for each event: a receipt, a decision, a departure and a line of the log"
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class SimulatedRun:
     """One simulated run."""
 
     virtual: float
@@ -79,7 +91,7 @@ class Trial:
     """Greatest resident memory, MB."""
 
 
-def run_trial(scenario: Path, overrides: Mapping[str, str]) -> Trial:
+def run_trial(scenario: Path, overrides: Mapping[str, str]) -> SimulatedRun:
     """Simulates a scenario in this process and counts what its logs say."""
     plan = make_plan(load(scenario, overrides))
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
@@ -88,7 +100,7 @@ def run_trial(scenario: Path, overrides: Mapping[str, str]) -> Trial:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         found = _count(outcome.directory / LOGS)
-    return Trial(
+    return SimulatedRun(
         virtual=sum(variant.scenario.timeline.duration for variant in plan.variants),
         wall=wall,
         cpu=cpu,
@@ -113,53 +125,80 @@ def _count(logs: Path) -> Counter[str]:
     return found
 
 
-def quickstart(_directory: Path) -> Judgement:
+def quickstart(_directory: Path) -> list[Judgement]:
     trial = run_trial(QUICKSTART, {})
     print(f"quickstart: {trial.virtual:.0f} s of virtual time in {trial.wall:.2f} s, {trial.records:,} log records")
-    return SPEED.judge(trial.virtual / trial.wall)
+    return [SPEED.judge(trial.virtual / trial.wall)]
 
 
-def relay(directory: Path) -> Judgement:
+def quickstart_growth(_directory: Path) -> list[Judgement]:
+    speeds = {}
+    for rate in RATES:
+        trial = run_trial(QUICKSTART, {"workload.publications.rate": rate})
+        speeds[trial.published] = trial.virtual / trial.wall
+    return [SPEED.judge(list(speeds.values())[1], Growth("publications", speeds, AT_HIGH_RATES))]
+
+
+def relay(directory: Path) -> list[Judgement]:
+    return [RELAY_RATE.judge(_relayed(directory, 10))]
+
+
+def relay_growth(directory: Path) -> list[Judgement]:
+    rates = {brokers: _relayed(directory, brokers) for brokers in RELAYING}
+    return [RELAY_RATE.judge(rates[10], Growth("brokers", rates, AT_HIGH_RATES))]
+
+
+def _relayed(directory: Path, brokers: int) -> float:
     scenario = directory / "relay.yaml"
-    scenario.write_text(RELAY)
-    return RELAY_RATE.judge(_event_rate("relay", run_trial(scenario, {})))
+    scenario.write_text(RELAY.format(brokers=brokers, run=RELAYING[brokers]))
+    return _event_rate(f"relay of {brokers}", run_trial(scenario, {}))
 
 
-def busy(_directory: Path) -> Judgement:
-    return BUSY_RATE.judge(_event_rate("busy", run_trial(QUICKSTART, BUSY)))
+def busy(_directory: Path) -> list[Judgement]:
+    rates = {}
+    for rate in RATES:
+        trial = run_trial(QUICKSTART, {**BUSY, "workload.publications.rate": rate})
+        rates[trial.published] = _event_rate(f"busy at {rate}", trial)
+    return [BUSY_RATE.judge(list(rates.values())[-1], Growth("publications", rates, AT_HIGH_RATES))]
 
 
-def _event_rate(name: str, trial: Trial) -> float:
+def _event_rate(name: str, trial: SimulatedRun) -> float:
     print(f"{name}: {trial.published:,} publications, {trial.events:,} events in {trial.cpu:.2f} CPU s")
     return trial.events / trial.cpu
 
 
-def large(directory: Path) -> Judgement:
-    scenario = directory / "large.yaml"
-    scenario.write_text(LARGE)
-    trial = run_trial(scenario, {})
-    print(
-        f"large: 1,000 brokers, {trial.published:,} publications: {trial.virtual:.0f} s of virtual time in "
-        f"{trial.wall:.0f} s ({trial.cpu:.0f} CPU s), {trial.events:,} events ({trial.events / trial.cpu:,.0f} a CPU "
-        f"second), {trial.state:,} of them of advertisements and subscriptions"
-    )
-    return MEMORY.judge(trial.memory)
+def large(directory: Path) -> list[Judgement]:
+    memory, rates = {}, {}
+    for brokers in SIZES:
+        scenario = directory / "large.yaml"
+        scenario.write_text(LARGE.format(brokers=brokers, publishers=brokers // 10, subscribers=brokers // 2))
+        trial = run_trial(scenario, {})
+        memory[brokers], rates[brokers] = trial.memory, trial.events / trial.cpu
+        print(
+            f"large: {brokers:,} brokers, {trial.published:,} publications: {trial.virtual:.0f} s of virtual time in "
+            f"{trial.wall:.0f} s ({trial.cpu:.0f} CPU s), {trial.events:,} events ({rates[brokers]:,.0f} a CPU "
+            f"second), {trial.state:,} of them of advertisements and subscriptions"
+        )
+    return [
+        MEMORY.judge(
+            trial.memory, Growth("brokers", memory, "the routing state of each broker, for all subscriptions")
+        ),
+        LARGE_RATE.judge(
+            rates[brokers], Growth("brokers", rates, "the events of subscriptions, which match every index")
+        ),
+    ]
 
 
-TRIALS: Mapping[str, Callable[[Path], Judgement]] = {
-    "quickstart": quickstart,
-    "relay": relay,
-    "busy": busy,
-    "large": large,
-}
-QUICK_TRIALS = ("quickstart", "relay")
+TRIALS: Mapping[str, Trial] = {"quickstart": quickstart_growth, "relay": relay_growth, "busy": busy, "large": large}
+QUICK_TRIALS: Mapping[str, Trial] = {"quickstart": quickstart, "relay": relay}
 
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help=f"{' and '.join(QUICK_TRIALS)} only")
+    parser.add_argument("--quick", action="store_true", help=f"{' and '.join(QUICK_TRIALS)}, at one size")
     options = parse_trials(parser, arguments, TRIALS)
-    return run_trials(TRIALS[name] for name in options.trials or (QUICK_TRIALS if options.quick else TRIALS))
+    trials = QUICK_TRIALS if options.quick else TRIALS
+    return run_trials(trials.get(name, TRIALS[name]) for name in options.trials or trials)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ work on the host disturbs both alike. Two times are reported: that of the whole 
 that of the cells, from the moment Spark is up. Every cell must have the same bytes of result in every run.
 
 For 200 cells or more the target is on the whole sweep. Fewer cells (the default) are judged by the cells' time, because
-the start of Spark would be a large part of theirs. `--cluster MASTER` compares another cluster with `local[1]`.
+the start of Spark would be a large part of theirs. `--cluster MASTER` compares another cluster with `local[1]`. Growth
+is that from two cells on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from studies.campaign import Campaign, Cell, cells
 from studies.campaign.attempt import Keep
@@ -30,6 +32,9 @@ from studies.campaign.result import encode
 ROOT = Path(__file__).resolve().parents[1]
 SPEED_UP = Target("speed-up of a campaign by a second core", Bound.AT_LEAST, 1.8, "times")
 DIFFERING = Target("cells whose results differ between runs", Bound.AT_MOST, 0)
+FEW = 2
+"""Cells of the shorter sweep, with which growth begins."""
+BOUND = "the two cores, and with few cells by the last one, which runs alone"
 WHOLE_SWEEP = 200
 """Number of cells from which on the start of Spark counts."""
 
@@ -78,10 +83,32 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     parser.add_argument("--pairs", type=int, default=1, metavar="N", help="runs on one core, and as many on two")
     parser.add_argument("--cluster", default="local[2]", metavar="MASTER", help="cluster to compare with local[1]")
     options = parser.parse_args(arguments)
-    planned = quickstart_cells(options.cells)
+    few = _compared(FEW, 1, options.cluster)
+    found = _compared(options.cells, options.pairs, options.cluster)
+    growth = Growth("cells", {FEW: few.of_cells, options.cells: found.of_cells}, BOUND) if options.cells > FEW else None
+    print(f"speed-up of the whole sweep {found.whole:.2f}, of the cells {found.of_cells:.2f}")
+    speed_up = found.whole if options.cells >= WHOLE_SWEEP else found.of_cells
+    return [SPEED_UP.judge(speed_up, growth), DIFFERING.judge(few.differing + found.differing)]
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedUp:
+    """Pairs of sweeps on one core and on more."""
+
+    whole: float
+    """Median ratio of the durations of whole sweeps."""
+    of_cells: float
+    """Median ratio of the durations of the cells."""
+    differing: int
+    """Cells whose results differ within a pair, of all pairs."""
+
+
+def _compared(count: int, pairs: int, cluster: str) -> SpeedUp:
+    """Runs this number of cells in pairs of sweeps."""
+    planned = quickstart_cells(count)
     wholes, of_cells, differing = [], [], 0
-    for pair in range(options.pairs):
-        masters = ["local[1]", options.cluster]
+    for pair in range(pairs):
+        masters = ["local[1]", cluster]
         by_master = {master: sweep(master, planned) for master in (masters if pair % 2 == 0 else reversed(masters))}
         alone, spread = (by_master[master] for master in masters)
         wholes.append(alone.seconds / spread.seconds)
@@ -95,10 +122,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
                 f"load average {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
-    judged = wholes if len(planned) >= WHOLE_SWEEP else of_cells
-    whole, cells_alone, speed_up = (statistics.median(ratios) for ratios in (wholes, of_cells, judged))
-    print(f"speed-up of the whole sweep {whole:.2f}, of the cells {cells_alone:.2f}")
-    return [SPEED_UP.judge(speed_up), DIFFERING.judge(differing)]
+    return SpeedUp(statistics.median(wholes), statistics.median(of_cells), differing)
 
 
 if __name__ == "__main__":

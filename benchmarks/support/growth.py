@@ -20,20 +20,20 @@ class Growth:
 
     size: str
     """Plural noun for what is counted as size, such as `subscriptions`."""
-    values: Mapping[float, float]
+    values: Mapping[int, float]
     """Value at each size, in the unit of the figure."""
     bound: str
     """Noun phrase for the work or the resource that bounds the figure at the largest size."""
 
     @property
     def factor(self) -> float | None:
-        """Value at `FACTOR` times the smallest size in relation to that at the smallest; None if either is zero.
+        """Value at `FACTOR` times the smallest size in relation to that at the smallest; None unless both exceed zero.
 
         Smallest and largest size are taken as two points of a power law where their ratio is not `FACTOR`.
         """
         smallest, largest = min(self.values), max(self.values)
         first, last = self.values[smallest], self.values[largest]
-        if not first or not last:
+        if min(first, last) <= 0:
             return None
         return math.exp(math.log(last / first) * math.log(FACTOR) / math.log(largest / smallest))
 

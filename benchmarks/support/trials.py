@@ -11,8 +11,8 @@ from typing import ParamSpec, TypeVar
 
 from benchmarks.targets import Judgement
 
-Trial = Callable[[Path], Judgement]
-"""Measures something, with files in the directory that it is given."""
+Trial = Callable[[Path], Sequence[Judgement]]
+"""Measures one or several figures, with files in the directory that it is given."""
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
@@ -37,10 +37,11 @@ def parse_trials(
 
 
 def run_trials(trials: Iterable[Trial]) -> list[Judgement]:
-    """Runs trials one after another, and prints the judgement of each."""
-    judgements = []
+    """Runs trials one after another, and prints the judgements of each."""
+    judgements: list[Judgement] = []
     with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
         for trial in trials:
-            judgements.append(in_own_process(trial, Path(temporary)))
-            print(f"  {judgements[-1]}", flush=True)
+            for judgement in in_own_process(trial, Path(temporary)):
+                judgements.append(judgement)
+                print(f"  {judgement}", flush=True)
     return judgements

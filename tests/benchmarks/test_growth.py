@@ -20,7 +20,7 @@ from benchmarks.support.growth import Growth
     ids=["constant", "the order of sizes does not matter", "least and greatest size count", "a factor of ten",
          "a factor of ten thousand", "shrinking"],
 )  # fmt: skip
-def test_growth_is_that_over_a_factor_of_a_hundred(values: dict[float, float], factor: float) -> None:
+def test_growth_is_that_over_a_factor_of_a_hundred(values: dict[int, float], factor: float) -> None:
     assert Growth("guests", values, "the door").factor == pytest.approx(factor)
 
 
@@ -31,8 +31,9 @@ def test_growth_is_that_over_a_factor_of_a_hundred(values: dict[float, float], f
         ({10: 2.0, 1000: 50.0}, "25 times from 10 to 1,000 guests; bounded by the door"),
         ({10: 1.0, 100: 3.0}, "9 times over a factor of 100, as measured from 10 to 100 guests; bounded by the door"),
         ({10: 0.0, 1000: 0.0}, "0 from 10 to 1,000 guests; bounded by the door"),
+        ({10: -2.0, 1000: 7.0}, "-2 to 7 from 10 to 1,000 guests; bounded by the door"),
         ({10: 0.0, 1000: 7.0}, "0 to 7 from 10 to 1,000 guests; bounded by the door"),
     ],
 )
-def test_growth_as_a_sentence(values: dict[float, float], shown: str) -> None:
+def test_growth_as_a_sentence(values: dict[int, float], shown: str) -> None:
     assert str(Growth("guests", values, "the door")) == shown

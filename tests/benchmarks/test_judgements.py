@@ -50,7 +50,12 @@ def test_a_rate_is_not_carried_with_a_loss_a_duplicate_or_a_late_end(trial: thro
 def test_a_mesh_is_judged_by_its_time_and_the_memory_of_two_sizes() -> None:
     one = mesh.Start(brokers=1000, links=499_500, planned=3.0, up=4.0, memory=200)
     twice = mesh.Start(brokers=2000, links=1_999_000, planned=8.0, up=9.0, memory=500)
-    assert values(mesh.judge(one, twice)) == {mesh.UP: 4.0, mesh.MEMORY: 200, mesh.MEMORY_OF_TWICE: 500}
+    few = mesh.Start(brokers=20, links=190, planned=0.3, up=0.3, memory=100)
+    judgements = mesh.judge([few, one, twice])
+    assert [judgement.growth and judgement.growth.factor for judgement in judgements] == [
+        pytest.approx(30), pytest.approx(5), None,
+    ]  # fmt: skip
+    assert values(judgements) == {mesh.UP: 4.0, mesh.MEMORY: 200, mesh.MEMORY_OF_TWICE: 500}
 
 
 def test_the_analysis_is_judged_by_its_slowest_and_its_largest_run() -> None:
@@ -110,6 +115,9 @@ def test_the_relay_is_judged_by_the_median_cost_of_a_frame(monkeypatch: pytest.M
 
 
 def test_the_cost_of_timing_is_a_share_of_a_publications_cost_at_a_broker() -> None:
-    judgement = routing.judge_timing([100.0, 150.0, 200.0, 900.0, 100.0], hop=15)
+    times = [100.0, 150.0, 200.0, 900.0, 100.0]
+    judgement = routing.judge_timing({1: [300.0, 300.0], routing.FRAME: times, 100: [75.0, 75.0]}, hop=15)
+    assert judgement.growth is not None
+    assert judgement.growth.factor == pytest.approx(0.25)
     assert judgement.target is routing.TIMING
     assert judgement.measured == pytest.approx(1.0)
