@@ -44,15 +44,15 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("matching", seconds=170, quick_seconds=30),
     Benchmark("throughput", seconds=95, quick_seconds=25),
-    Benchmark("relay", seconds=25, quick_seconds=15),
+    Benchmark("relay", seconds=50, quick_seconds=15),
     Benchmark("startup", seconds=95, quick_seconds=35),
-    Benchmark("simulation", seconds=180, quick_seconds=15),
+    Benchmark("simulation", seconds=225, quick_seconds=15),
     Benchmark("motion", seconds=45),
-    Benchmark("mesh", seconds=12),
+    Benchmark("mesh", seconds=16),
     Benchmark("analysis", seconds=300, quick_seconds=50),
-    Benchmark("routing", seconds=95),
-    Benchmark("burst", seconds=120),
-    Benchmark("sweep", seconds=55),
+    Benchmark("routing", seconds=115),
+    Benchmark("burst", seconds=160),
+    Benchmark("sweep", seconds=80),
 )
 
 

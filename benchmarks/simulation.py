@@ -70,6 +70,7 @@ seed: 1
 SIZES = (20, 200, 1_000)
 """Brokers of *large*, with a publisher for every ten of them and a subscriber for every two."""
 
+MEMORY_BOUND = "the log buffer, the links and the tables of each broker"
 AT_HIGH_RATES = "Python calls for each event: a receipt, a decision, a departure and a line of the log"
 
 
@@ -180,12 +181,8 @@ def large(directory: Path) -> list[Judgement]:
             f"second), {trial.state:,} of them of advertisements and subscriptions"
         )
     return [
-        MEMORY.judge(
-            trial.memory, Growth("brokers", memory, "the routing state of each broker, for all subscriptions")
-        ),
-        LARGE_RATE.judge(
-            rates[brokers], Growth("brokers", rates, "the events of subscriptions, which match every index")
-        ),
+        MEMORY.judge(trial.memory, Growth("brokers", memory, MEMORY_BOUND)),
+        LARGE_RATE.judge(rates[brokers], Growth("brokers", rates, AT_HIGH_RATES)),
     ]
 
 
