@@ -20,7 +20,7 @@ class Growth:
 
     size: str
     """Plural noun for what is counted as size, such as `subscriptions`."""
-    values: Mapping[int, float]
+    values: Mapping[int, float] | Mapping[float, float]
     """Value at each size, in the unit of the figure."""
     bound: str
     """Noun phrase for the work or the resource that bounds the figure at the largest size."""
@@ -31,8 +31,7 @@ class Growth:
 
         Smallest and largest size are taken as two points of a power law where their ratio is not `FACTOR`.
         """
-        smallest, largest = min(self.values), max(self.values)
-        first, last = self.values[smallest], self.values[largest]
+        (smallest, first), (largest, last) = min(self.values.items()), max(self.values.items())
         if min(first, last) <= 0:
             return None
         return math.exp(math.log(last / first) * math.log(FACTOR) / math.log(largest / smallest))
@@ -42,10 +41,9 @@ class Growth:
 
     @property
     def _change(self) -> str:
-        smallest, largest = min(self.values), max(self.values)
+        (smallest, first), (largest, last) = min(self.values.items()), max(self.values.items())
         span = f"from {smallest:,.6g} to {largest:,.6g} {self.size}"
         if self.factor is None:
-            first, last = self.values[smallest], self.values[largest]
             return f"{first:,.3g} {span}" if first == last else f"{first:,.3g} to {last:,.3g} {span}"
         stated = f"{self.factor:,.2g} times" if self.factor < 10 else f"{self.factor:,.0f} times"
         if math.isclose(largest / smallest, FACTOR, rel_tol=0.01):
