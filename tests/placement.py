@@ -7,9 +7,11 @@ one after another, on one worker:
   themselves without any of these (`host`). They look for leftovers and end what dead runs left, so two of them would
   disturb each other. Tests that only compute do not disturb them, because they assert what was delivered and what was
   left, never how punctual it was. They mostly wait.
-- `LABORATORIES`: runs over the three hosts of `tests/emulation/multi_host/laboratory.py`. Their namespaces, `/run`
-  included, are their own, so they disturb neither the host's runs nor its Docker, nor those of another laboratory: the
-  tests are dealt to two groups, each with a laboratory. They mostly wait, too.
+- `PROCESSES`: those of them that have the runtime `process` as a parameter. Their runs have no containers, and their
+  interfaces are in namespaces of their own, so that the tests of `HOST` see nothing of them but runs in progress, which
+  they leave alone. They leave nothing to others either, because no such test kills a run.
+- `LABORATORY`: runs over the three hosts of `tests/emulation/multi_host/laboratory.py`. Their namespaces, `/run`
+  included, are their own, so they disturb neither the host's runs nor its Docker. They mostly wait, too.
 - `SPARK`: tests that start a Java machine (the marker `spark`, or the fixture of that name), one machine at a time.
 - `GUEST`: tests in a User-Mode-Linux guest (the marker `guest`). The guest has a network of its own, and precedence
   over all other processes, so that these do not delay its clock. It mostly waits.
@@ -29,7 +31,6 @@ SIGTERM, with which CI ends a run that takes too long, does the same, with worke
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import signal
 import tempfile
@@ -43,11 +44,12 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 HOST = "host"
-LABORATORIES = ("laboratory 1", "laboratory 2")
+PROCESSES = "processes"
+LABORATORY = "laboratory"
 SPARK = "spark"
 GUEST = "guest"
 ALONE = "alone"
-ORDER = (HOST, *LABORATORIES, SPARK, GUEST, None, ALONE)
+ORDER = (HOST, LABORATORY, PROCESSES, SPARK, GUEST, None, ALONE)
 """Order in which groups begin, the longest first. None stands for all tests without a group: as many workers as are
 left run them from the beginning, and at their end there is no long group left that keeps one worker alone busy."""
 
@@ -81,26 +83,23 @@ def workers() -> int:
 
 def groups_of(tests: Sequence[pytest.Item]) -> dict[str, str]:
     """Group by test. Tests outside of all groups are left out; every worker finds the same."""
-    laboratories = itertools.cycle(LABORATORIES)
-    found = {}
-    for test in tests:
-        if "laboratory" in getattr(test, "fixturenames", ()):
-            found[test.nodeid] = next(laboratories)
-        elif (name := _group_of(test)) is not None:
-            found[test.nodeid] = name
-    return found
+    found = ((test.nodeid, _group_of(test)) for test in tests)
+    return {test: group for test, group in found if group is not None}
 
 
 def _group_of(test: pytest.Item) -> str | None:
-    """First group that a test without a laboratory belongs to, if any."""
+    """First group that a test belongs to, if any."""
 
     def marked(*markers: str) -> bool:
         return any(test.get_closest_marker(marker) for marker in markers)
 
     fixtures: Sequence[str] = getattr(test, "fixturenames", ())
+    parameters = test.callspec.params.values() if hasattr(test, "callspec") else ()
     belongs = {
+        LABORATORY: "laboratory" in fixtures,
         ALONE: marked("alone"),
         GUEST: marked("guest"),
+        PROCESSES: marked("container") and "process" in parameters,
         HOST: marked("container", "host"),
         SPARK: marked("spark") or "spark" in fixtures,
     }

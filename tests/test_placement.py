@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.placement import ALONE, HOST, LABORATORIES, SPARK, Placement, groups_of
+from tests.placement import ALONE, HOST, LABORATORY, PROCESSES, SPARK, Placement, groups_of
 from tests.waiting import await_true
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -175,13 +175,26 @@ def test_computes(n): pass
     assert "test_some.py::test_measures[0]" in output
 
 
-def test_runs_over_several_hosts_are_dealt_to_two_laboratories() -> None:
-    def test(name: str, *fixtures: str) -> Any:
-        return SimpleNamespace(nodeid=name, fixturenames=fixtures, get_closest_marker=lambda marker: None)
+def test_groups_follow_from_fixtures_markers_and_parameters() -> None:
+    def test(name: str, *fixtures: str, marker: str = "", **parameters: str) -> Any:
+        return SimpleNamespace(
+            nodeid=name,
+            fixturenames=fixtures,
+            get_closest_marker=lambda asked: asked == marker or None,
+            callspec=SimpleNamespace(params=parameters),
+        )
 
-    tests = [test("a", "laboratory"), test("b"), test("c", "laboratory"), test("d", "spark"), test("e", "laboratory")]
-    first, second = LABORATORIES
-    assert groups_of(tests) == {"a": first, "c": second, "d": SPARK, "e": first}
+    tests = [
+        test("a", "laboratory"),
+        test("b", runtime="process"),
+        test("c", "laboratory"),
+        test("d", "spark"),
+        test("e", marker="container", runtime="process"),
+        test("f", marker="container", runtime="container"),
+        test("g", marker="alone"),
+    ]
+    expected = {"a": LABORATORY, "c": LABORATORY, "d": SPARK, "e": PROCESSES, "f": HOST, "g": ALONE}
+    assert groups_of(tests) == expected
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

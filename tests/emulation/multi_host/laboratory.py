@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from emulation.multi_host.product import ROOT, pack
+from emulation.multi_host.product import ROOT, Product, pack
 
 SSHD = "/usr/sbin/sshd"
 CLOCKS = (0, 1000, -500)
@@ -64,10 +64,10 @@ def obstacle() -> str | None:
     return None
 
 
-def copy_product(directory: Path) -> None:
-    """Copies brokerlab's own files to a directory, with the bytecode that is here: to compile them again on each host
-    would take a third of the time of the tests."""
-    with tarfile.open(fileobj=io.BytesIO(pack().content)) as archive:
+def copy_product(product: Product, directory: Path) -> None:
+    """Copies the files of a packed product to a directory, with the bytecode that is here, because compiling them again
+    on each host would take a third of the time of the tests."""
+    with tarfile.open(fileobj=io.BytesIO(product.content)) as archive:
         names = archive.getnames()
     for name in [*names, *(cache_from_source(name) for name in names if name.endswith(".py"))]:
         if (ROOT / name).exists():
@@ -98,6 +98,7 @@ class Laboratory:
         """`clocks` is how many seconds ahead of this machine's each host's monotonic clock is."""
         self._directory = directory
         self._clocks = clocks
+        self._product = pack()
         self._stack = ExitStack()
         self.hosts: list[LabHost] = []
         self.inventory = directory / "inventory.json"
@@ -178,9 +179,9 @@ class Laboratory:
 
     def _make_host(self, number: int, clock: int) -> LabHost:
         address, directory = f"{_NETWORK}.{number}", self._directory / f"h{number}"
-        product = directory / pack().name
-        copy_product(product)
-        (product / ".complete").touch()
+        files = directory / self._product.name
+        copy_product(self._product, files)
+        (files / ".complete").touch()
         config = self._directory / f"sshd-{number}.conf"
         config.write_text(
             f"ListenAddress {address}\nHostKey {self._directory}/host_key\nPidFile none\nUsePAM no\n"

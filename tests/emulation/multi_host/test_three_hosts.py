@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.tables.summary import BROKER_DEFECT
+from emulation.multi_host.product import pack
 from record import manifest
 from record.exit_codes import ExitCode
 from record.time_units import SECOND
@@ -115,7 +116,7 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
     """The run phase would last longer than the test may. The product of this run has a defective router."""
     scenario, out, root = tmp_path / "defect.yaml", tmp_path / "runs", tmp_path / "brokerlab"
     scenario.write_text(DEFECT)
-    copy_product(root)
+    copy_product(pack(), root)
     with (root / "broker_service/routing/registry.py").open("a") as registry:
         registry.write(DEFECTIVE_ROUTER)
     code, output = laboratory.control(
