@@ -64,15 +64,15 @@ def obstacle() -> str | None:
     return None
 
 
-def copy_product(product: Product, directory: Path) -> None:
-    """Copies the files of a packed product to a directory, with the bytecode that is here, because compiling them again
-    on each host would take a third of the time of the tests."""
+def copy_product(product: Product, directory: Path, source: Path = ROOT) -> None:
+    """Copies the files of a product that was packed from `source`, with their bytecode, because compiling them again on
+    each host would take a third of the time of the tests."""
     with tarfile.open(fileobj=io.BytesIO(product.content)) as archive:
         names = archive.getnames()
     for name in [*names, *(cache_from_source(name) for name in names if name.endswith(".py"))]:
-        if (ROOT / name).exists():
+        if (source / name).exists():
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, directory / name)
+            shutil.copy2(source / name, directory / name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,12 @@ class LabHost:
     """Outside of the host's process namespace, in its network namespace."""
     directory: Path
     """brokerlab's directory on this host."""
+
+    def give(self, product: Product, source: Path = ROOT) -> None:
+        """Gives the host a product that was packed from `source`."""
+        files = self.directory / product.name
+        copy_product(product, files, source)
+        (files / ".complete").touch()
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs a command on the host, without the detour over ssh."""
@@ -179,9 +185,6 @@ class Laboratory:
 
     def _make_host(self, number: int, clock: int) -> LabHost:
         address, directory = f"{_NETWORK}.{number}", self._directory / f"h{number}"
-        files = directory / self._product.name
-        copy_product(self._product, files)
-        (files / ".complete").touch()
         config = self._directory / f"sshd-{number}.conf"
         config.write_text(
             f"ListenAddress {address}\nHostKey {self._directory}/host_key\nPidFile none\nUsePAM no\n"
@@ -197,7 +200,9 @@ class Laboratory:
         assert process.stdin is not None
         process.stdin.write(b"\n")
         process.stdin.flush()
-        return LabHost(f"h{number}", address, process, directory)
+        host = LabHost(f"h{number}", address, process, directory)
+        host.give(self._product)
+        return host
 
     def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
         """Starts what holds namespaces; it has said that they are there. It ends with this process at the latest."""

@@ -119,6 +119,9 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
     copy_product(pack(), root)
     with (root / "broker_service/routing/registry.py").open("a") as registry:
         registry.write(DEFECTIVE_ROUTER)
+    defective = pack(root)
+    for host in laboratory.hosts[:2]:
+        host.give(defective, root)
     code, output = laboratory.control(
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out,
         "--runtime", "process", root=root,
