@@ -11,13 +11,14 @@ import logging
 import secrets
 from collections.abc import Callable, Sequence
 
-import grpc
-
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
-from broker_service.transport import rpc
+from broker_service.transport.channel import Call, dial
 from broker_service.transport.duplex import Duplex, StreamClosedError
+from broker_service.transport.methods import SESSION
+from broker_service.transport.status import RpcError
+from broker_service.transport.stream import Stream
 from broker_service.transport.wire import MalformedFrameError, decode_broker_frame, encode_client_frames, encode_session
 from record.callbacks import do_nothing
 
@@ -62,7 +63,7 @@ class ClientSession:
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
         self._name = secrets.token_hex(_NAME_BYTES)
         self._stream: _ClientStream | None = None
-        self._call: grpc.aio.StreamStreamCall[bytes, bytes] | None = None
+        self._call: Call | None = None
         self._task: asyncio.Task[None] | None = None
         self._connected = asyncio.Event()
         self._problem = "no answer"
@@ -87,11 +88,11 @@ class ClientSession:
         if self._task is None:
             return
         if self._call is not None and self._stream is not None:
-            with contextlib.suppress(TimeoutError, grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_WITHIN):
                     await self._stream.flushed()
                     self._stream.closing = True
-                    await self._call.done_writing()
+                    self._call.done_writing()
                     await asyncio.wait((self._task,))
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
@@ -146,30 +147,23 @@ class ClientSession:
 
     async def _open_once(self) -> bool:
         """Serves one stream from its opening to its end. Returns whether the session was closed by this end."""
-        channel = rpc.channel(self.address, _LARGEST_BROKER_FRAME)
         stream: _ClientStream | None = None
         try:
-            call = self._call = rpc.dial(channel, rpc.SESSION)
-            await call.wait_for_connection()
+            call = self._call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME)
             stream = self._stream = _ClientStream(call, self)
             await stream.run()
             self._problem = "the broker closed the session"
-        except asyncio.CancelledError:
-            if rpc.cancelled_by_us():
-                raise
-            self._problem = "the broker cancelled the session"
-        except grpc.aio.AioRpcError as error:
-            self._problem = error.details() or str(error.code())
-        except asyncio.InvalidStateError:
-            self._problem = "the stream broke"
+        except RpcError as error:
+            self._problem = str(error)
         except (MalformedFrameError, StreamClosedError) as error:
             self._problem = str(error)
         except Exception as error:  # raised by a callback: it ends the stream, not the session
             _log.exception("session with %s: an event could not be handled", self.address)
             self._problem = f"an event could not be handled: {error!r}"
         finally:
+            if self._call is not None:
+                self._call.close()
             self._stream = self._call = None
-            await channel.close(None)
             if stream is not None and stream.begun:
                 self.on_down()
         if stream is not None and stream.closing:
@@ -182,7 +176,7 @@ class ClientSession:
 class _ClientStream(Duplex):
     """One stream of a session."""
 
-    def __init__(self, stream: rpc.Stream, session: ClientSession) -> None:
+    def __init__(self, stream: Stream, session: ClientSession) -> None:
         super().__init__(stream)
         self.closing = False
         self.begun = False

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import grpc
 import msgspec
 
 from broker_service.broker import Broker
 from broker_service.config import LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
-from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.service_time import Distribution, ServiceTime
+from broker_service.transport.methods import Method
+from broker_service.transport.server import Handler
+from broker_service.transport.status import RpcError, StatusCode
+from broker_service.transport.unary import unary
+
+_SERVICE = "brokerlab.v1.BrokerControl"
 
 
-class Control(broker_pb2_grpc.BrokerControlServicer):
+class Control:
     """Answers from the broker's own counters; the server provides what is not the broker's."""
 
     def __init__(
@@ -36,7 +40,17 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
         self._log_lost = log_lost
         self._pace = pace
 
-    async def Status(self, request: pb.StatusRequest, _context: Any) -> pb.StatusReply:  # noqa: N802 (gRPC's name)
+    def handlers(self) -> Mapping[Method, Handler]:
+        """Handlers of the service's methods."""
+        return {
+            Method(_SERVICE, "Status"): unary(pb.StatusRequest, self.status),
+            Method(_SERVICE, "Pace"): unary(pb.PaceRequest, self.change_pace),
+            Method(_SERVICE, "Links"): unary(pb.LinksRequest, self.change_links),
+            Method(_SERVICE, "Reset"): unary(pb.ResetRequest, self.reset),
+            Method(_SERVICE, "Disturb"): unary(pb.DisturbRequest, self.disturb),
+        }
+
+    async def status(self, request: pb.StatusRequest) -> pb.StatusReply:
         """Returns a snapshot of the broker's state."""
         broker = self._broker
         return pb.StatusReply(
@@ -55,7 +69,7 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             held=broker.gate.held,
         )
 
-    async def Pace(self, request: pb.PaceRequest, context: Any) -> pb.PaceReply:  # noqa: N802 (gRPC's name)
+    async def change_pace(self, request: pb.PaceRequest) -> pb.PaceReply:
         """Changes the service time."""
         try:
             self._pace(
@@ -66,10 +80,10 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
                 )
             )
         except ValueError as error:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            raise RpcError(StatusCode.INVALID_ARGUMENT, str(error)) from None
         return pb.PaceReply()
 
-    async def Links(self, request: pb.LinksRequest, context: Any) -> pb.LinksReply:  # noqa: N802 (gRPC's name)
+    async def change_links(self, request: pb.LinksRequest) -> pb.LinksReply:
         """Removes and adds links."""
         try:
             for neighbour in request.remove:
@@ -77,18 +91,18 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             for end in request.add:
                 await self._links.add(_link_config(end))
         except (ValueError, msgspec.MsgspecError, CannotListenError) as error:
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+            raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
         return pb.LinksReply()
 
-    async def Reset(self, request: pb.ResetRequest, context: Any) -> pb.ResetReply:  # noqa: N802 (gRPC's name)
+    async def reset(self, request: pb.ResetRequest) -> pb.ResetReply:
         """Closes the stream to a neighbour."""
         try:
             self._links.reset(request.neighbour)
         except ValueError as error:
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+            raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
         return pb.ResetReply()
 
-    async def Disturb(self, request: pb.DisturbRequest, context: Any) -> pb.DisturbReply:  # noqa: N802 (gRPC's name)
+    async def disturb(self, request: pb.DisturbRequest) -> pb.DisturbReply:
         """Disturbs the messages of a neighbour."""
         try:
             disturbance = Disturbance(
@@ -96,7 +110,7 @@ class Control(broker_pb2_grpc.BrokerControlServicer):
             )
             self._broker.disturb(request.neighbour, disturbance)
         except ValueError as error:
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+            raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
         return pb.DisturbReply()
 
 

@@ -10,17 +10,18 @@ import asyncio
 import logging
 import time
 
-import grpc
-
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.grpc_shell.link_stream import LinkStream
 from broker_service.grpc_shell.service import Service
 from broker_service.links.frames import Hello
-from broker_service.links.session import LinkSession, LinkViolationError, RefusedError
+from broker_service.links.session import MISSED_HEARTBEATS, LinkSession, LinkViolationError, RefusedError
 from broker_service.links.states import State
-from broker_service.transport import rpc
+from broker_service.transport.channel import dial
 from broker_service.transport.duplex import StreamClosedError
+from broker_service.transport.methods import LINK
+from broker_service.transport.status import RpcError
+from broker_service.transport.stream import Stream
 from broker_service.transport.wire import FRAME_OVERHEAD, MalformedFrameError
 
 _log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class LinkPort:
         """Held while a stream is served."""
         self._logged = ""
 
-    async def accept(self, stream: rpc.Stream, hello: Hello) -> None:
+    async def accept(self, stream: Stream, hello: Hello) -> None:
         """Serves a stream that the neighbour opened with this hello. Raises `RefusedError`.
 
         Of several that come while a former one ends, only the latest is served: the neighbour gave up the others.
@@ -91,19 +92,19 @@ class LinkPort:
 
     async def _open_once(self) -> None:
         """Serves one stream to the neighbour from its opening to its end."""
-        channel = rpc.channel(self._remote, largest_link_frame(self._limits))
         try:
             async with self._free:
-                await self._serve(rpc.dial(channel, rpc.LINK), self._session.dial(time.monotonic_ns()))
+                async with asyncio.timeout(MISSED_HEARTBEATS * self._limits.heartbeat):
+                    call = await dial(self._remote, LINK, largest_link_frame(self._limits))
+                try:
+                    await self._serve(call, self._session.dial(time.monotonic_ns()))
+                finally:
+                    call.close()
             self._log_once(f"{self._remote} closed the stream")
-        except asyncio.CancelledError:
-            if rpc.cancelled_by_us():
-                raise
-            self._log_once(f"{self._remote} cancelled the stream")
-        except grpc.aio.AioRpcError as error:
-            self._log_once(f"{self._remote}: {error.details()}")
-        except asyncio.InvalidStateError:
-            self._log_once(f"{self._remote}: the stream broke")
+        except TimeoutError:
+            self._log_once(f"{self._remote} does not answer")
+        except RpcError as error:
+            self._log_once(f"{self._remote}: {error}")
         except (RefusedError, StreamClosedError) as error:
             self._log_once(f"{self._remote}: {error}")
         except (MalformedFrameError, LinkViolationError) as error:
@@ -111,10 +112,8 @@ class LinkPort:
             self._log_once(f"{self._remote} sent a malformed frame: {error}")
         except Exception:
             _log.exception("link to %s: the stream ended by a fault of this broker", self.neighbour)
-        finally:
-            await channel.close(None)
 
-    async def _serve(self, stream: rpc.Stream, number: int) -> None:
+    async def _serve(self, stream: Stream, number: int) -> None:
         """Serves a stream until it ends; the session brings the link up and down."""
         served = self._stream = LinkStream(stream, self._session, number, self._service, self._limits)
         try:

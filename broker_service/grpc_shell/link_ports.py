@@ -11,17 +11,16 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
-import grpc
-
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
-from broker_service.grpc_shell.listening import listen
+from broker_service.grpc_shell.listening import bind
 from broker_service.grpc_shell.service import Service
 from broker_service.links.session import MISSED_HEARTBEATS, RefusedError
 from broker_service.messages import BrokerId
-from broker_service.transport import rpc
 from broker_service.transport.duplex import StreamClosedError
+from broker_service.transport.methods import LINK
+from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
 from broker_service.transport.wire import decode_hello
 
 _STREAMS_WITHOUT_HELLO = 64
@@ -29,15 +28,15 @@ _STREAMS_WITHOUT_HELLO = 64
 _MOST_CHANGING_LINKS = 10_000
 """Links over one address of a broker whose neighbours change."""
 
-ServeStream = Callable[[Coroutine[Any, Any, None], Any, str], Awaitable[None]]
-"""Runs what serves a stream with this context and name, and aborts the stream with a status if that fails."""
+ServeStream = Callable[[Coroutine[Any, Any, None], str], Awaitable[None]]
+"""Runs what serves a stream of this name. Raises `RpcError` if that fails."""
 
 
 class LinkPorts:
     """See the module. It must be used within a running event loop."""
 
     def __init__(self, broker: Broker, config: BrokerConfig, service: Service, serve: ServeStream) -> None:
-        self.servers: dict[str, grpc.aio.Server] = {}
+        self.servers: dict[str, RpcServer] = {}
         """By the address they listen on."""
         self._broker = broker
         self._config = config
@@ -105,22 +104,21 @@ class LinkPorts:
 
     async def _listen(self, local: str) -> None:
         links = _MOST_CHANGING_LINKS if self._broker.neighbours_change else len(self._config.links)
-        server = rpc.server(largest_link_frame(self._config.limits), links + _STREAMS_WITHOUT_HELLO)
-        rpc.serve(server, rpc.LINK, functools.partial(self._serve_link, local))
-        listen(server, local)
+        limits = ServerLimits(largest_link_frame(self._config.limits), links + _STREAMS_WITHOUT_HELLO)
+        server = RpcServer({LINK: functools.partial(self._serve_link, local)}, limits)
+        await server.listen(bind(local))
         self.servers[local] = server
-        await server.start()
 
-    async def _serve_link(self, local: str, _requests: Any, context: Any) -> None:
-        await self._serve(self._accept(local, context), context, f"link from {context.peer()}")
+    async def _serve_link(self, local: str, stream: ServedStream) -> None:
+        await self._serve(self._accept(local, stream), f"link from {stream.peer}")
 
-    async def _accept(self, local: str, context: Any) -> None:
+    async def _accept(self, local: str, stream: ServedStream) -> None:
         async with asyncio.timeout(MISSED_HEARTBEATS * self._config.limits.heartbeat):
-            first = await context.read()
-        if first is rpc.EOF:
+            first = await stream.read()
+        if first is None:
             raise StreamClosedError("closed without a hello")
         hello = decode_hello(first)
         port = self._ports.get(hello.broker)
         if port is None or port.local != local:
             raise RefusedError(f"{hello.broker!r} is no neighbour of {self._config.id!r} over {local}")
-        await port.accept(context, hello)
+        await port.accept(stream, hello)

@@ -12,7 +12,7 @@ from broker_service.grpc_shell.service import Service
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.messages import Message
 from broker_service.transport.duplex import Duplex
-from broker_service.transport.rpc import Stream
+from broker_service.transport.stream import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
 from record.time_units import SECOND
 

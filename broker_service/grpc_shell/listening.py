@@ -6,10 +6,12 @@ import os
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
-from grpc import aio
+from broker_service.transport.methods import UNIX
 
-UNIX = "unix:"
+_BACKLOG = 128
+"""Connections that may wait to be accepted."""
 _LONGEST_SOCKET_PATH = 107
 """Bytes in `sockaddr_un.sun_path`, less the terminating zero."""
 
@@ -18,31 +20,35 @@ class CannotListenError(Exception):
     """An address cannot be listened on; the text is for the user."""
 
 
-def listen(server: aio.Server, address: str) -> None:
-    """Makes a server listen on an address. Raises `CannotListenError`, which names the address."""
+def bind(address: str) -> socket.socket:
+    """A socket that is bound to an address and accepts connections. Raises `CannotListenError`, which names it."""
     if address.startswith(UNIX):
-        _clear_socket(address.removeprefix(UNIX))
+        path = address.removeprefix(UNIX)
+        _clear_socket(path)
+        family, target = socket.AF_UNIX, path
     else:
-        _check_port(address)
+        family, target = _resolve(address)
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        server.add_insecure_port(address)
-    except RuntimeError as error:
-        raise CannotListenError(f"cannot listen on {address}: {error}") from None
+        if family != socket.AF_UNIX:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(target)
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise CannotListenError(f"cannot listen on {address}: {error.strerror}") from None
+    return listening
 
 
-def _check_port(address: str) -> None:
-    """Binds the port for a moment, because the system's error names the reason and gRPC's does not."""
+def _resolve(address: str) -> tuple[socket.AddressFamily, Any]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise CannotListenError(f"cannot listen on {address!r}: write it as host:port or {UNIX}/path")
     try:
-        family, kind, _, _, target = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(target)
-            probe.listen(1)
+        family, _, _, _, target = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise CannotListenError(f"cannot listen on {address}: {error.strerror}") from None
+    return family, target
 
 
 def _clear_socket(path: str) -> None:

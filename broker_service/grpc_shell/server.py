@@ -22,19 +22,17 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, NoReturn
 
-import grpc
 import msgspec
 import uvloop
-from grpc_health.v1 import health, health_pb2_grpc
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
 from broker_service.errors import BrokerDefectError
 from broker_service.gauges import SECOND, LoadGauge, QueueGauges, Ticker, resident_memory
-from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.control import Control
+from broker_service.grpc_shell.health import HEALTH
 from broker_service.grpc_shell.link_ports import LinkPorts
-from broker_service.grpc_shell.listening import CannotListenError, listen
+from broker_service.grpc_shell.listening import CannotListenError, bind
 from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
@@ -44,8 +42,10 @@ from broker_service.service_time import ServiceTime
 from broker_service.storage import FileStorage
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
-from broker_service.transport import rpc
 from broker_service.transport.duplex import StreamClosedError
+from broker_service.transport.methods import SESSION
+from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
+from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError
 from record.exit_codes import ExitCode
 from record.log import Event
@@ -54,7 +54,7 @@ _LOOK_INTERVAL = 0.005
 """Seconds between two checks, while stopping, of whether everything was passed on."""
 
 _BRIEF_CALLS = 64
-"""Calls at a time to control and health. gRPC refuses further ones with RESOURCE_EXHAUSTED."""
+"""Calls at a time to control and health. Further ones are refused with RESOURCE_EXHAUSTED."""
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class BrokerServer:
         self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take), (SECOND, self._load.take))
         self._links = LinkPorts(self.broker, config, self._service, self._serve)
         self._sessions: set[SessionStream] = set()
-        self._servers: list[grpc.aio.Server] = []
+        self._servers: list[RpcServer] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self._refusals = RefusalLog()
@@ -98,9 +98,10 @@ class BrokerServer:
         self._load.take()
         try:
             for address in self.config.listen:
-                self._add_server(self._client_server(), address)
-            for server in self._servers:
-                await server.start()
+                listening = bind(address)
+                server = self._client_server()
+                self._servers.append(server)
+                await server.listen(listening)
             await self._links.listen()
         except BaseException:
             await self._close()
@@ -148,7 +149,7 @@ class BrokerServer:
 
     async def _close(self) -> None:
         for server in self._all_servers:
-            await server.stop(None)
+            await server.stop()
         self.broker.cancel_timers()
         self._service.close()
         if self._stored is not None:
@@ -160,59 +161,53 @@ class BrokerServer:
     # Servers
 
     @property
-    def _all_servers(self) -> list[grpc.aio.Server]:
+    def _all_servers(self) -> list[RpcServer]:
         return [*self._servers, *self._links.servers.values()]
 
-    def _add_server(self, server: grpc.aio.Server, address: str) -> None:
-        listen(server, address)
-        self._servers.append(server)
-
-    def _client_server(self) -> grpc.aio.Server:
-        server = rpc.server(self.config.limits.message_bytes, self.config.limits.sessions + _BRIEF_CALLS)
-        rpc.serve(server, rpc.SESSION, self._serve_session)
+    def _client_server(self) -> RpcServer:
+        limits = ServerLimits(self.config.limits.message_bytes, self.config.limits.sessions + _BRIEF_CALLS)
         control = Control(self.broker, self._links, self._count_malformed, lambda: self._trace.lost, self._set_pace)
-        broker_pb2_grpc.add_BrokerControlServicer_to_server(control, server)  # type: ignore[no-untyped-call]
-        health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)  # type: ignore[attr-defined]
-        return server
+        return RpcServer({SESSION: self._serve_session, **control.handlers(), **HEALTH}, limits)
 
-    async def _serve_session(self, _requests: Any, context: Any) -> None:
+    async def _serve_session(self, served: ServedStream) -> None:
+        name = f"session of {served.peer}"
         if len(self._sessions) >= self.config.limits.sessions:
             reason = f"{self.config.limits.sessions} sessions are open already (limits.sessions)"
-            await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"session of {context.peer()}", reason)
-        stream = SessionStream(context, self.broker, self._service, self.config.limits)
+            raise self._refusal(StatusCode.RESOURCE_EXHAUSTED, name, reason)
+        stream = SessionStream(served, self.broker, self._service, self.config.limits)
         self._sessions.add(stream)
         try:
-            await self._serve(stream.run(), context, f"session of {context.peer()}")
+            await self._serve(stream.run(), name)
         finally:
             self._sessions.discard(stream)
             if not self._stopping:
                 stream.end()
 
-    async def _serve(self, stream: Coroutine[Any, Any, None], context: Any, name: str) -> None:
-        """Runs a stream that the other end opened, and aborts it with a status that names whose fault it was."""
+    async def _serve(self, stream: Coroutine[Any, Any, None], name: str) -> None:
+        """Runs a stream that the other end opened. Raises `RpcError`, whose status names whose fault its end was."""
         try:
             await stream
         except StreamClosedError as error:
             _log.info("%s ended: %s", name, error)
         except TimeoutError:
-            await self._abort(context, grpc.StatusCode.DEADLINE_EXCEEDED, name, "no hello came")
+            raise self._refusal(StatusCode.DEADLINE_EXCEEDED, name, "no hello came") from None
         except RefusedError as error:
-            await self._abort(context, grpc.StatusCode.FAILED_PRECONDITION, name, str(error))
+            raise self._refusal(StatusCode.FAILED_PRECONDITION, name, str(error)) from None
         except (MalformedFrameError, LinkViolationError) as error:
             self.malformed += 1
-            await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, name, f"malformed frame: {error}")
+            raise self._refusal(StatusCode.INVALID_ARGUMENT, name, f"malformed frame: {error}") from None
+        except RpcError as error:
+            raise self._refusal(error.code, name, error.details) from None
         except asyncio.CancelledError:
-            # gRPC gives no other reason; it refuses a frame above the limit by itself.
-            _log.info("%s broke: the connection is lost, or a frame was above the limit (limits.message_bytes)", name)
+            _log.info("%s broke: the connection is lost, or the other end cancelled", name)
             raise
         except Exception:
             _log.exception("%s ended by a fault of this broker", name)
-            await self._abort(context, grpc.StatusCode.INTERNAL, name, "internal error")
+            raise self._refusal(StatusCode.INTERNAL, name, "internal error") from None
 
-    async def _abort(self, context: Any, code: grpc.StatusCode, name: str, reason: str) -> NoReturn:
+    def _refusal(self, code: int, name: str, reason: str) -> RpcError:
         self._refusals.add(name, reason)
-        await context.abort(code, reason)
-        raise AssertionError("abort raises")
+        return RpcError(code, reason)
 
     # Time
 

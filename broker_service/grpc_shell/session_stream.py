@@ -11,7 +11,7 @@ from broker_service.grpc_shell.service import Service
 from broker_service.messages import ClientRequest
 from broker_service.service import Handler
 from broker_service.transport.duplex import Duplex
-from broker_service.transport.rpc import Stream
+from broker_service.transport.stream import Stream
 from broker_service.transport.wire import (
     decode_client_frame,
     encode_acknowledgement,

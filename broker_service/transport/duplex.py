@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from broker_service.links.pacing import Pace
-from broker_service.transport.rpc import EOF, Stream
+from broker_service.transport.stream import Stream
 from record.time_units import SECOND
 
 
@@ -89,7 +89,7 @@ class Duplex:
 
     async def _read(self) -> None:
         read = self._stream.read
-        while (data := await read()) is not EOF:
+        while (data := await read()) is not None:
             self.on_frame(data)
             await self.ready()
 

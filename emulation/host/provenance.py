@@ -14,7 +14,7 @@ from record.manifest import Host
 
 CLOCK = "CLOCK_MONOTONIC of this host, in nanoseconds"
 
-_PACKAGES = ("docker", "grpcio", "mininet", "msgspec", "numpy", "protobuf", "pyspark", "uvloop")
+_PACKAGES = ("docker", "grpcio", "h2", "mininet", "msgspec", "numpy", "protobuf", "pyspark", "uvloop")
 _ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -19,8 +19,8 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.server import BrokerServer
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
-from broker_service.transport import rpc
 from emulation.host.build import Build, build
+from tests.broker_service import grpcio as rpc
 
 WITHIN = 10.0
 """Seconds after which a test gives up; nothing is expected to take long."""

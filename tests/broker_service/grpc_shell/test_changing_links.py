@@ -16,8 +16,8 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Send
-from broker_service.transport import rpc
 from record.log import Event
+from tests.broker_service import grpcio as rpc
 from tests.broker_service.loopback import MB, WITHIN, Loopback, calls_of, events, free_port, until
 from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
 

@@ -23,7 +23,7 @@ from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.grpc_shell.server import BrokerServer, main
 from broker_service.service_time import ServiceTime
-from broker_service.transport import rpc
+from tests.broker_service import grpcio as rpc
 from tests.broker_service.loopback import (
     MB,
     QUOTES,

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pytest
 
 from broker_service.transport.duplex import Duplex, StreamClosedError
-from broker_service.transport.rpc import EOF
 from tests.broker_service.loopback import WITHIN
 
 
@@ -16,12 +15,12 @@ class QueueStream:
     """Stands in for a gRPC stream."""
 
     def __init__(self) -> None:
-        self.incoming: asyncio.Queue[object] = asyncio.Queue()
+        self.incoming: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.written: asyncio.Queue[bytes] = asyncio.Queue()
         self.open = asyncio.Event()
         self.open.set()
 
-    async def read(self) -> object:
+    async def read(self) -> bytes | None:
         return await self.incoming.get()
 
     async def write(self, message: bytes) -> None:
@@ -53,7 +52,7 @@ class Echo(Duplex):
 
 async def test_it_ends_when_the_other_end_closes() -> None:
     stream = QueueStream()
-    stream.incoming.put_nowait(EOF)
+    stream.incoming.put_nowait(None)
     await asyncio.wait_for(Echo(stream).run(), WITHIN)
 
 
@@ -64,7 +63,7 @@ async def test_frames_are_answered_while_it_runs() -> None:
     for frame in (b"1", b"2"):
         stream.incoming.put_nowait(frame)
         assert await asyncio.wait_for(stream.written.get(), WITHIN) == frame
-    stream.incoming.put_nowait(EOF)
+    stream.incoming.put_nowait(None)
     await asyncio.wait_for(running, WITHIN)
 
 
@@ -103,5 +102,5 @@ async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
         frames += 1
     assert written == b"0123456789"
     assert frames <= 3
-    stream.incoming.put_nowait(EOF)
+    stream.incoming.put_nowait(None)
     await running

@@ -1,0 +1,126 @@
+"""The end of a stream that opens it: each stream has a connection of its own, so that nothing else delays it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from h2 import events
+from h2.config import H2Configuration
+from h2.errors import ErrorCodes
+
+from broker_service.transport.connection import Connection, header_fields
+from broker_service.transport.methods import IDENTITY, UNIX, Method
+from broker_service.transport.status import RpcError, StatusCode, status_error
+from broker_service.transport.stream import RpcStream
+
+
+class Call(RpcStream):
+    """A stream that this end has opened."""
+
+    def __init__(self, connection: ClientConnection, number: int, largest: int, peer: str) -> None:
+        super().__init__(connection, number, largest, peer)
+        self._connection = connection
+
+    def done_writing(self) -> None:
+        """Closes this end's side of the stream; the other end may still send."""
+        self._connection.end(self)
+
+    def close(self) -> None:
+        """Breaks the stream, unless it has ended, and closes its connection."""
+        self._connection.cancel(self)
+        self._connection.close()
+
+
+class ClientConnection(Connection):
+    """A connection with one stream, which this end has opened."""
+
+    def __init__(self, largest: int) -> None:
+        super().__init__(H2Configuration(client_side=True, header_encoding="utf-8"), largest, most_streams=0, preface=0)
+
+    def open(self, path: str, authority: str) -> Call:
+        """Opens the stream of a method."""
+        number = self._http2.get_next_available_stream_id()
+        call = Call(self, number, self._largest, authority)
+        self._add(call)
+        self._http2.send_headers(
+            number,
+            [
+                (":method", "POST"),
+                (":scheme", "http"),
+                (":path", path),
+                (":authority", authority),
+                ("te", "trailers"),
+                ("content-type", "application/grpc"),
+            ],
+        )
+        self._flush()
+        return call
+
+    def end(self, stream: RpcStream) -> None:
+        """Closes this end's side of a stream."""
+        if stream.number in self.streams:
+            self._http2.end_stream(stream.number)
+            self._flush()
+
+    def cancel(self, stream: RpcStream) -> None:
+        """Breaks a stream, unless it has ended."""
+        if self.streams.pop(stream.number, None) is not None:
+            self._http2.reset_stream(stream.number, ErrorCodes.CANCEL)
+            self._flush()
+            stream.fail(RpcError(StatusCode.CANCELLED, "this end cancelled the call"))
+
+    def _further_handlers(self) -> Mapping[type[events.Event], Callable[[Any], None]]:
+        return {events.ResponseReceived: self._response_received, events.TrailersReceived: self._trailers_received}
+
+    def _response_received(self, event: events.ResponseReceived) -> None:
+        stream = self.streams.get(event.stream_id)
+        if stream is None:
+            return
+        headers = header_fields(event.headers)
+        encoding = headers.get("grpc-encoding", IDENTITY)
+        if "grpc-status" in headers or headers.get(":status") != "200":
+            _take_status(stream, headers)
+        elif encoding != IDENTITY:
+            self._refuse(stream, RpcError(StatusCode.UNIMPLEMENTED, f"compression {encoding!r} is disabled"))
+
+    def _trailers_received(self, event: events.TrailersReceived) -> None:
+        stream = self.streams.get(event.stream_id)
+        if stream is not None:
+            _take_status(stream, header_fields(event.headers))
+
+    def _refuse(self, stream: RpcStream, error: RpcError) -> None:
+        stream.fail(error)
+        self.cancel(stream)
+
+    def _stream_ended(self, event: events.StreamEnded) -> None:
+        stream = self.streams.pop(event.stream_id, None)
+        if stream is not None:
+            stream.end()
+
+
+async def dial(address: str, method: Method, largest: int) -> Call:
+    """Opens a stream to an address; `largest` bounds incoming messages. Raises `RpcError` if nothing listens."""
+    loop = asyncio.get_running_loop()
+    connection = ClientConnection(largest)
+    try:
+        if address.startswith(UNIX):
+            await loop.create_unix_connection(lambda: connection, address.removeprefix(UNIX))
+            authority = "localhost"
+        else:
+            host, _, port = address.rpartition(":")
+            await loop.create_connection(lambda: connection, host.strip("[]"), int(port))
+            authority = address
+    except OSError as error:
+        raise RpcError(StatusCode.UNAVAILABLE, f"cannot connect: {error.strerror or error}") from None
+    return connection.open(method.path, authority)
+
+
+def _take_status(stream: RpcStream, trailers: Mapping[str, str]) -> None:
+    """Ends a stream, or breaks it when its status is not OK."""
+    error = status_error(trailers)
+    if error is None:
+        stream.end()
+    else:
+        stream.fail(error)

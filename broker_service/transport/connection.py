@@ -1,0 +1,294 @@
+"""One HTTP/2 connection: its socket, its frames, and the windows of its streams.
+
+1. The library h2 keeps the state of the connection and its streams, and reads and writes all frames but two. Data and
+   window updates, which are nearly all frames, are handled here, because h2 takes nine times as long for them. h2 gets
+   data of streams that are not open, and the end of a stream without the data before it.
+2. A stream sends no more than HTTP/2's windows and the socket's buffer have room for, and is notified of more room.
+3. A connection whose other end breaks the rules of HTTP/2 is closed, and so is one whose other end does not read the
+   answers that HTTP/2 demands (`_MOST_UNSENT`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from h2 import events
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.exceptions import ProtocolError
+from h2.settings import SettingCodes
+
+from broker_service.transport.frames import (
+    DATA,
+    END_STREAM,
+    HEADER_BYTES,
+    INCREMENT_BYTES,
+    LARGEST_WINDOW,
+    PADDED,
+    WINDOW_UPDATE,
+    data_header,
+    end_of_data,
+    read_header,
+    read_increment,
+    unpadded,
+    window_update,
+)
+from broker_service.transport.status import RpcError, StatusCode
+from broker_service.transport.stream import STREAM_WINDOW, RpcStream
+
+_CONNECTION_WINDOW = 1 << 30
+"""Bytes that may be in flight on all streams of a connection, so that one that is not read does not stop the others."""
+
+_FIRST_WINDOW = (1 << 16) - 1
+"""The window that every connection begins with (RFC 9113, section 6.9.2)."""
+
+_LARGEST_FRAME = 1 << 18
+"""Bytes; a frame is handled as a whole."""
+
+_MOST_UNSENT = 1 << 22
+"""Bytes that may wait in the socket's buffer; data stops far below, so most of them are answers to pings or resets."""
+
+_RESET_CODES = {ErrorCodes.REFUSED_STREAM: StatusCode.UNAVAILABLE, ErrorCodes.CANCEL: StatusCode.CANCELLED}
+"""Status of a call that ends with these errors of HTTP/2; it is INTERNAL with any other."""
+
+EventHandlers = Mapping[type[events.Event], Callable[[Any], None]]
+
+
+class WindowExceededError(ProtocolError):
+    """The other end made a window larger than HTTP/2 permits."""
+
+
+class Connection(asyncio.Protocol):
+    """See the module. Subclasses are the two ends."""
+
+    def __init__(self, configuration: H2Configuration, largest: int, most_streams: int, preface: int) -> None:
+        """`largest` bounds incoming messages, in bytes, `most_streams` the streams that the other end may open.
+
+        `preface` is the number of bytes that come before the first frame.
+        """
+        self.streams: dict[int, RpcStream] = {}
+        """Those that are open, by HTTP/2's number."""
+        self.peer = ""
+        """The address of the other end, for logs."""
+        self._http2 = H2Connection(configuration)
+        self._largest = largest
+        self._most_streams = most_streams
+        self._transport: asyncio.Transport | None = None
+        self._paused = False
+        """True while the socket's buffer is full."""
+        self._preface = preface
+        """Bytes of the preface that have not come."""
+        self._rest = b""
+        """Bytes of a frame that is not complete."""
+        self._window = _FIRST_WINDOW
+        """Bytes that may be sent on all streams."""
+        self._unreturned = 0
+        """Bytes of data, of all streams, that came in since the last update of this end's window."""
+        self._handlers: EventHandlers = {
+            events.DataReceived: self._late_data_received,
+            events.RemoteSettingsChanged: self._settings_changed,
+            events.StreamEnded: self._stream_ended,
+            events.StreamReset: self._stream_reset,
+            events.ConnectionTerminated: lambda _: self._end("the other end closed the connection"),
+            **self._further_handlers(),
+        }
+
+    def _further_handlers(self) -> EventHandlers:
+        """Handlers of the events that only one of the two ends gets."""
+        raise NotImplementedError
+
+    # Streams
+
+    def send(self, stream: RpcStream, data: bytes) -> int:
+        """Sends as much of the data on a stream as there is room for. Returns the number of bytes.
+
+        Raises `RpcError` when the stream has ended.
+        """
+        transport = self._transport
+        if stream.number not in self.streams or transport is None:
+            raise stream.error or RpcError(StatusCode.UNAVAILABLE, "the other end has ended the call")
+        if self._paused:
+            return 0
+        size = min(len(data), stream.window, self._window, self._http2.max_outbound_frame_size)
+        if size <= 0:
+            return 0
+        stream.window -= size
+        self._window -= size
+        transport.write(data_header(stream.number, size) + (data if size == len(data) else data[:size]))
+        return size
+
+    def enlarge_window(self, stream: RpcStream, size: int) -> None:
+        """Lets the other end send this many further bytes on a stream."""
+        if stream.number in self.streams and self._transport is not None:
+            self._transport.write(window_update(stream.number, size))
+
+    def close(self) -> None:
+        """Breaks all streams and closes the connection, after what was sent on it."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._http2.close_connection()
+            self._flush()
+        self._end("this end closed the connection")
+
+    def _add(self, stream: RpcStream) -> None:
+        stream.window = self._http2.remote_settings.initial_window_size
+        self.streams[stream.number] = stream
+
+    def _broken(self, stream: RpcStream, error: RpcError) -> None:
+        """Called when a stream is broken."""
+        stream.fail(error)
+
+    def _end(self, reason: str) -> None:
+        """Breaks all streams and closes the socket."""
+        streams, self.streams = self.streams, {}
+        for stream in streams.values():
+            self._broken(stream, RpcError(StatusCode.UNAVAILABLE, reason))
+        if self._transport is not None:
+            self._transport.close()
+
+    def _flush(self) -> None:
+        """Writes the frames of h2 that wait."""
+        data = self._http2.data_to_send()
+        transport = self._transport
+        if data and transport is not None and not transport.is_closing():
+            transport.write(data)
+            if transport.get_write_buffer_size() > _MOST_UNSENT:
+                transport.abort()
+
+    # Callbacks of the socket
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self.peer = _address(transport.get_extra_info("peername"))
+        http2 = self._http2
+        http2.initiate_connection()
+        http2.update_settings(
+            {
+                SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+                SettingCodes.MAX_FRAME_SIZE: _LARGEST_FRAME,
+                SettingCodes.MAX_CONCURRENT_STREAMS: self._most_streams,
+            }
+        )
+        http2.increment_flow_control_window(_CONNECTION_WINDOW - _FIRST_WINDOW)
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._rest = self._receive(self._rest + data if self._rest else data)
+        except ProtocolError as error:
+            self._flush()
+            self._end(f"the other end broke the rules of HTTP/2: {error}")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end("the connection is lost")
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._make_room()
+
+    # Frames
+
+    def _receive(self, data: bytes) -> bytes:
+        """Handles all complete frames; returns the rest. Raises `ProtocolError`."""
+        begin = min(self._preface, len(data))
+        if begin:
+            self._preface -= begin
+            self._receive_odd(data[:begin])
+        while len(data) - begin >= HEADER_BYTES:
+            length, kind, flags, number = read_header(data, begin)
+            content = begin + HEADER_BYTES
+            end = content + length
+            if end > len(data) and length <= _LARGEST_FRAME:
+                break
+            if kind == DATA and (stream := self.streams.get(number)) is not None:
+                frame = data[content:end]
+                self._receive_data(stream, unpadded(frame) if flags & PADDED else frame, length)
+                if flags & END_STREAM:
+                    self._receive_odd(end_of_data(number))
+            elif kind == WINDOW_UPDATE and length == INCREMENT_BYTES:
+                self._enlarge(number, read_increment(data, content))
+            else:
+                self._receive_odd(data[begin:end])
+            begin = end
+        return data[begin:]
+
+    def _receive_odd(self, data: bytes) -> None:
+        """Has h2 handle a frame."""
+        for event in self._http2.receive_data(data):
+            handler = self._handlers.get(type(event))
+            if handler is not None:
+                handler(event)
+        self._flush()
+
+    def _receive_data(self, stream: RpcStream, data: bytes, size: int) -> None:
+        """Handles data that occupies `size` bytes of the windows."""
+        self._unreturned += size
+        if self._unreturned > _CONNECTION_WINDOW // 2 and self._transport is not None:
+            self._transport.write(window_update(0, self._unreturned))
+            self._unreturned = 0
+        if stream.error is not None:
+            return
+        try:
+            stream.receive(data, size)
+        except RpcError as error:
+            self._refuse(stream, error)
+
+    def _refuse(self, stream: RpcStream, error: RpcError) -> None:
+        """Ends a stream whose data cannot be read."""
+        stream.fail(error)
+
+    def _enlarge(self, number: int, increment: int) -> None:
+        """Enlarges the window of a stream, or of the connection for number 0."""
+        if not number:
+            self._window += increment
+            if self._window > LARGEST_WINDOW:
+                raise WindowExceededError("the window of the connection")
+            self._make_room()
+        elif (stream := self.streams.get(number)) is not None:
+            stream.window += increment
+            if stream.window > LARGEST_WINDOW:
+                raise WindowExceededError(f"the window of stream {number}")
+            stream.make_room()
+
+    def _make_room(self) -> None:
+        for stream in list(self.streams.values()):
+            stream.make_room()
+
+    # Events of h2
+
+    def _late_data_received(self, event: events.DataReceived) -> None:
+        """Ignores data of a stream that this end has ended."""
+        self._http2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+
+    def _settings_changed(self, event: events.RemoteSettingsChanged) -> None:
+        changed = event.changed_settings.get(SettingCodes.INITIAL_WINDOW_SIZE)
+        if changed is not None:
+            for stream in self.streams.values():
+                stream.window += changed.new_value - (changed.original_value or 0)
+        self._make_room()
+
+    def _stream_ended(self, event: events.StreamEnded) -> None:
+        stream = self.streams.get(event.stream_id)
+        if stream is not None:
+            stream.end()
+
+    def _stream_reset(self, event: events.StreamReset) -> None:
+        stream = self.streams.pop(event.stream_id, None)
+        if stream is not None:
+            code = _RESET_CODES.get(cast(ErrorCodes, event.error_code), StatusCode.INTERNAL)
+            self._broken(stream, RpcError(code, f"the other end reset the stream ({event.error_code!r})"))
+
+
+def header_fields(headers: Sequence[tuple[Any, Any]]) -> Mapping[str, str]:
+    """Headers of a request, a response or trailers by name."""
+    return dict(headers)
+
+
+def _address(peer: object) -> str:
+    """A peer's address for logs; Unix sockets have none."""
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else "a Unix socket"

@@ -1,0 +1,71 @@
+"""The frames of HTTP/2 that carry data (RFC 9113, sections 4.1, 6.1 and 6.9); h2 reads and writes all others."""
+
+from __future__ import annotations
+
+import struct
+
+from h2.exceptions import ProtocolError
+
+PREFACE_BYTES = 24
+"""Length of what a client sends before its first frame (section 3.4)."""
+
+HEADER_BYTES = 9
+"""Length of a frame's header."""
+
+LARGEST_WINDOW = (1 << 31) - 1
+"""Bytes; no window may exceed it (section 6.9.1)."""
+
+DATA = 0x0
+"""Type of a frame with data."""
+END_STREAM = 0x1
+"""Flag of data behind which none follows on its stream."""
+PADDED = 0x8
+"""Flag of data with padding."""
+
+WINDOW_UPDATE = 0x8
+"""Type of a frame that enlarges a window."""
+INCREMENT_BYTES = 4
+"""Length of its content."""
+
+_STREAM_BITS = (1 << 31) - 1
+_HEADER = struct.Struct(">HBBBL")
+_INCREMENT = struct.Struct(">L")
+_unpack_header, _pack_header = _HEADER.unpack_from, _HEADER.pack
+
+
+class PaddingError(ProtocolError):
+    """A frame has more padding than content."""
+
+
+def read_header(data: bytes, begin: int) -> tuple[int, int, int, int]:
+    """Length of the content, type, flags and stream of the frame that begins here."""
+    high, low, kind, flags, stream = _unpack_header(data, begin)
+    return high << 8 | low, kind, flags, stream & _STREAM_BITS
+
+
+def unpadded(content: bytes) -> bytes:
+    """The data in the content of a frame with padding. Raises `PaddingError`."""
+    if not content or content[0] >= len(content):
+        raise PaddingError(f"no room for the padding in a frame of {len(content)} bytes")
+    return content[1 : len(content) - content[0]]
+
+
+def read_increment(data: bytes, begin: int) -> int:
+    """The bytes by which the content that begins here enlarges a window."""
+    increment: int = _INCREMENT.unpack_from(data, begin)[0]
+    return increment & _STREAM_BITS
+
+
+def data_header(stream: int, length: int) -> bytes:
+    """The header of a frame with this many bytes of data."""
+    return _pack_header(length >> 8, length & 0xFF, DATA, 0, stream)
+
+
+def end_of_data(stream: int) -> bytes:
+    """A frame without data that ends its stream."""
+    return _pack_header(0, 0, DATA, END_STREAM, stream)
+
+
+def window_update(stream: int, increment: int) -> bytes:
+    """A frame that enlarges the window of a stream, or of the connection for stream 0."""
+    return _pack_header(0, INCREMENT_BYTES, WINDOW_UPDATE, 0, stream) + _INCREMENT.pack(increment)

@@ -1,0 +1,193 @@
+"""The end of streams that the other end opens: it listens, and runs a handler for each stream."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import socket
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from h2 import events
+from h2.config import H2Configuration
+from h2.errors import ErrorCodes
+
+from broker_service.transport.connection import Connection, header_fields
+from broker_service.transport.frames import PREFACE_BYTES
+from broker_service.transport.methods import IDENTITY, Method
+from broker_service.transport.status import RpcError, StatusCode, status_trailers
+from broker_service.transport.stream import RpcStream
+
+_RESPONSE = ((":status", "200"), ("content-type", "application/grpc"), ("grpc-accept-encoding", IDENTITY))
+
+_REFUSED_STREAMS = 100
+"""Streams of a connection beyond those that are served: they are refused with a reason. Callers wait to open more."""
+
+_log = logging.getLogger(__name__)
+
+
+class ServedStream(RpcStream):
+    """A stream that the other end has opened."""
+
+    def __init__(self, connection: ServerConnection, number: int, largest: int, peer: str) -> None:
+        super().__init__(connection, number, largest, peer)
+        self.answered = False
+        """True once the response's headers were sent."""
+        self._connection = connection
+
+    async def write(self, message: bytes) -> None:
+        if not self.answered:
+            self._connection.answer(self)
+        await super().write(message)
+
+
+Handler = Callable[[ServedStream], Coroutine[Any, Any, None]]
+"""Serves a stream. When it returns, the stream ends with OK; when it raises `RpcError`, with that status."""
+
+
+class ServerLimits(NamedTuple):
+    largest: int
+    """Length of the largest message that is taken, in bytes; a stream with a larger one ends (RESOURCE_EXHAUSTED)."""
+    streams: int
+    """Streams at a time, of all connections; further ones are refused (RESOURCE_EXHAUSTED)."""
+
+
+class RpcServer:
+    """Serves the streams of all connections to its sockets. It must be made and used within a running event loop."""
+
+    def __init__(self, handlers: Mapping[Method, Handler], limits: ServerLimits) -> None:
+        self.limits = limits
+        self._handlers = {method.path: handler for method, handler in handlers.items()}
+        self._listeners: list[asyncio.Server] = []
+        self._paths: list[Path] = []
+        """Of the Unix sockets, which outlast the process otherwise."""
+        self._connections: set[ServerConnection] = set()
+        self._tasks: dict[ServedStream, asyncio.Task[None]] = {}
+        self._stopping = False
+
+    async def listen(self, listening: socket.socket) -> None:
+        """Accepts connections of a socket that is bound."""
+        loop = asyncio.get_running_loop()
+        create = loop.create_unix_server if listening.family == socket.AF_UNIX else loop.create_server
+        if listening.family == socket.AF_UNIX:
+            self._paths.append(Path(listening.getsockname()))
+        self._listeners.append(await create(self._connected, sock=listening))
+
+    async def stop(self, within: float = 0.0) -> None:
+        """Takes no further streams, gives those that are open some seconds to end, then breaks them."""
+        self._stopping = True
+        for listener in self._listeners:
+            listener.close()
+        for path in self._paths:
+            path.unlink(missing_ok=True)
+        self._paths.clear()
+        if self._tasks and within:
+            await asyncio.wait(self._tasks.values(), timeout=within)
+        for task in self._tasks.values():
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+        for connection in list(self._connections):
+            connection.close()
+
+    def refusal(self, headers: Mapping[str, str]) -> RpcError | None:
+        """The reason why a stream with these headers is not served; None when it is."""
+        encoding = headers.get("grpc-encoding", IDENTITY)
+        if headers.get(":path") not in self._handlers:
+            return RpcError(StatusCode.UNIMPLEMENTED, f"no method {headers.get(':path')}")
+        if encoding != IDENTITY:
+            return RpcError(StatusCode.UNIMPLEMENTED, f"compression {encoding!r} is disabled")
+        if self._stopping:
+            return RpcError(StatusCode.UNAVAILABLE, "the server stops")
+        if len(self._tasks) >= self.limits.streams:
+            return RpcError(StatusCode.RESOURCE_EXHAUSTED, f"{len(self._tasks)} calls are open already")
+        return None
+
+    def begin(self, connection: ServerConnection, stream: ServedStream, path: str) -> None:
+        """Has a stream served."""
+        task = self._tasks[stream] = asyncio.create_task(self._handlers[path](stream))
+        task.add_done_callback(functools.partial(self._ended, connection, stream))
+
+    def break_off(self, stream: ServedStream) -> None:
+        """Cancels what serves a stream, because the other end has broken it."""
+        task = self._tasks.get(stream)
+        if task is not None:
+            task.cancel()
+
+    def forget(self, connection: ServerConnection) -> None:
+        """Notes that a connection is closed."""
+        self._connections.discard(connection)
+
+    def _connected(self) -> ServerConnection:
+        connection = ServerConnection(self)
+        self._connections.add(connection)
+        return connection
+
+    def _ended(self, connection: ServerConnection, stream: ServedStream, task: asyncio.Task[None]) -> None:
+        del self._tasks[stream]
+        connection.finish(stream, _status(task, stream.peer))
+
+
+def _status(served: asyncio.Task[None], peer: str) -> RpcError:
+    """The status with which a stream ends; a failure of the handler is logged."""
+    if served.cancelled():
+        return RpcError(StatusCode.CANCELLED, "the server stops")
+    error = served.exception()
+    if error is None:
+        return RpcError(StatusCode.OK, "")
+    if isinstance(error, RpcError):
+        return error
+    _log.error("a call of %s failed", peer, exc_info=error)
+    return RpcError(StatusCode.INTERNAL, "internal error")
+
+
+class ServerConnection(Connection):
+    """A connection that the other end has opened."""
+
+    def __init__(self, server: RpcServer) -> None:
+        configuration = H2Configuration(client_side=False, header_encoding="utf-8")
+        super().__init__(configuration, server.limits.largest, server.limits.streams + _REFUSED_STREAMS, PREFACE_BYTES)
+        self._server = server
+
+    def answer(self, stream: ServedStream) -> None:
+        """Sends the response's headers, which come before the first message."""
+        stream.answered = True
+        if stream.number in self.streams:
+            self._http2.send_headers(stream.number, _RESPONSE)
+            self._flush()
+
+    def finish(self, stream: ServedStream, status: RpcError) -> None:
+        """Ends a stream with a status, unless the other end has broken it."""
+        if self.streams.pop(stream.number, None) is None:
+            return
+        response = () if stream.answered else _RESPONSE
+        trailers = (*response, *status_trailers(status.code, status.details))
+        self._http2.send_headers(stream.number, trailers, end_stream=True)
+        if not stream.ended:
+            self._http2.reset_stream(stream.number, ErrorCodes.NO_ERROR)
+        self._flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._server.forget(self)
+
+    def _further_handlers(self) -> Mapping[type[events.Event], Callable[[Any], None]]:
+        return {events.RequestReceived: self._request_received}
+
+    def _request_received(self, event: events.RequestReceived) -> None:
+        headers = header_fields(event.headers)
+        stream = ServedStream(self, event.stream_id, self._largest, self.peer)
+        stream.ended = event.stream_ended is not None
+        self._add(stream)
+        refusal = self._server.refusal(headers)
+        if refusal is None:
+            self._server.begin(self, stream, headers[":path"])
+        else:
+            self.finish(stream, refusal)
+
+    def _broken(self, stream: RpcStream, error: RpcError) -> None:
+        super()._broken(stream, error)
+        if isinstance(stream, ServedStream):
+            self._server.break_off(stream)

@@ -1,0 +1,131 @@
+"""One end of a gRPC stream: messages are read in order, and written as far as the other end has room for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from broker_service.transport.length_prefix import MessageSplitter, prefixed
+from broker_service.transport.status import RpcError, StatusCode
+
+STREAM_WINDOW = 1 << 20
+"""Bytes that may be in flight on a stream before its reader takes them."""
+
+_ENLARGED_AFTER = STREAM_WINDOW // 4
+"""Bytes that are read before the other end's window is enlarged, because a frame for each message would be wasted."""
+
+
+class Stream(Protocol):
+    """A stream of messages in both directions, as its users see it."""
+
+    async def read(self) -> bytes | None:
+        """The next message; None once the other end has closed the stream."""
+
+    async def write(self, message: bytes, /) -> None:
+        """Sends a message, once there is room for it."""
+
+
+class Carrier(Protocol):
+    """The connection of a stream."""
+
+    def send(self, stream: RpcStream, data: bytes) -> int:
+        """Sends as much of the data on a stream as there is room for. Returns the number of bytes."""
+
+    def enlarge_window(self, stream: RpcStream, size: int) -> None:
+        """Lets the other end send this many further bytes on a stream."""
+
+
+class RpcStream:
+    """See the module. At most one task reads, and at most one writes.
+
+    The window of the other end is enlarged when no message waits here. So it sends no more than one window beyond the
+    messages that were read, and a message larger than the window is taken nevertheless.
+    """
+
+    def __init__(self, carrier: Carrier, number: int, largest: int, peer: str) -> None:
+        """`number` is HTTP/2's. `largest` is the length, in bytes, that no incoming message may exceed."""
+        self.number = number
+        self.peer = peer
+        """The address of the other end, for logs."""
+        self.window = 0
+        """Bytes that may be sent; negative when the other end has made it smaller."""
+        self.error: RpcError | None = None
+        """Set when the stream cannot be used any more."""
+        self._carrier = carrier
+        self._splitter = MessageSplitter(largest)
+        self._messages: deque[bytes] = deque()
+        self._consumed = 0
+        """Bytes that came in since the other end's window was enlarged last."""
+        self.ended = False
+        """True when the other end will send nothing more."""
+        self._progress: asyncio.Future[None] | None = None
+        """Set while a reader waits."""
+        self._room: asyncio.Future[None] | None = None
+        """Set while a writer waits."""
+
+    async def read(self) -> bytes | None:
+        """The next message; None once the other end has closed the stream. Raises `RpcError` when it is broken."""
+        messages = self._messages
+        while not messages:
+            if self.error is not None:
+                raise self.error
+            if self.ended:
+                return None
+            self._progress = asyncio.get_running_loop().create_future()
+            await self._progress
+        message = messages.popleft()
+        if not messages:
+            self._enlarge_window()
+        return message
+
+    async def write(self, message: bytes) -> None:
+        """Sends a message, once there is room for it. Raises `RpcError` when the stream is broken."""
+        data = prefixed(message)
+        while (sent := self._carrier.send(self, data)) < len(data):
+            data = data[sent:]
+            if not sent:
+                self._room = asyncio.get_running_loop().create_future()
+                await self._room
+
+    # Called by the connection
+
+    def receive(self, data: bytes, size: int) -> None:
+        """Takes bytes that came in and occupy `size` bytes of the window.
+
+        Raises `RpcError` as the splitter, and when they exceed the window.
+        """
+        self._consumed += size
+        if self._consumed > STREAM_WINDOW:
+            raise RpcError(StatusCode.INTERNAL, "more data than the window has room for")
+        self._messages += self._splitter.split(data)
+        if self._messages:
+            _resolve(self._progress)
+        else:
+            self._enlarge_window()
+
+    def end(self) -> None:
+        """Notes that the other end has closed its side."""
+        self.ended = True
+        _resolve(self._progress)
+
+    def fail(self, error: RpcError) -> None:
+        """Notes that the stream is broken. Messages that came in before can still be read."""
+        if self.error is None:
+            self.error = error
+        _resolve(self._progress)
+        _resolve(self._room)
+
+    def make_room(self) -> None:
+        """Notes that there may be room for a message."""
+        _resolve(self._room)
+
+    def _enlarge_window(self) -> None:
+        if self._consumed >= _ENLARGED_AFTER:
+            size, self._consumed = self._consumed, 0
+            self._carrier.enlarge_window(self, size)
+
+
+def _resolve(waiting: asyncio.Future[None] | None) -> None:
+    if waiting is not None and not waiting.done():
+        waiting.set_result(None)

@@ -1,0 +1,179 @@
+"""Connections whose other end breaks the rules, over a socket made of lists."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import h2.config
+import h2.connection
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.transport.channel import Call, ClientConnection
+from broker_service.transport.connection import _MOST_UNSENT
+from broker_service.transport.frames import LARGEST_WINDOW, data_header, end_of_data, window_update
+from broker_service.transport.length_prefix import prefixed
+from broker_service.transport.methods import SESSION
+from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
+from broker_service.transport.stream import STREAM_WINDOW
+
+LARGEST = 1000
+REQUEST = (
+    (":method", "POST"),
+    (":scheme", "http"),
+    (":path", SESSION.path),
+    (":authority", "x"),
+    ("content-type", "application/grpc"),
+)
+
+
+class ListedSocket:
+    """Stands in for a transport: it keeps what is written, and nobody reads it."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.unsent = 0
+        self.closed = False
+        self.aborted = False
+
+    def write(self, data: bytes) -> None:
+        assert not self.closed
+        self.written.append(data)
+        self.unsent += len(data)
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
+
+    def get_extra_info(self, name: str) -> None:
+        return None
+
+    def is_closing(self) -> bool:
+        return self.closed or self.aborted
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def take(self) -> bytes:
+        data = b"".join(self.written)
+        self.written.clear()
+        return data
+
+
+def served() -> tuple[ServerConnection, ListedSocket]:
+    """A connection to a server that refuses all streams, because it serves none."""
+    connection, socket = ServerConnection(RpcServer({}, ServerLimits(LARGEST, streams=0))), ListedSocket()
+    connection.connection_made(socket)  # type: ignore[arg-type]
+    return connection, socket
+
+
+def peer_of(client_side: bool) -> h2.connection.H2Connection:
+    configuration = h2.config.H2Configuration(
+        client_side=client_side, header_encoding="utf-8", validate_outbound_headers=False
+    )
+    peer = h2.connection.H2Connection(configuration)
+    peer.initiate_connection()
+    return peer
+
+
+def opened() -> tuple[ClientConnection, ListedSocket, h2.connection.H2Connection, Call]:
+    """A call, and its server's end as the library h2 has it."""
+    connection, socket, peer = ClientConnection(LARGEST), ListedSocket(), peer_of(client_side=False)
+    connection.connection_made(socket)  # type: ignore[arg-type]
+    call = connection.open(SESSION.path, "x")
+    peer.receive_data(socket.take())
+    peer.send_headers(call.number, [(":status", "200"), ("content-type", "application/grpc")])
+    connection.data_received(peer.data_to_send())
+    return connection, socket, peer, call
+
+
+@given(garbage=st.binary(max_size=200), cut=st.integers(1, 60))
+def test_garbage_is_answered_or_closes_the_connection(garbage: bytes, cut: int) -> None:
+    connection, socket = served()
+    data = peer_of(client_side=True).data_to_send() + garbage
+    for begin in range(0, len(data), cut):
+        if not socket.closed:
+            connection.data_received(data[begin : begin + cut])
+    assert len(connection._rest) <= len(garbage)
+
+
+def test_bytes_that_are_not_http_2_close_the_connection() -> None:
+    connection, socket = served()
+    connection.data_received(b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n")
+    assert socket.closed
+
+
+@pytest.mark.parametrize("stream", [0, 1])
+def test_a_window_above_the_largest_breaks_the_call_and_closes_the_connection(stream: int) -> None:
+    connection, socket, _, call = opened()
+    connection.data_received(window_update(stream, LARGEST_WINDOW))
+    assert socket.closed
+    assert call.error is not None
+
+
+def test_data_beyond_the_window_breaks_its_stream() -> None:
+    connection, socket, _, call = opened()
+    message = prefixed(bytes(LARGEST))
+    for _ in range(STREAM_WINDOW // len(message)):
+        connection.data_received(data_header(call.number, len(message)) + message)
+    assert call.error is None
+    connection.data_received(data_header(call.number, len(message)) + message)
+    assert "more data than the window has room for" in str(call.error)
+    assert not socket.closed
+
+
+def test_data_of_a_stream_that_was_never_opened_closes_the_connection() -> None:
+    connection, socket, _, _ = opened()
+    connection.data_received(data_header(99, 1) + b"x")
+    assert socket.closed
+
+
+async def test_data_that_ends_a_stream_is_read_before_its_end() -> None:
+    connection, _, _, call = opened()
+    message = prefixed(b"last")
+    connection.data_received(data_header(call.number, len(message)) + message + end_of_data(call.number))
+    assert await call.read() == b"last"
+    assert await call.read() is None
+
+
+@pytest.mark.parametrize("question", [lambda peer: peer.ping(b"12345678"), lambda peer: peer.update_settings({3: 7})])
+def test_a_connection_that_does_not_read_its_answers_is_aborted(
+    question: Callable[[h2.connection.H2Connection], None],
+) -> None:
+    connection, socket = served()
+    peer = peer_of(client_side=True)
+    connection.data_received(peer.data_to_send())
+    peer.receive_data(socket.take())
+    question(peer)
+    asked = peer.data_to_send()
+    socket.unsent = _MOST_UNSENT - 100
+    for _ in range(100):
+        if not socket.aborted:
+            connection.data_received(asked)
+    assert socket.aborted
+    assert socket.unsent < _MOST_UNSENT + 100
+
+
+async def test_streams_that_are_reset_at_once_leave_nothing_behind() -> None:
+    """A task that is cancelled before its first step runs nothing, not even what is to be done finally."""
+
+    async def handler(stream: ServedStream) -> None:
+        await stream.read()
+
+    server = RpcServer({SESSION: handler}, ServerLimits(LARGEST, streams=10))
+    connection, socket = ServerConnection(server), ListedSocket()
+    connection.connection_made(socket)  # type: ignore[arg-type]
+    peer = peer_of(client_side=True)
+    for number in range(1, 2001, 2):
+        peer.send_headers(number, REQUEST)
+        peer.reset_stream(number)
+        connection.data_received(peer.data_to_send())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not connection.streams
+    assert not server._tasks
+    assert not socket.closed
