@@ -41,9 +41,13 @@ class LinkStream(Duplex):
         if self.idle and session.link.sendable:
             self.wake()
 
-    async def ready(self) -> None:
+    @property
+    def held_up(self) -> bool:
         """Makes a neighbour that floods the link wait for its own messages; one that keeps to the window does not."""
-        while self._session.unhandled > self._window:
+        return self._session.unhandled > self._window
+
+    async def ready(self) -> None:
+        while self.held_up:
             await self._service.progress()
 
     def next_frames(self) -> Sequence[bytes]:

@@ -59,15 +59,18 @@ class SessionStream(Duplex):
         if frame.requests:
             self._service.submit(self._handler, frame.requests, len(data))
 
+    @property
+    def held_up(self) -> bool:
+        service = self._service
+        return bool(self.session.held) or service.full or service.waits(self._handler)
+
     async def ready(self) -> None:
-        while True:
+        while self.held_up:
             if self.session.held:
                 self._resumed.clear()
                 await self._resumed.wait()
-            elif self._service.full or self._service.waits(self._handler):
-                await self._service.progress()
             else:
-                return
+                await self._service.progress()
 
     def next_frames(self) -> Sequence[bytes]:
         if not self._welcomed:

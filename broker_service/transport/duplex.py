@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from broker_service.links.pacing import Pace
 from broker_service.transport.stream import Stream
+from record.callbacks import do_nothing
 from record.time_units import SECOND
 
 
@@ -21,7 +22,9 @@ class Duplex:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._idle: asyncio.Future[None] | None = None
-        self._reader: asyncio.Task[None] | None = None
+        self._holding: asyncio.Task[None] | None = None
+        """Set while the stream is held up."""
+        self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._reason: str | None = None
         self._rested = asyncio.Event()
         self._pace = Pace(time.monotonic_ns())
@@ -34,8 +37,13 @@ class Duplex:
         """All frames that can be written now; none when the stream may rest until `wake`."""
         raise NotImplementedError
 
+    @property
+    def held_up(self) -> bool:
+        """True when no further frame may be read before `ready` returns; what the other end sends waits there."""
+        return False
+
     async def ready(self) -> None:
-        """Returns once a further frame may be read; whatever the other end sends meanwhile waits there."""
+        """Returns once a further frame may be read."""
 
     def pause(self) -> float:
         """Seconds to wait after a write, before the next one; not above 0 where none is needed."""
@@ -65,33 +73,57 @@ class Duplex:
         """Ends the stream from this end; `run` then raises `StreamClosedError` with this reason."""
         if self._reason is None:
             self._reason = reason
-            if self._reader is not None:
-                self._reader.cancel()
+            self._finish(StreamClosedError(reason))
 
     async def run(self) -> None:
         """Returns once the other end has closed the stream.
 
         Raises `StreamClosedError`, and passes on any error of gRPC or of the handling of a frame.
         """
-        reader = self._reader = asyncio.create_task(self._read())
         writer = asyncio.create_task(self._write())
+        writer.add_done_callback(self._writer_ended)
+        self._stream.on_arrival = self._handle_frames
+        self._handle_frames()
         try:
-            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            await self._end
         finally:
-            first = reader if reader.done() else writer
-            reader.cancel()
+            self._stream.on_arrival = do_nothing
             writer.cancel()
-        await asyncio.gather(reader, writer, return_exceptions=True)
-        if self._reason is not None:
-            raise StreamClosedError(self._reason)
-        if not first.cancelled() and (error := first.exception()) is not None:
-            raise error
+            if self._holding is not None:
+                self._holding.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
 
-    async def _read(self) -> None:
-        read = self._stream.read
-        while (data := await read()) is not None:
-            self.on_frame(data)
-            await self.ready()
+    def _handle_frames(self) -> None:
+        """Handles the frames that have come, within the call that brought them, unless the stream is held up."""
+        stream = self._stream
+        try:
+            while self._holding is None and not self._end.done() and (data := stream.take()) is not None:
+                self.on_frame(data)
+                if self.held_up:
+                    self._holding = asyncio.create_task(self.ready())
+                    self._holding.add_done_callback(self._go_on)
+        except Exception as error:
+            self._finish(error)
+            return
+        if self._holding is None and (stream.ended or stream.error is not None):
+            self._finish(stream.error)
+
+    def _go_on(self, held: asyncio.Task[None]) -> None:
+        self._holding = None
+        if not held.cancelled():
+            self._handle_frames()
+
+    def _writer_ended(self, writer: asyncio.Task[None]) -> None:
+        if not writer.cancelled():
+            self._finish(writer.exception())
+
+    def _finish(self, error: BaseException | None) -> None:
+        if self._end.done():
+            return
+        if error is None:
+            self._end.set_result(None)
+        else:
+            self._end.set_exception(error)
 
     async def _write(self) -> None:
         write = self._stream.write

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from broker_service.transport.length_prefix import MessageSplitter, prefixed
 from broker_service.transport.status import RpcError, StatusCode
+from record.callbacks import do_nothing
 
 STREAM_WINDOW = 1 << 20
 """Bytes that may be in flight on a stream before its reader takes them."""
@@ -19,8 +22,15 @@ _ENLARGED_AFTER = STREAM_WINDOW // 4
 class Stream(Protocol):
     """A stream of messages in both directions, as its users see it."""
 
-    async def read(self) -> bytes | None:
-        """The next message; None once the other end has closed the stream."""
+    error: Exception | None
+    """Set when the stream cannot be used any more."""
+    ended: bool
+    """True when the other end will send nothing more."""
+    on_arrival: Callable[[], None]
+    """Called when a message, the end or an error has come."""
+
+    def take(self) -> bytes | None:
+        """The next message that has come; None when there is none."""
 
     async def write(self, message: bytes, /) -> None:
         """Sends a message, once there is room for it."""
@@ -37,7 +47,7 @@ class Carrier(Protocol):
 
 
 class RpcStream:
-    """See the module. At most one task reads, and at most one writes.
+    """See the module. At most one task reads, or one user takes, and at most one task writes.
 
     The window of the other end is enlarged when no message waits here. So it sends no more than one window beyond the
     messages that were read, and a message larger than the window is taken nevertheless.
@@ -50,8 +60,10 @@ class RpcStream:
         """The address of the other end, for logs."""
         self.window = 0
         """Bytes that may be sent; negative when the other end has made it smaller."""
-        self.error: RpcError | None = None
-        """Set when the stream cannot be used any more."""
+        self.error: Exception | None = None
+        """Set, to an `RpcError`, when the stream cannot be used any more."""
+        self.on_arrival: Callable[[], None] = do_nothing
+        """Called when a message, the end or an error has come."""
         self._carrier = carrier
         self._splitter = MessageSplitter(largest)
         self._messages: deque[bytes] = deque()
@@ -59,23 +71,28 @@ class RpcStream:
         """Bytes that came in since the other end's window was enlarged last."""
         self.ended = False
         """True when the other end will send nothing more."""
-        self._progress: asyncio.Future[None] | None = None
-        """Set while a reader waits."""
         self._room: asyncio.Future[None] | None = None
         """Set while a writer waits."""
 
     async def read(self) -> bytes | None:
         """The next message; None once the other end has closed the stream. Raises `RpcError` when it is broken."""
-        messages = self._messages
-        while not messages:
+        while (message := self.take()) is None:
             if self.error is not None:
                 raise self.error
             if self.ended:
                 return None
-            self._progress = asyncio.get_running_loop().create_future()
-            await self._progress
-        message = messages.popleft()
+            progress = asyncio.get_running_loop().create_future()
+            self.on_arrival = functools.partial(_resolve, progress)
+            await progress
+        return message
+
+    def take(self) -> bytes | None:
+        """The next message that has come; None when there is none."""
+        messages = self._messages
         if not messages:
+            return None
+        message = messages.popleft()
+        if not messages and self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
         return message
 
@@ -100,20 +117,20 @@ class RpcStream:
             raise RpcError(StatusCode.INTERNAL, "more data than the window has room for")
         self._messages += self._splitter.split(data)
         if self._messages:
-            _resolve(self._progress)
-        else:
+            self.on_arrival()
+        elif self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
 
     def end(self) -> None:
         """Notes that the other end has closed its side."""
         self.ended = True
-        _resolve(self._progress)
+        self.on_arrival()
 
     def fail(self, error: RpcError) -> None:
         """Notes that the stream is broken. Messages that came in before can still be read."""
         if self.error is None:
             self.error = error
-        _resolve(self._progress)
+        self.on_arrival()
         _resolve(self._room)
 
     def make_room(self) -> None:
@@ -121,9 +138,8 @@ class RpcStream:
         _resolve(self._room)
 
     def _enlarge_window(self) -> None:
-        if self._consumed >= _ENLARGED_AFTER:
-            size, self._consumed = self._consumed, 0
-            self._carrier.enlarge_window(self, size)
+        size, self._consumed = self._consumed, 0
+        self._carrier.enlarge_window(self, size)
 
 
 def _resolve(waiting: asyncio.Future[None] | None) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from broker_service.transport.duplex import Duplex, StreamClosedError
+from record.callbacks import do_nothing
 from tests.broker_service.loopback import WITHIN
 
 
@@ -15,13 +16,24 @@ class QueueStream:
     """Stands in for a gRPC stream."""
 
     def __init__(self) -> None:
-        self.incoming: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.error: Exception | None = None
+        self.ended = False
+        self.on_arrival: Callable[[], None] = do_nothing
+        self.incoming: list[bytes] = []
         self.written: asyncio.Queue[bytes] = asyncio.Queue()
         self.open = asyncio.Event()
         self.open.set()
 
-    async def read(self) -> bytes | None:
-        return await self.incoming.get()
+    def receive(self, message: bytes) -> None:
+        self.incoming.append(message)
+        self.on_arrival()
+
+    def end(self) -> None:
+        self.ended = True
+        self.on_arrival()
+
+    def take(self) -> bytes | None:
+        return self.incoming.pop(0) if self.incoming else None
 
     async def write(self, message: bytes) -> None:
         await self.open.wait()
@@ -52,7 +64,7 @@ class Echo(Duplex):
 
 async def test_it_ends_when_the_other_end_closes() -> None:
     stream = QueueStream()
-    stream.incoming.put_nowait(None)
+    stream.end()
     await asyncio.wait_for(Echo(stream).run(), WITHIN)
 
 
@@ -61,15 +73,15 @@ async def test_frames_are_answered_while_it_runs() -> None:
     echo = Echo(stream)
     running = asyncio.create_task(echo.run())
     for frame in (b"1", b"2"):
-        stream.incoming.put_nowait(frame)
+        stream.receive(frame)
         assert await asyncio.wait_for(stream.written.get(), WITHIN) == frame
-    stream.incoming.put_nowait(None)
+    stream.end()
     await asyncio.wait_for(running, WITHIN)
 
 
 async def test_what_a_frame_raises_ends_it() -> None:
     stream = QueueStream()
-    stream.incoming.put_nowait(b"bad")
+    stream.receive(b"bad")
     with pytest.raises(ValueError, match="bad frame"):
         await asyncio.wait_for(Echo(stream).run(), WITHIN)
 
@@ -79,7 +91,7 @@ async def test_closing_ends_it_even_when_a_write_is_stuck() -> None:
     stream.open.clear()
     echo = Echo(stream)
     running = asyncio.create_task(echo.run())
-    stream.incoming.put_nowait(b"1")
+    stream.receive(b"1")
     await asyncio.sleep(0)
     echo.close("enough")
     with pytest.raises(StreamClosedError, match="enough"):
@@ -92,7 +104,7 @@ async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
     running = asyncio.create_task(echo.run())
     stream.open.clear()
     for n in range(10):
-        stream.incoming.put_nowait(str(n).encode())
+        stream.receive(str(n).encode())
     await asyncio.wait_for(echo.all_in.wait(), WITHIN)
     stream.open.set()
     written = b""
@@ -102,5 +114,5 @@ async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
         frames += 1
     assert written == b"0123456789"
     assert frames <= 3
-    stream.incoming.put_nowait(None)
+    stream.end()
     await running
