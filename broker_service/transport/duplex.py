@@ -25,7 +25,7 @@ class Duplex:
         self._holding: asyncio.Task[None] | None = None
         """Set while the stream is held up."""
         self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reason: str | None = None
+        """Holds the error by which the stream ends; the first one counts."""
         self._rested = asyncio.Event()
         self._pace = Pace(time.monotonic_ns())
 
@@ -71,9 +71,7 @@ class Duplex:
 
     def close(self, reason: str) -> None:
         """Ends the stream from this end; `run` then raises `StreamClosedError` with this reason."""
-        if self._reason is None:
-            self._reason = reason
-            self._finish(StreamClosedError(reason))
+        self._finish(StreamClosedError(reason))
 
     async def run(self) -> None:
         """Returns once the other end has closed the stream.
