@@ -28,6 +28,7 @@ from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.processes import RUN_VARIABLE
 from emulation.runtimes.interface import BROKER_PROGRAM
+from record.time_units import SECOND
 
 UNDELIVERED = Target("notifications of the burst that are missing", Bound.AT_MOST, 0)
 REPEATED = Target("notifications of the burst that are duplicates", Bound.AT_MOST, 0)
@@ -80,9 +81,9 @@ class Sampler:
         self._ended.set()
 
     def between(self, begin: int, end: int) -> float:
-        """Seconds used between two times. Raises `SystemExit` where the brokers were not seen."""
+        """Seconds used between the samples around these times. Raises `SystemExit` where the brokers were not seen."""
         before = [used for at, used in self.samples if at <= begin]
-        until = [used for at, used in self.samples if at <= end]
+        until = [used for at, used in self.samples if at < end + _POLL * SECOND]
         if not before:
             raise SystemExit(f"the {BROKERS} broker processes were not seen before the burst")
         return until[-1] - before[-1]
