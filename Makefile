@@ -52,7 +52,7 @@ pure: base ## Undo `make compiled`: run everything from source
 
 # A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
 setup: base ## Install, generate, start and build what is missing
-	@$(PYTHON_BIN)/python setup/spark_classes.py
+	@$(PYTHON_BIN)/python setup/spark_classes.py || echo 'set-up: continuing without the archive of classes' >&2
 	@{ setup/docker-daemon.sh && $(PYTHON_BIN)/python setup/image.py; } || \
 		echo 'set-up: continuing without Docker; `make doctor` shows what cannot run without it' >&2
 

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+
+from analysis.engines import spark_context
+from setup.spark_classes import write_archive
+
+OPTION = "-XX:ArchiveClassesAtExit="
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Archives that Java wrote, each when its context was closed."""
+    written: list[Path] = []
+
+    @contextmanager
+    def open_context(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
+        yield MagicMock()
+        (option,) = java_options
+        archive = Path(option.removeprefix(OPTION))
+        archive.write_bytes(b"classes")
+        written.append(archive)
+
+    monkeypatch.setattr(spark_context, "open_context", open_context)
+    return written
+
+
+def test_an_archive_gets_its_name_when_it_is_whole_and_replaces_those_of_other_builds(
+    writes: list[Path], tmp_path: Path
+) -> None:
+    directory = tmp_path / "spark"
+    directory.mkdir()
+    former = directory / "classes-former.jsa"
+    former.write_bytes(b"")
+    archive = directory / "classes-present.jsa"
+    write_archive(archive)
+    assert [file.name for file in directory.iterdir()] == [archive.name]
+    assert archive.read_bytes() == b"classes"
+    assert writes != [archive]
+
+
+def test_a_java_that_ends_before_it_has_written_leaves_no_archive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    @contextmanager
+    def open_context(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
+        assert len(java_options) == 1
+        yield MagicMock()
+
+    monkeypatch.setattr(spark_context, "open_context", open_context)
+    with pytest.raises(FileNotFoundError):
+        write_archive(tmp_path / "classes-present.jsa")
+    assert not [*tmp_path.iterdir()]
