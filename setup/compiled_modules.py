@@ -21,7 +21,10 @@ COMPILED_PACKAGES = (
     "broker_service/routing/tid",
     "emulation/simulation",
 )
-"""Packages whose own modules are compiled; packages inside of these are compiled only if they are listed."""
+"""Packages whose own modules are compiled; packages inside of these are compiled only if they are listed.
+
+`__init__` and `__main__` are not: the former only re-exports, and Python runs no extension as a program.
+"""
 
 COMPILED_MODULES = (
     "broker_service/client_library/client_requests.py",
@@ -74,5 +77,5 @@ INTERPRETED: Mapping[str, str] = {
 def compiled_modules(tree: Path) -> list[str]:
     """Paths of the modules to compile, relative to the tree."""
     found = [path for package in COMPILED_PACKAGES for path in (tree / package).glob("*.py")]
-    relative = {path.relative_to(tree).as_posix() for path in found if path.name != "__init__.py"}
+    relative = {path.relative_to(tree).as_posix() for path in found if not path.name.startswith("__")}
     return sorted(relative - set(INTERPRETED) | set(COMPILED_MODULES))
