@@ -39,7 +39,6 @@ _GENERIC_DATACLASS = "mypyc compiles no dataclass that is generic"
 _RARE = "runs once in a broker's life, or once in a run"
 
 INTERPRETED: Mapping[str, str] = {
-    "broker_service/__main__.py": "a program, which `python -m` runs from its source",
     "broker_service/config.py": _STRUCTS,
     "broker_service/declaring.py": _GENERIC_DATACLASS,
     "broker_service/defects.py": _RARE,
