@@ -73,6 +73,8 @@ class SimulatedBroker:
         self.events = events
         self.held: list[Callable[[], None]] | None = None
         """Calls that a frozen broker makes once it continues; None when it is not frozen."""
+        self._overdue = 0
+        """Calls that were held and are yet to be made, now that the broker continues."""
         self._calibration = calibration
         self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
@@ -143,14 +145,29 @@ class SimulatedBroker:
         held, self.held = self.held, None
         self.server.resume()
         for call in held:
-            self.events.soon(call)
+            self._make_soon(call)
 
     def when_running(self, call: Callable[[], None]) -> None:
-        """Makes a call at once, or as soon as the broker continues."""
+        """Makes a call at once, or as soon as the broker continues, behind all that were held."""
         if self.held is None:
-            call()
+            self.in_turn(call)
         else:
             self.held.append(call)
+
+    def in_turn(self, call: Callable[[], None]) -> None:
+        """Makes a call behind those that were held, at once if all of them were made."""
+        if self._overdue:
+            self._make_soon(call)
+        else:
+            call()
+
+    def _make_soon(self, call: Callable[[], None]) -> None:
+        self._overdue += 1
+        self.events.soon(partial(self._make_overdue, call))
+
+    def _make_overdue(self, call: Callable[[], None]) -> None:
+        self._overdue -= 1
+        call()
 
     def add_link(self, link: LinkConfig) -> LinkEnd:
         """The broker has a neighbour more. Returns its end of the link."""

@@ -210,7 +210,10 @@ class SimulatedOverlay:
         for broker in (link.a, link.b):
             if broker in self._running:
                 self._running[broker].when_running(partial(self._join, broker, made))
-        made.connect()
+        if link.a in self._running:
+            self._running[link.a].in_turn(made.connect)
+        else:
+            made.connect()
 
     def remove_link(self, a: BrokerId, b: BrokerId) -> None:
         """As `add_link`."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker_service.config import Limits
@@ -169,6 +169,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
+@example([("pause", "B1"), ("change", ("B1", "B2")), ("resume", "B1"), ("change", ("B1", "B2"))])
 def test_whatever_changes_when_brokers_know_their_neighbours_and_nothing_crosses_appearances(
     steps: list[tuple[str, object]],
 ) -> None:
