@@ -178,6 +178,7 @@ class Connection(asyncio.Protocol):
         try:
             self._rest = self._receive(self._rest + data if self._rest else data)
         except ProtocolError as error:
+            self._rest = b""
             self._flush()
             self._end(f"the other end broke the rules of HTTP/2: {error}")
 

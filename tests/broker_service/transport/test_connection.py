@@ -8,12 +8,14 @@ from collections.abc import Callable
 import h2.config
 import h2.connection
 import pytest
-from hypothesis import given
+from h2.settings import SettingCodes
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from broker_service.transport import connection as connections
 from broker_service.transport.channel import Call, ClientConnection
 from broker_service.transport.connection import _MOST_UNSENT
-from broker_service.transport.frames import LARGEST_WINDOW, data_header, end_of_data, window_update
+from broker_service.transport.frames import HEADER_BYTES, LARGEST_WINDOW, data_header, end_of_data, window_update
 from broker_service.transport.length_prefix import prefixed
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
@@ -92,6 +94,7 @@ def opened() -> tuple[ClientConnection, ListedSocket, h2.connection.H2Connection
 
 
 @given(garbage=st.binary(max_size=200), cut=st.integers(1, 60))
+@example(garbage=bytes(9), cut=21)
 def test_garbage_is_answered_or_closes_the_connection(garbage: bytes, cut: int) -> None:
     connection, socket = served()
     data = peer_of(client_side=True).data_to_send() + garbage
@@ -124,6 +127,38 @@ def test_data_beyond_the_window_breaks_its_stream() -> None:
     connection.data_received(data_header(call.number, len(message)) + message)
     assert "more data than the window has room for" in str(call.error)
     assert not socket.closed
+
+
+def test_all_streams_of_a_connection_share_its_window() -> None:
+    connection, socket, peer, call = opened()
+    peer.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW})
+    connection.data_received(peer.data_to_send())
+    sent = 0
+    while size := connection.send(call, bytes(100_000)):
+        sent += size
+    assert sent == connections._FIRST_WINDOW < call.window
+    peer.receive_data(socket.take())  # which raises an error for data beyond the window
+    peer.increment_flow_control_window(7)
+    connection.data_received(peer.data_to_send())
+    assert connection.send(call, bytes(100_000)) == 7
+
+
+def test_the_window_of_the_connection_is_enlarged_when_half_of_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, socket, _, call = opened()
+    monkeypatch.setattr(connections, "_CONNECTION_WINDOW", 2 * LARGEST)
+    socket.take()
+    message = prefixed(bytes(LARGEST - HEADER_BYTES))
+    connection.data_received(data_header(call.number, len(message)) + message)
+    assert not socket.take()
+    connection.data_received(data_header(call.number, len(message)) + message)
+    assert socket.take() == window_update(0, 2 * len(message))
+
+
+async def test_padding_is_not_part_of_a_message() -> None:
+    connection, _, peer, call = opened()
+    peer.send_data(call.number, prefixed(b"quote"), pad_length=9)
+    connection.data_received(peer.data_to_send())
+    assert await call.read() == b"quote"
 
 
 def test_data_of_a_stream_that_was_never_opened_closes_the_connection() -> None:
