@@ -18,7 +18,7 @@ from h2 import events
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.exceptions import ProtocolError
+from h2.exceptions import FrameTooLargeError, ProtocolError
 from h2.settings import SettingCodes
 
 from broker_service.transport.frames import (
@@ -204,7 +204,9 @@ class Connection(asyncio.Protocol):
             length, kind, flags, number = read_header(data, begin)
             content = begin + HEADER_BYTES
             end = content + length
-            if end > len(data) and length <= _LARGEST_FRAME:
+            if length > _LARGEST_FRAME:
+                raise FrameTooLargeError(f"a frame of {length} bytes")
+            if end > len(data):
                 break
             if kind == DATA and (stream := self.streams.get(number)) is not None:
                 frame = data[content:end]

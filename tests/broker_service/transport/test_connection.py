@@ -8,6 +8,7 @@ from collections.abc import Callable
 import h2.config
 import h2.connection
 import pytest
+from h2.events import StreamReset
 from h2.settings import SettingCodes
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -93,6 +94,11 @@ def opened() -> tuple[ClientConnection, ListedSocket, h2.connection.H2Connection
     return connection, socket, peer, call
 
 
+def resets(peer: h2.connection.H2Connection, socket: ListedSocket) -> list[int]:
+    """Numbers of the streams that the connection has reset for its peer."""
+    return [event.stream_id for event in peer.receive_data(socket.take()) if isinstance(event, StreamReset)]
+
+
 @given(garbage=st.binary(max_size=200), cut=st.integers(1, 60))
 @example(garbage=bytes(9), cut=21)
 def test_garbage_is_answered_or_closes_the_connection(garbage: bytes, cut: int) -> None:
@@ -119,7 +125,7 @@ def test_a_window_above_the_largest_breaks_the_call_and_closes_the_connection(st
 
 
 def test_data_beyond_the_window_breaks_its_stream() -> None:
-    connection, socket, _, call = opened()
+    connection, socket, peer, call = opened()
     message = prefixed(bytes(LARGEST))
     for _ in range(STREAM_WINDOW // len(message)):
         connection.data_received(data_header(call.number, len(message)) + message)
@@ -127,6 +133,33 @@ def test_data_beyond_the_window_breaks_its_stream() -> None:
     connection.data_received(data_header(call.number, len(message)) + message)
     assert "more data than the window has room for" in str(call.error)
     assert not socket.closed
+    assert resets(peer, socket) == [call.number]
+
+
+def test_a_refused_stream_is_reset_because_its_other_end_may_still_send() -> None:
+    connection, socket = served()
+    peer = peer_of(client_side=True)
+    peer.send_headers(1, REQUEST)
+    connection.data_received(peer.data_to_send())
+    assert resets(peer, socket) == [1]
+
+
+def test_a_frame_that_is_too_large_closes_the_connection_at_its_header() -> None:
+    connection, socket, _, call = opened()
+    connection.data_received(data_header(call.number, 1 << 20))
+    assert socket.closed
+
+
+async def test_nothing_is_sent_while_the_buffer_of_the_socket_is_full() -> None:
+    connection, socket, _, call = opened()
+    socket.take()
+    connection.pause_writing()
+    writing = asyncio.create_task(call.write(b"quote"))
+    await asyncio.sleep(0)
+    assert not socket.take()
+    connection.resume_writing()
+    await writing
+    assert socket.take().endswith(prefixed(b"quote"))
 
 
 def test_all_streams_of_a_connection_share_its_window() -> None:
