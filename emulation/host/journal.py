@@ -93,14 +93,15 @@ class Journal:
 class Remains(msgspec.Struct):
     """The resources that may still exist by a journal."""
 
-    names: dict[Resource, list[str]]
+    names: dict[Resource, dict[str, int]]
+    """Times of their making by their names; nanoseconds, host monotonic clock."""
     processes: list[ProcessIdentity]
 
 
 def remains(path: Path) -> Remains:
     """Reads a journal, complete or cut off, and subtracts removals from creations."""
     decoder = msgspec.json.Decoder(JournalEntry)
-    names: dict[Resource, dict[str, None]] = {resource: {} for resource in Resource}
+    names: dict[Resource, dict[str, int]] = {resource: {} for resource in Resource}
     processes: dict[str, ProcessIdentity] = {}
     for line in path.read_bytes().splitlines():
         try:
@@ -112,7 +113,7 @@ def remains(path: Path) -> Remains:
             if entry.resource is Resource.PROCESS:
                 processes.pop(entry.name, None)
         else:
-            names[entry.resource][entry.name] = None
+            names[entry.resource][entry.name] = entry.time
             if entry.process is not None:
                 processes[entry.name] = entry.process
-    return Remains({resource: list(found) for resource, found in names.items()}, list(processes.values()))
+    return Remains(names, list(processes.values()))

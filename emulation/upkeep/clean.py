@@ -34,6 +34,7 @@ from emulation.host.processes import (
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
 from record.errors import HostError
 from record.scratch import remove_stale_scratch, system_directory
+from record.time_units import SECOND
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -42,7 +43,9 @@ _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 RUN_LABEL = "brokerlab.run"
 _PATIENCE = 5.0
-"""Seconds in which killed processes end, and containers that another process removes are gone."""
+"""Seconds in which killed processes end, containers that another process removes are gone, and requested ones exist."""
+_POLL_INTERVAL = 0.05
+"""Seconds between two looks at Docker's containers."""
 
 
 @dataclass(slots=True)
@@ -110,6 +113,7 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
     cleaned = Cleaned()
     found: set[str] = set()
     if client is not None:
+        _await_requested_containers(client, root)
         found |= _remove_containers(client, root, cleaned)
     for run_id, owner in list(runs(root)):
         if owner is not None and owner.alive:
@@ -140,10 +144,36 @@ def start_cleaning_after(process: ProcessIdentity) -> None:
     )
 
 
+def _await_requested_containers(client: DockerClient, root: Path) -> None:
+    """Waits for the containers that dead runs requested shortly before their end, because Docker still makes them."""
+    requested: dict[str, int] = {}
+    for _, owner in runs(root):
+        if owner is not None and not owner.alive and owner.boot == boot_id():
+            requested |= _remains(owner).names.get(Resource.CONTAINER, {})
+    while True:
+        earliest = time.monotonic_ns() - int(_PATIENCE * SECOND)
+        recent = {name for name, requested_at in requested.items() if requested_at > earliest}
+        if not recent or recent.issubset(_name(container) for container in _labelled(client)):
+            return
+        time.sleep(_POLL_INTERVAL)
+
+
+def _labelled(client: DockerClient) -> list[dict[str, Any]]:
+    """The containers of all runs."""
+    api: Any = client.api
+    found: list[dict[str, Any]] = api.containers(all=True, filters={"label": RUN_LABEL})
+    return found
+
+
+def _name(container: Mapping[str, Any]) -> str:
+    name: str = container["Names"][0]
+    return name.lstrip("/")
+
+
 def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> set[str]:
     """Removes labelled containers of dead runs; returns those runs."""
     api: Any = client.api
-    labelled = api.containers(all=True, filters={"label": RUN_LABEL})
+    labelled = _labelled(client)
     live = live_runs(root)
     dead = [container for container in labelled if container["Labels"][RUN_LABEL] not in live]
 
@@ -158,13 +188,13 @@ def _remove_containers(client: DockerClient, root: Path, cleaned: Cleaned) -> se
             # A conflict: another process removes it, such as a run that has just begun and cleans up, too.
             if error.status_code == HTTPStatus.CONFLICT and _gone(api, container["Id"]):
                 return None
-            return f"container {container['Names'][0].lstrip('/')}: {error.explanation or error}"
+            return f"container {_name(container)}: {error.explanation or error}"
         return None
 
     with ThreadPoolExecutor(8) as pool:
         for container, failure in zip(dead, pool.map(remove, dead), strict=True):
             if failure is None:
-                cleaned.containers.append(container["Names"][0].lstrip("/"))
+                cleaned.containers.append(_name(container))
             else:
                 cleaned.failures.append(failure)
     return {container["Labels"][RUN_LABEL] for container in dead}
@@ -176,27 +206,32 @@ def _gone(api: Any, container: str) -> bool:
     while time.monotonic() < deadline:
         if not api.containers(all=True, filters={"id": container}):
             return True
-        time.sleep(0.05)
+        time.sleep(_POLL_INTERVAL)
     return False
 
 
 def _remove_rest(run_id: str, owner: Owner | None, cleaned: Cleaned) -> None:
     """Ends the run's processes (their network namespaces end with them), removes its directories and interfaces."""
-    try:
-        left = remains(Path(owner.journal)) if owner is not None else Remains({}, [])
-    except OSError:  # the run directory was deleted
-        left = Remains({}, [])
+    left = _remains(owner) if owner is not None else Remains({}, [])
     of_this_boot = owner is None or owner.boot == boot_id()
     journaled = [process for process in left.processes if process.alive] if of_this_boot else []
     processes: dict[int, ProcessIdentity] = {process.pid: process for process in journaled}
     processes |= {process.pid: process for process in processes_of_run(run_id)}
     cleaned.processes += _killed(processes, cleaned)
     if owner is not None:
-        for name in left.names.get(Resource.DIRECTORY, []):
+        for name in left.names.get(Resource.DIRECTORY, {}):
             _remove_directory(Path(name), Path(owner.journal).parent)
-    for name in left.names.get(Resource.INTERFACE, []):
+    for name in left.names.get(Resource.INTERFACE, {}):
         if _delete_interface(run_id, name):
             cleaned.interfaces.append(name)
+
+
+def _remains(owner: Owner) -> Remains:
+    """The resources that a run may have left by its journal."""
+    try:
+        return remains(Path(owner.journal))
+    except OSError:  # the run directory was deleted
+        return Remains({}, [])
 
 
 def _end_workers(cleaned: Cleaned) -> None:

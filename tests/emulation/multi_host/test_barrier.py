@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,13 +27,24 @@ from record.time_units import SECOND
 from tests.waiting import await_true
 
 ADDRESSES = {"h1": "127.0.0.11", "h2": "127.0.0.12"}
-PORT = 14888
 TOKEN = bytes(range(TOKEN_BYTES))
 LONG = 30.0
 AMPLE = 20.0
 """Seconds between the announcement of the beginning and the beginning, enough for a busy host."""
 AHEAD = 1000
 """Seconds by which the clock of h2 is ahead of the run's, as h2 measures it."""
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that is free at all addresses, because tests beside this one use these addresses, too."""
+    with ExitStack() as stack:
+        free = 0
+        for address in ADDRESSES.values():
+            probe = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            probe.bind((address, free))
+            free = probe.getsockname()[1]
+    return free
 
 
 def measured(offset: float) -> ClockWatch:
@@ -46,15 +58,15 @@ def ample_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def barrier(tmp_path: Path) -> Iterator[Callable[[str, float], HostBarrier]]:
+def barrier(tmp_path: Path, port: int) -> Iterator[Callable[[str, float], HostBarrier]]:
     """Makes the barrier of a host, whose responder then replies."""
     with ExitStack() as stack:
 
         def make(host: str, patience: float) -> HostBarrier:
-            responder = ResponderProcess("run", ADDRESSES[host], PORT, TOKEN)
+            responder = ResponderProcess("run", ADDRESSES[host], port, TOKEN)
             stack.callback(responder.stop)
             others = {
-                name: stack.enter_context(closing(FarHost(address, PORT, TOKEN)))
+                name: stack.enter_context(closing(FarHost(address, port, TOKEN)))
                 for name, address in ADDRESSES.items()
                 if name != host
             }
@@ -132,9 +144,11 @@ def test_a_host_that_replies_and_does_not_come_is_named(tmp_path: Path) -> None:
         waiting.wait_for_all("wired", time.sleep)
 
 
-def test_a_responder_replies_for_the_stages_that_were_announced(barrier: Callable[[str, float], HostBarrier]) -> None:
+def test_a_responder_replies_for_the_stages_that_were_announced(
+    barrier: Callable[[str, float], HostBarrier], port: int
+) -> None:
     announcing = barrier("h1", 0.0)
     announcing._announce("wired", 7)
-    with closing(FarHost(ADDRESSES["h1"], PORT, TOKEN)) as far:
+    with closing(FarHost(ADDRESSES["h1"], port, TOKEN)) as far:
         await_true(lambda: far.stage("wired") == StageReply(reached=True, value=7), "the stage is known")
         await_true(lambda: far.stage("probed") == StageReply(reached=False, value=0), "no other stage is")

@@ -33,12 +33,17 @@ SCENARIO_OF_TWO = SCENARIO.replace("brokers: 6", "brokers: 2").replace("B2-B3", 
 """The same on the first two hosts, with a run phase that ends only when the run is killed."""
 DEFECTIVE_ROUTER = """
 
-class DefectiveRouter(TidRouter):
-    def unsubscribe(self, *arguments):
-        a, b = (1, 2, 3)
+def _defective():
+    from broker_service.routing.tid import TidOptions, TidRouter
+
+    class DefectiveRouter(TidRouter):
+        def unsubscribe(self, *arguments):
+            a, b = (1, 2, 3)
+
+    return Protocol(DefectiveRouter, TidOptions)
 
 
-PROTOCOLS = {**PROTOCOLS, "defective": Protocol(DefectiveRouter, TidOptions)}
+PROTOCOLS = _Protocols({"tid": _tid, "octopia": _octopia, "defective": _defective})
 """
 DEFECT = """
 name: defect

@@ -22,7 +22,7 @@ def test_storage_lasts_from_a_first_incarnation_to_the_next_first_one(tmp_path: 
     journal = Journal(paths.journal)
     directories = StorageDirectories(paths, journal)
     directories.provide(launch(1))
-    assert remains(paths.journal).names[Resource.DIRECTORY] == [str(paths.storage)]
+    assert list(remains(paths.journal).names[Resource.DIRECTORY]) == [str(paths.storage)]
     assert stat.S_IMODE(paths.stored("B1").stat().st_mode) == 0o700
     (paths.stored("B1") / "file").touch()
     directories.provide(launch(2))
@@ -32,5 +32,5 @@ def test_storage_lasts_from_a_first_incarnation_to_the_next_first_one(tmp_path: 
     directories.remove()
     directories.remove()
     assert not paths.storage.exists()
-    assert remains(paths.journal).names[Resource.DIRECTORY] == []
+    assert list(remains(paths.journal).names[Resource.DIRECTORY]) == []
     journal.close()

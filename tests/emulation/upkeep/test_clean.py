@@ -172,6 +172,42 @@ def test_only_containers_that_carry_a_dead_runs_label_are_removed(tmp_path: Path
     assert cleaned.runs == ["dead"]
 
 
+class SlowDocker(FakeDocker):
+    """Containers that were requested exist at the third look."""
+
+    def __init__(self, requested: dict[str, dict[str, str]]) -> None:
+        super().__init__({})
+        self.requested = requested
+        self.looks = 0
+
+    def containers(self, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:
+        self.looks += 1
+        if self.looks == 3:
+            self.containers_left |= self.requested
+        return super().containers(all, filters)
+
+
+def test_containers_that_docker_still_makes_for_a_dead_run_are_awaited(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.creating(Resource.CONTAINER, "brokerlab-dead-B1")
+    dead_run(tmp_path / "run", "dead", journal)
+    docker = SlowDocker({"brokerlab-dead-B1": {RUN_LABEL: "dead"}})
+    assert clean(docker, tmp_path / "run").containers == ["brokerlab-dead-B1"]  # type: ignore[arg-type]
+    assert docker.containers_left == {}
+
+
+def test_containers_that_were_requested_long_ago_are_not_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulation.upkeep.clean._PATIENCE", 0.0)
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.creating(Resource.CONTAINER, "brokerlab-dead-B1")
+    dead_run(tmp_path / "run", "dead", journal)
+    docker = SlowDocker({})
+    assert clean(docker, tmp_path / "run").runs == ["dead"]  # type: ignore[arg-type]
+    assert docker.looks == 1
+
+
 def test_a_journal_that_is_gone_does_not_stop_the_cleaning(
     tmp_path: Path, children: list[subprocess.Popen[bytes]]
 ) -> None:
