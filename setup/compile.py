@@ -16,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from pathlib import Path
 from mypyc.build import mypycify
 from setuptools import Extension
 
+from emulation.host.build import FINDER
 from setup.compiled_finder import INDEX, content_hash
 from setup.compiled_index import EXTENSION, LIBRARY, index_lines
 from setup.compiled_modules import compiled_modules
@@ -35,8 +36,6 @@ BUILD = CACHE / "build"
 GENERATED = CACHE / "generated"
 """C sources and their objects."""
 
-FINDER = "brokerlab_compiled"
-"""Name of the finder's module and of its path file in the virtual environment."""
 OPTIMISATION = "2"
 
 _COMPILER = (*shlex.split(str(sysconfig.get_config_var("CC"))), "-fPIC", "-DNDEBUG", "-fwrapv")
@@ -75,9 +74,8 @@ def build() -> None:
     began = time.monotonic()
     os.chdir(TREE)  # because mypy's settings are here, and tracebacks name files as mypyc is given them
     modules = compiled_modules(TREE)
-    index = "".join(
-        index_lines(TREE, modules)
-    )  # of the sources before they are read, in case they are edited meanwhile
+    # Of the sources before the compiler reads them, in case they are edited meanwhile.
+    index = "".join(index_lines(TREE, modules))
     extensions = mypycify(
         modules, target_dir=str(GENERATED), multi_file=True, group_name=LIBRARY, opt_level=OPTIMISATION, debug_level="0"
     )
@@ -92,16 +90,20 @@ def build() -> None:
 
 
 def _compile(extensions: Sequence[Extension], directory: Path) -> None:
-    """Compiles and links extensions, as many at a time as there are processors."""
+    """Compiles and links extensions, as many at a time as there are processors. Raises `CompilationError`."""
     headers = content_hash(b"".join(path.read_bytes() for path in sorted(GENERATED.rglob("*.h"))))
     units = {source: _unit(extension, source, headers) for extension in extensions for source in extension.sources}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(Unit.compile, units.values()))
-        for extension in extensions:
-            target = directory / (extension.name.replace(".", "/") + EXTENSION)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            objects = [str(units[source].object) for source in extension.sources]
-            pool.submit(_run, [*_COMPILER, "-shared", "-o", str(target), *objects])
+        list(pool.map(_run, [_link_command(extension, units, directory) for extension in extensions]))
+
+
+def _link_command(extension: Extension, units: Mapping[str, Unit], directory: Path) -> Sequence[str]:
+    """The command that links an extension into the directory, in the folder of its package, which is made."""
+    target = directory / (extension.name.replace(".", "/") + EXTENSION)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    objects = (str(units[source].object) for source in extension.sources)
+    return [*_COMPILER, "-shared", "-o", str(target), *objects]
 
 
 def _unit(extension: Extension, source: str, headers: str) -> Unit:

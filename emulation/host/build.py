@@ -11,10 +11,9 @@ from pathlib import Path
 
 _CORE = "broker_service.broker"
 """A module that every compiled build has."""
-_FINDER = "brokerlab_compiled"
-"""The finder that `make compiled` puts into the virtual environment (`setup/compiled_finder.py`)."""
-
-
+FINDER = "brokerlab_compiled"
+"""Name of the finder's module (`setup/compiled_finder.py`) in the virtual environment into which `make compiled` puts
+it."""
 _IMAGE_LIBC = (2, 36)
 """Version of the C library of the broker image's base, Debian 12."""
 
@@ -32,7 +31,7 @@ def build() -> Build:
     spec = find_spec(_CORE)
     if spec is not None and isinstance(spec.loader, ExtensionFileLoader):
         return Build.COMPILED
-    finder = sys.modules.get(_FINDER)
+    finder = sys.modules.get(FINDER)
     return Build.STALE if finder is not None and finder.active() else Build.SOURCE
 
 
