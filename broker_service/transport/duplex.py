@@ -108,7 +108,11 @@ class Duplex:
 
     def _go_on(self, held: asyncio.Task[None]) -> None:
         self._holding = None
-        if not held.cancelled():
+        if held.cancelled():
+            return
+        if (error := held.exception()) is not None:
+            self._finish(error)
+        else:
             self._handle_frames()
 
     def _writer_ended(self, writer: asyncio.Task[None]) -> None:

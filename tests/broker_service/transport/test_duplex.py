@@ -116,3 +116,16 @@ async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
     assert frames <= 3
     stream.end()
     await running
+
+
+async def test_what_holding_up_raises_ends_the_stream() -> None:
+    class HeldUp(Echo):
+        held_up = True
+
+        async def ready(self) -> None:
+            raise ValueError("cannot go on")
+
+    stream = QueueStream()
+    stream.receive(b"1")
+    with pytest.raises(ValueError, match="cannot go on"):
+        await asyncio.wait_for(HeldUp(stream).run(), WITHIN)
