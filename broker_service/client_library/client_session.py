@@ -153,9 +153,7 @@ class ClientSession:
             stream = self._stream = _ClientStream(call, self)
             await stream.run()
             self._problem = "the broker closed the session"
-        except RpcError as error:
-            self._problem = str(error)
-        except (MalformedFrameError, StreamClosedError) as error:
+        except (RpcError, MalformedFrameError, StreamClosedError) as error:
             self._problem = str(error)
         except Exception as error:  # raised by a callback: it ends the stream, not the session
             _log.exception("session with %s: an event could not be handled", self.address)

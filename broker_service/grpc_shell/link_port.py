@@ -103,9 +103,7 @@ class LinkPort:
             self._log_once(f"{self._remote} closed the stream")
         except TimeoutError:
             self._log_once(f"{self._remote} does not answer")
-        except RpcError as error:
-            self._log_once(f"{self._remote}: {error}")
-        except (RefusedError, StreamClosedError) as error:
+        except (RpcError, RefusedError, StreamClosedError) as error:
             self._log_once(f"{self._remote}: {error}")
         except (MalformedFrameError, LinkViolationError) as error:
             self.malformed += 1

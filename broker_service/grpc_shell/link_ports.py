@@ -24,7 +24,7 @@ from broker_service.transport.server import RpcServer, ServedStream, ServerLimit
 from broker_service.transport.wire import decode_hello
 
 _STREAMS_WITHOUT_HELLO = 64
-"""Streams on an address besides those of known links. gRPC refuses further ones with RESOURCE_EXHAUSTED."""
+"""Streams on an address besides those of known links. Further ones are refused with RESOURCE_EXHAUSTED."""
 _MOST_CHANGING_LINKS = 10_000
 """Links over one address of a broker whose neighbours change."""
 
