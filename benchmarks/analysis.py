@@ -12,14 +12,14 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.engines.spark_context import LOCAL_MASTER, open_context
 from analysis.pipeline import analyze
-from benchmarks.support.growth import Growth
+from benchmarks.support.growth import growth_of
 from benchmarks.support.memory import MemorySampler, Peak
 from benchmarks.support.simulated_run import log_size, simulated_run
 from benchmarks.support.trials import in_own_process
@@ -137,20 +137,18 @@ def judge(trials: Sequence[Trial]) -> list[Judgement]:
     """Judgements of the analyses in Spark, in ascending order of their sizes; none if there were none."""
     if not trials:
         return []
-    memory: dict[float, float] = {trial.records: trial.peak.driver + trial.peak.java for trial in trials}
-    rates: dict[float, float] = {trial.records: trial.rate for trial in trials}
+    memory = {trial.records: trial.peak.driver + trial.peak.java for trial in trials}
+    rates = {trial.records: trial.rate for trial in trials}
     judgements = [
-        RATE.judge(trials[-1].rate, _growth(rates, "Python's work on each record, on all processors")),
+        RATE.judge(trials[-1].rate, growth_of("records", rates, "Python's work on each record, on all processors")),
         START.judge(max(trial.started for trial in trials)),
-        MEMORY.judge(max(memory.values()), _growth(memory, "Java's heap, because only tallies reach the driver")),
+        MEMORY.judge(
+            max(memory.values()), growth_of("records", memory, "Java's heap, because only tallies reach the driver")
+        ),
     ]
     if len(trials) > 1:
         judgements.append(GROWTH.judge(trials[0].rate / trials[-1].rate))
     return judgements
-
-
-def _growth(values: Mapping[float, float], bound: str) -> Growth | None:
-    return Growth("records", values, bound) if len(values) > 1 else None
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from time import perf_counter_ns
 
 from rich.table import Table
 
-from benchmarks.support.growth import Growth
+from benchmarks.support.growth import Growth, growth_of
 from benchmarks.support.quotes import quotes_of_symbols
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from broker_service.language import Operator, Predicate, Subscription, Value
@@ -284,23 +284,17 @@ def judge(results: Sequence[Result]) -> list[Judgement]:
 
 def _growth_of_match(largest: Result, results: Sequence[Result]) -> Growth | None:
     """Growth of a workload's median match. `largest` is the result at its greatest size."""
-    medians: dict[float, float] = {
-        result.size: result.match_median for result in results if result.workload is largest.workload
-    }
+    medians = {result.size: result.match_median for result in results if result.workload is largest.workload}
     keys = f"the list of {largest.share * largest.size:,.0f} keys, whose copy alone takes {largest.copy_median:,.1f} us"
-    return _growth(medians, f"{largest.workload.work} and {keys}")
+    return growth_of("subscriptions", medians, f"{largest.workload.work} and {keys}")
 
 
 def _worst(target: Target, results: Sequence[Result], value: Callable[[Result], float], bound: str) -> Judgement:
     """Judgement of the greatest value of all results, and the growth of the greatest value at each size."""
-    worst: dict[float, float] = {}
+    worst: dict[int, float] = {}
     for result in results:
         worst[result.size] = max(value(result), worst.get(result.size, 0))
-    return target.judge(max(worst.values()), _growth(worst, bound))
-
-
-def _growth(values: Mapping[float, float], bound: str) -> Growth | None:
-    return Growth("subscriptions", values, bound) if len(values) > 1 else None
+    return target.judge(max(worst.values()), growth_of("subscriptions", worst, bound))
 
 
 def run(arguments: Sequence[str]) -> list[Judgement]:

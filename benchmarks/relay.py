@@ -26,7 +26,7 @@ from pathlib import Path
 import networkx as nx
 from rich.table import Table
 
-from benchmarks.support.growth import Growth
+from benchmarks.support.growth import growth_of
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
@@ -135,11 +135,7 @@ def cost(conditions: Conditions, seconds: float, repetitions: int, fewer: Sequen
             (f"CPU time of a frame, {conditions.name}", spread),
             (f"frames/s carried, {conditions.name}", f"{frames:,.0f} of {OFFERED:,} offered"),
         ],
-        [
-            conditions.cost.judge(
-                microseconds, Growth("frames/s", costs | {OFFERED: microseconds}, PER_FRAME) if costs else None
-            )
-        ],
+        [conditions.cost.judge(microseconds, growth_of("frames/s", costs | {OFFERED: microseconds}, PER_FRAME))],
     )
 
 
@@ -178,7 +174,7 @@ def delay_error(packets: int, delays: Sequence[float] = ()) -> Measured:
     text = ", ".join(f"p{share} {errors[share * (len(errors) - 1) // 100]:+.0f}" for share in (50, 95, 99))
     median = abs(statistics.median(errors))
     name = f"one-way delay error, frames of {SMALL_PAYLOAD + OVERHEAD} bytes"
-    growth = Growth("us of delay", medians, AT_WAKE_UP) if medians else None
+    growth = growth_of("us of delay", medians, AT_WAKE_UP)
     return Measured([(name, f"{text}, greatest {errors[-1]:+.0f} us")], [ERROR.judge(median, growth)])
 
 
@@ -216,7 +212,7 @@ def start_up(nodes: int, links: int, few: Sequence[tuple[int, int]] = ()) -> Mea
     smaller = {links: _started(nodes, links).outside for nodes, links in few}
     started = _started(nodes, links)
     size = f"{nodes} nodes, {links} links"
-    growth = Growth("links", smaller | {links: started.outside}, "probes that share two processors") if few else None
+    growth = growth_of("links", smaller | {links: started.outside}, "probes that share two processors")
     return Measured(
         [
             (f"{size}: up and verified", f"{started.up:.1f} s"),

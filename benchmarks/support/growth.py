@@ -49,3 +49,8 @@ class Growth:
         if math.isclose(largest / smallest, FACTOR, rel_tol=0.01):
             return f"{stated} {span}"
         return f"{stated} over a factor of {FACTOR}, as measured {span}"
+
+
+def growth_of(size: str, values: Mapping[int, float] | Mapping[float, float], bound: str) -> Growth | None:
+    """The growth of these values; None where they are of one size only."""
+    return Growth(size, values, bound) if len(values) > 1 else None
