@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from broker_service.disturbance import Disturbance
-from broker_service.service_time import ServiceTime
+from record.service_time import ServiceTime
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

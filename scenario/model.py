@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, StrictBool, StringConstraints, Validatio
 
 from broker_service.config import Limits
 from broker_service.routing import PROTOCOLS
-from broker_service.service_time import ServiceTime
+from record.service_time import ServiceTime
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection

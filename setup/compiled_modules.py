@@ -64,7 +64,6 @@ INTERPRETED: Mapping[str, str] = {
     "broker_service/routing/tid/messages.py": _STRUCTS,
     "broker_service/routing/tid/options.py": _STRUCTS,
     "broker_service/routing/tid/routes.py": _STRUCTS,
-    "broker_service/service_time.py": _STRUCTS,
     "broker_service/storage.py": _RARE,
     "emulation/simulation/calibration.py": _STRUCTS,
     "emulation/simulation/memory.py": _RARE,

@@ -14,11 +14,11 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.service_time import Distribution, ServiceTime
 from broker_service.transport.methods import Method
 from broker_service.transport.server import Handler
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.unary import unary
+from record.service_time import Distribution, ServiceTime
 
 _SERVICE = "brokerlab.v1.BrokerControl"
 

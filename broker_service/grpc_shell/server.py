@@ -38,7 +38,6 @@ from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import LinkViolationError, RefusedError
 from broker_service.routing.interface import SetTimer
-from broker_service.service_time import ServiceTime
 from broker_service.storage import FileStorage
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
@@ -49,6 +48,7 @@ from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError
 from record.exit_codes import ExitCode
 from record.log import Event
+from record.service_time import ServiceTime
 
 _LOOK_INTERVAL = 0.005
 """Seconds between two checks, while stopping, of whether everything was passed on."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from broker_service.config import BrokerConfig
 from broker_service.service import Handler, ServiceQueue, Work, single_messages
-from broker_service.service_time import ServiceTime
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.turns import Turns
+from record.service_time import ServiceTime
 
 
 class Service:

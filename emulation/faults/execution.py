@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from broker_service.disturbance import Disturbance
-from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.faults.injector import Action
 from emulation.live_overlay.contract import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
+from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 

@@ -11,7 +11,7 @@ import msgspec
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.routing import read_options
-from broker_service.service_time import ServiceTime
+from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection
 from topology.model import Overlay
 

@@ -14,9 +14,9 @@ from broker_service.config import LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
-from broker_service.service_time import ServiceTime
 from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from record.errors import HostError
+from record.service_time import ServiceTime
 from topology.link_properties import BrokerId
 
 _LARGEST_REPLY = 1 << 26

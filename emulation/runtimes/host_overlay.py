@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from broker_service.disturbance import Disturbance
-from broker_service.service_time import ServiceTime
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay import (
     BrokerConfigs,
@@ -30,6 +29,7 @@ from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
 from record.callbacks import do_nothing
 from record.errors import HostError
+from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
 

@@ -21,7 +21,6 @@ from broker_service.links.on_demand import MeshPlace
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import SetTimer
-from broker_service.service_time import ServiceTime
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.event_queue import EventQueue
@@ -29,6 +28,7 @@ from emulation.simulation.link_end import LinkEnd
 from emulation.simulation.server import SimulatedServer, work_of
 from record.callbacks import do_nothing
 from record.log import Event
+from record.service_time import ServiceTime
 from record.time_units import SECOND
 
 GAUGE_INTERVAL = SECOND

@@ -12,7 +12,6 @@ from broker_service.client_library.client_requests import SessionLimits
 from broker_service.disturbance import Disturbance
 from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent, ClientRequest
-from broker_service.service_time import ServiceTime
 from broker_service.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, MeshConfigs, Tables
 from emulation.live_overlay.status import status_of
@@ -24,6 +23,7 @@ from emulation.simulation.overlay_link import SimulatedLink
 from emulation.simulation.sessions import SimulatedSession
 from record.callbacks import do_nothing
 from record.errors import HostError
+from record.service_time import ServiceTime
 from record.time_units import SECOND
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import MeshLinks, Overlay

@@ -11,9 +11,9 @@ from typing import Any
 
 from broker_service.config import BrokerConfig
 from broker_service.service import Handler, ServiceQueue, Work, single_messages, whole_frames
-from broker_service.service_time import ServiceTime
 from emulation.simulation.calibration import Calibration, Cost
 from emulation.simulation.event_queue import EventQueue
+from record.service_time import ServiceTime
 
 
 class SimulatedServer:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from broker_service.disturbance import Disturbance
-from broker_service.service_time import ServiceTime
 from record.faults import FaultKind, HealKind
+from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties
 
 Target = BrokerId | LinkDirection

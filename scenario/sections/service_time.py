@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Tag, model_validator
 
-from broker_service.service_time import Distribution, ServiceTime
+from record.service_time import Distribution, ServiceTime
 from scenario.sections.section import Section
 from scenario.sections.units import Duration, DurationRange
 from topology.links import Range

@@ -32,11 +32,11 @@ PACKAGES: Floors = _floors(
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
         "callbacks exit_codes faults file_lock files log time_units",
-        "errors fidelity promises scratch",
+        "errors fidelity promises scratch service_time",
         "manifest",
     ),
     "broker_service": _floors(
-        "disturbance language messages progress service service_time timers",
+        "disturbance language messages progress service timers",
         "config errors matching sessions storage trace trace_writer turns",
         "links",
         "gauges routing transport",

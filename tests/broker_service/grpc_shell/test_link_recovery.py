@@ -17,8 +17,8 @@ from broker_service.grpc_shell.server import BrokerServer
 from broker_service.links.frames import Hello, MessageFrame
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.messages import Kind, Message
-from broker_service.service_time import ServiceTime
 from broker_service.transport.wire import decode_hello, encode_link_frame
+from record.service_time import ServiceTime
 from tests.broker_service import grpcio as rpc
 from tests.broker_service.loopback import (
     MB,

@@ -22,7 +22,7 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.listening import CannotListenError
 from broker_service.grpc_shell.server import BrokerServer, main
-from broker_service.service_time import ServiceTime
+from record.service_time import ServiceTime
 from tests.broker_service import grpcio as rpc
 from tests.broker_service.loopback import (
     MB,
@@ -127,7 +127,7 @@ async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await pace(address, pb.PaceRequest(mean=-1))
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-        assert "a service time is 0 or more seconds" in (refused.value.details() or "")
+        assert "a time is 0 or more seconds" in (refused.value.details() or "")
 
 
 async def test_a_publication_travels_a_line_of_three(tmp_path: Path) -> None:

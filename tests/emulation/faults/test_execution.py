@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 
 from broker_service.disturbance import Disturbance
-from broker_service.service_time import ServiceTime
 from emulation.faults import Action, perform
 from emulation.faults.execution import described
 from emulation.live_overlay import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
+from record.service_time import ServiceTime
 from topology.link_properties import LinkDirection, LinkProperties
 
 AB, BA, BC = LinkDirection("B1", "B2"), LinkDirection("B2", "B1"), LinkDirection("B2", "B3")

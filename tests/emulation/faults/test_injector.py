@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.disturbance import Disturbance
-from broker_service.service_time import ServiceTime
 from emulation.faults import Action, FaultInjector
 from record.faults import FaultKind, HealKind
+from record.service_time import ServiceTime
 from record.time_units import SECOND
 from scenario.faults import Counter, CountReached, Counts
 from scenario.faults.conditions import (

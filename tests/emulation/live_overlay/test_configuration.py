@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from broker_service.config import Limits
-from broker_service.service_time import ServiceTime
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
 from emulation.runtimes.host_overlay import host_configs
 from record.errors import HostError
+from record.service_time import ServiceTime
 from tests.contracts.protocols import GOSSIP, registered
 from topology.link_properties import Link
 from topology.model import Broker, Overlay

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.service_time import ServiceTime
 from emulation.planning.plan import (
     PUBLISHERS,
     SUBSCRIBERS,
@@ -17,6 +16,7 @@ from emulation.planning.plan import (
     write_driver_inputs,
 )
 from record.errors import HostError
+from record.service_time import ServiceTime
 from scenario.loading import load
 from scenario.workload.operations import OperationKind, read_operations
 

@@ -20,7 +20,6 @@ from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.messages import ClientEvent, Operation
-from broker_service.service_time import ServiceTime
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
@@ -33,6 +32,7 @@ from emulation.runtimes import Hosting, HostOverlay, ProcessRuntime, Runtime, ho
 from emulation.runtimes.container import ContainerRuntime
 from emulation.runtimes.process import unprivileged
 from record.errors import HostError
+from record.service_time import ServiceTime
 from tests.scenario.faults.overlays import overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true

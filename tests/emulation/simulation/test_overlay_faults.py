@@ -10,9 +10,9 @@ from broker_service.config import Limits
 from broker_service.disturbance import Disturbance
 from broker_service.messages import Operation
 from broker_service.routing.interface import SetTimer
-from broker_service.service_time import ServiceTime
 from record.errors import HostError
 from record.log import Event
+from record.service_time import ServiceTime
 from tests.emulation.simulation.test_overlay import MILLISECOND, STOCKS, Trial, line, ring
 from topology.link_properties import LinkDirection, LinkProperties
 

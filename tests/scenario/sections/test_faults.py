@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from broker_service.service_time import Distribution, ServiceTime
 from record.faults import FaultKind
+from record.service_time import Distribution, ServiceTime
 from scenario.faults import Counter, CountReached, FaultSchedule, Moment, Phase, plan
 from scenario.faults.conditions import (
     Condition,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from broker_service.service_time import Distribution, ServiceTime
+from record.service_time import Distribution, ServiceTime
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
@@ -66,13 +66,11 @@ MISTAKES = {
     "{mean: 2ms, shape: exponential}": "unknown field 'shape'; there are deviation, distribution, mean",
     "{distribution: exponential}": "this field is required",
     "{mean: 2ms, distribution: normal}": ("must be 'constant', 'uniform', 'exponential' or 'lognormal', not 'normal'"),
-    "{mean: 2ms, distribution: uniform}": "deviation: a uniform service time needs one above 0",
+    "{mean: 2ms, distribution: uniform}": "deviation: a uniform time needs one above 0",
     "{mean: 2ms, distribution: uniform, deviation: 3ms}": (
-        "deviation: above the mean, so that service times could be negative"
+        "deviation: above the mean, so that times could be negative"
     ),
-    "{mean: 2ms, distribution: exponential, deviation: 3ms}": (
-        "deviation: exponential service times have none of their own"
-    ),
+    "{mean: 2ms, distribution: exponential, deviation: 3ms}": ("deviation: exponential times have none of their own"),
 }
 
 

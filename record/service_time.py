@@ -1,4 +1,7 @@
-"""Service times of brokers that emulate slower hardware: a distribution, and draws from it."""
+"""Time that a server takes for each message: a distribution, and draws from it.
+
+Brokers that emulate slower hardware have one, and so have links on which sending a message takes time.
+"""
 
 from __future__ import annotations
 
@@ -40,20 +43,20 @@ class ServiceTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def __post_init__(self) -> None:
         """Raises `ValueError` for a time that could be negative, and for a deviation missing or without meaning."""
         if not 0.0 <= self.mean < math.inf:
-            raise ValueError(f"mean: a service time is 0 or more seconds, not {self.mean:g}")
+            raise ValueError(f"mean: a time is 0 or more seconds, not {self.mean:g}")
         if self.mean and not SHORTEST <= self.mean <= LONGEST:
-            raise ValueError(f"mean: a service time is a nanosecond at least and a day at most, not {self.mean:g} s")
+            raise ValueError(f"mean: a time is a nanosecond at least and a day at most, not {self.mean:g} s")
         if self.distribution in NEEDS_DEVIATION:
             if not 0.0 < self.deviation < math.inf:
-                raise ValueError(f"deviation: a {self.distribution} service time needs one above 0")
+                raise ValueError(f"deviation: a {self.distribution} time needs one above 0")
             if self.deviation > LONGEST:
                 raise ValueError(f"deviation: a day at most, not {self.deviation:g} s")
             if self.mean <= 0.0:
-                raise ValueError(f"mean: a {self.distribution} service time needs one above 0")
+                raise ValueError(f"mean: a {self.distribution} time needs one above 0")
             if self.distribution is Distribution.UNIFORM and self.deviation > self.mean:
-                raise ValueError("deviation: above the mean, so that service times could be negative")
+                raise ValueError("deviation: above the mean, so that times could be negative")
         elif self.deviation:
-            raise ValueError(f"deviation: {self.distribution} service times have none of their own")
+            raise ValueError(f"deviation: {self.distribution} times have none of their own")
 
     def __bool__(self) -> bool:
         return self.mean > 0.0

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from broker_service.config import BrokerConfig
-from broker_service.service_time import LONGEST, NEEDS_DEVIATION, SHORTEST, Distribution, ServiceTime
+from record.service_time import LONGEST, NEEDS_DEVIATION, SHORTEST, Distribution, ServiceTime
 
 DRAWS = 20_000
 EXPONENTIAL = ServiceTime(mean=0.002, distribution=Distribution.EXPONENTIAL)
@@ -84,23 +84,23 @@ def test_only_a_time_above_zero_is_one() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"mean": -1.0}, "mean: a service time is 0 or more seconds, not -1"),
-        ({"mean": math.inf}, "mean: a service time is 0 or more seconds, not inf"),
-        ({"mean": 1e300}, "mean: a service time is a nanosecond at least and a day at most, not 1e+300 s"),
-        ({"mean": 1e-300}, "mean: a service time is a nanosecond at least and a day at most, not 1e-300 s"),
+        ({"mean": -1.0}, "mean: a time is 0 or more seconds, not -1"),
+        ({"mean": math.inf}, "mean: a time is 0 or more seconds, not inf"),
+        ({"mean": 1e300}, "mean: a time is a nanosecond at least and a day at most, not 1e+300 s"),
+        ({"mean": 1e-300}, "mean: a time is a nanosecond at least and a day at most, not 1e-300 s"),
         (
             {"mean": 1.0, "distribution": Distribution.LOGNORMAL, "deviation": 1e300},
             "deviation: a day at most, not 1e+300 s",
         ),
-        ({"mean": 1.0, "deviation": 0.1}, "deviation: constant service times have none of their own"),
-        ({"mean": 1.0, "distribution": Distribution.UNIFORM}, "deviation: a uniform service time needs one above 0"),
+        ({"mean": 1.0, "deviation": 0.1}, "deviation: constant times have none of their own"),
+        ({"mean": 1.0, "distribution": Distribution.UNIFORM}, "deviation: a uniform time needs one above 0"),
         (
             {"distribution": Distribution.LOGNORMAL, "deviation": 1.0},
-            "mean: a lognormal service time needs one above 0",
+            "mean: a lognormal time needs one above 0",
         ),
         (
             {"mean": 1.0, "distribution": Distribution.UNIFORM, "deviation": 1.5},
-            "deviation: above the mean, so that service times could be negative",
+            "deviation: above the mean, so that times could be negative",
         ),
     ],
 )
