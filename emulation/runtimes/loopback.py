@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from emulation.host.journal import Journal
@@ -32,17 +34,28 @@ class OwnUser:
 
 
 class LoopbackNetwork:
-    """A `Network` of loopback addresses, whose links have no properties and do not fail."""
+    """A `Network` of loopback addresses, whose links have no properties and do not fail.
+
+    Each network has a block 127.x.0.0/16 of its own, because several may run on one host at the same time. A block
+    belongs to the process that listens on its last address, so that it is free again when that process ends.
+    """
 
     def __init__(self) -> None:
+        """Raises `HostError` when no block is free."""
+        self._block, self._claim = _claim_block()
         self._numbers: dict[frozenset[BrokerId], int] = {}
-        """By the two brokers of a link, from 1."""
+        """By the two brokers of a link, from 0."""
+
+    def close(self) -> None:
+        """Gives the block of addresses back."""
+        self._claim.close()
 
     def addresses(self, link: Link) -> LinkAddresses:
         """Addresses of the link's ends; a broker has the same ones in each link with the same neighbour."""
-        number = self._numbers.setdefault(frozenset((link.a, link.b)), len(self._numbers) + 1)
-        network = f"127.{number >> 8}.{number & 255}"
-        first, second = (f"{network}.1:{BROKER_PORT}", f"{network}.2:{BROKER_PORT}")
+        number = self._numbers.setdefault(frozenset((link.a, link.b)), len(self._numbers))
+        high, low = divmod(2 * number, 254)
+        network = f"127.{self._block}.{high}"
+        first, second = (f"{network}.{low + 1}:{BROKER_PORT}", f"{network}.{low + 2}:{BROKER_PORT}")
         return LinkAddresses(first, second) if link.a < link.b else LinkAddresses(second, first)
 
     def pid(self, broker: BrokerId) -> int:
@@ -82,18 +95,34 @@ def loopback_overlay(
     paths = RunPaths(run_id, directory.absolute(), directory.absolute() / _SOCKETS)
     for broker in overlay.brokers:
         paths.socket(broker.id).parent.mkdir(parents=True)
-    network, journal = LoopbackNetwork(), Journal(paths.journal)
-    try:
-        with ProcessRuntime(paths, journal, OwnUser()) as runtime:
-            configs = BrokerConfigs(overlay, settings, files=runtime.files, addresses=network.addresses)
-            hosting = Hosting(
-                runtime=runtime, network=network, sockets=paths.socket, directory=paths.variant(settings.variant)
-            )
-            with HostOverlay(overlay, configs, hosting) as started:
-                started.await_links(connect_within)
-                yield started
-    finally:
-        journal.close()
+    with (
+        closing(LoopbackNetwork()) as network,
+        closing(Journal(paths.journal)) as journal,
+        ProcessRuntime(paths, journal, OwnUser()) as runtime,
+    ):
+        configs = BrokerConfigs(overlay, settings, files=runtime.files, addresses=network.addresses)
+        hosting = Hosting(
+            runtime=runtime, network=network, sockets=paths.socket, directory=paths.variant(settings.variant)
+        )
+        with HostOverlay(overlay, configs, hosting) as started:
+            started.await_links(connect_within)
+            yield started
+
+
+def _claim_block() -> tuple[int, socket.socket]:
+    """The x of a free block 127.x.0.0/16, and the socket that claims it. 127.0.0.0/16 has the host's own services."""
+    for block in range(1, 255):
+        claim = socket.socket()
+        try:
+            claim.bind((f"127.{block}.255.254", BROKER_PORT))
+        except OSError as error:
+            claim.close()
+            if error.errno != errno.EADDRINUSE:
+                raise HostError(f"no loopback address for brokers: {error}") from error
+        else:
+            claim.listen(1)
+            return block, claim
+    raise HostError("no loopback addresses for brokers: all 254 blocks are in use; end some of the runs")
 
 
 def _unchangeable(source: BrokerId, target: BrokerId) -> HostError:
