@@ -55,16 +55,18 @@ class PublicationTally:
 
     counts: dict[int, PublicationCounts] = field(default_factory=dict)
     """By variant."""
-    blocks: dict[int | None, DelayBlock] = field(default_factory=dict)
-    """Delays of the first two variants side by side."""
+    blocks: dict[int, dict[int | None, DelayBlock]] = field(default_factory=dict)
+    """Delays of each other variant and of the first, side by side, by variant."""
     baselines: Baselines = field(default_factory=Baselines)
     work: WorkTally = field(default_factory=WorkTally)
 
     def merge(self, other: PublicationTally) -> None:
         for variant, counts in other.counts.items():
             self.counts.setdefault(variant, PublicationCounts()).merge(counts)
-        for number, block in other.blocks.items():
-            self.blocks[number] = self.blocks.get(number, DelayBlock()) + block
+        for variant, blocks in other.blocks.items():
+            own = self.blocks.setdefault(variant, {})
+            for number, block in blocks.items():
+                own[number] = own.get(number, DelayBlock()) + block
         self.baselines.merge(other.baselines)
         self.work.merge(other.work)
 
@@ -99,8 +101,9 @@ class PublicationStage:
                 if verdict.judgements:
                     judged = judged_in[variant] = judged_publication(variant, publication, journey, verdict)
                     by_publisher[bucket_of(judged.publisher or "", self.buckets)].append(judged)
-            if 0 in judged_in and 1 in judged_in:
-                self._pair(judged_in[0], judged_in[1], tally)
+            if (reference := judged_in.pop(0, None)) is not None:
+                for judged in judged_in.values():
+                    self._pair(reference, judged, tally)
         tally.work = work.tally()
         return Output(tally, {number: encode_judged(part) for number, part in enumerate(by_publisher) if part})
 
@@ -111,11 +114,12 @@ class PublicationStage:
         notified = {outcome.client: outcome.receipts[0].notified for outcome in variant.outcomes if outcome.receipts}
         second = second_of(reference.intended, self.histories[reference.variant].run_start)
         number = None if second is None else second // BLOCK_SECONDS
+        blocks = tally.blocks.setdefault(variant.variant, {})
         for outcome in reference.outcomes:
             if outcome.receipts and outcome.client in notified:
                 in_reference = outcome.receipts[0].notified - reference.intended
                 in_variant = notified[outcome.client] - variant.intended
-                tally.blocks[number] = tally.blocks.get(number, DelayBlock()) + DelayBlock(1, in_reference, in_variant)
+                blocks[number] = blocks.get(number, DelayBlock()) + DelayBlock(1, in_reference, in_variant)
 
 
 def judged_publication(variant: int, publication: str, journey: Journey, verdict: Verdict) -> JudgedPublication:

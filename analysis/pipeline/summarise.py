@@ -9,11 +9,11 @@ from typing import TypeVar
 from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.history import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
+from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import MatchingLoad
-from analysis.tables.comparison import Comparison, compare
 from analysis.tables.delays import DelayByHops
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
@@ -42,7 +42,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
         settle_seconds=SETTLE_SECONDS,
         logs=findings.logs.loss,
         variants=variants,
-        comparison=_comparison(run, findings),
+        comparison=comparison_of(run, findings, variants),
     )
 
 
@@ -79,13 +79,6 @@ def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
         return UNKNOWN_FIDELITY
     judged = None if variant is None else run.fidelity.of(variant)
     return run.fidelity.verdict if judged is None else judged.verdict
-
-
-def _comparison(run: RunDirectory, findings: Findings) -> Comparison | None:
-    if len(run.manifest.variants) < 2:
-        return None
-    reference, variant = (variant.name for variant in run.manifest.variants[:2])
-    return compare(reference, variant, findings.publications.blocks, run.manifest.seed)
 
 
 def _delay(figures: DelayFigures | None) -> Delay:

@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from analysis.report import fidelity_figures, figures, sentences
 from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
 from analysis.report.burst_recovery import ranked, recovery_figure, recovery_sentence
+from analysis.report.comparison import comparison_in_words
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.delivery_ratio import delivery_ratio_figure
 from analysis.report.faults import fault_rows, shade_faults
@@ -112,7 +113,7 @@ def render(data: ReportData) -> str:
         data=data,
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
         facts=sentences.what_was_run(data),
-        comparison=sentences.comparison_sentence(data.summary.comparison) if data.summary.comparison else "",
+        comparison=comparison_in_words(data.summary.comparison, data.run.scenario) if data.summary.comparison else None,
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
         delivery_ratio=_delivery_ratio_plot(data),
         delays=_plot(_delays(data), "delay-over-time"),

@@ -1,4 +1,4 @@
-"""Sentences for the top of a report: verdicts, reasons, and the difference between two variants."""
+"""Sentences for the top of a report: verdicts, their reasons, and the settings of the run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from markupsafe import Markup, escape
 from msgspec import UNSET
 
 from analysis.report.data import ReportData
-from analysis.tables.comparison import Comparison
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
 from record.fidelity import VariantFidelity
 from topology.model import MeshLinks, Overlay, range_of_rates
@@ -83,32 +82,6 @@ def with_code(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts)
     )
-
-
-def comparison_sentence(comparison: Comparison) -> str:
-    """Difference between the mean delays of two variants, with its confidence interval."""
-    difference = comparison.relative_difference
-    if difference is None:
-        return "The two variants delivered no notification in common, so their delays cannot be compared."
-    if difference == 0 and comparison.interval in (None, (0.0, 0.0)):
-        return f"Over the same {comparison.pairs:,} notifications, both variants have exactly the same delays."
-    sentence = (
-        f"Over the same {comparison.pairs:,} notifications, the mean delay with {comparison.variant} is "
-        f"{_beside(difference)} {comparison.reference}"
-    )
-    if comparison.interval is None:
-        return sentence + "; the run was too short for an interval."
-    low, high = comparison.interval
-    sentence += f" (95% interval {low:+.1%} to {high:+.1%})"
-    return sentence + ("." if low > 0 or high < 0 else ", which may be chance.")
-
-
-def _beside(difference: float) -> str:
-    """A difference in words, at one decimal."""
-    share = f"{abs(difference):.1%}"
-    if share == "0.0%":
-        return "the same, to within 0.1%, as with"
-    return f"{share} {'shorter' if difference < 0 else 'longer'} than with"
 
 
 def what_was_run(data: ReportData) -> list[tuple[str, str]]:

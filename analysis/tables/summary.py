@@ -220,7 +220,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     logs: LogLoss
     variants: list[VariantSummary]
     comparison: Comparison | None
-    """The second variant against the first; null with fewer."""
+    """The fastest of the other variants against the first; null for a single variant."""
 
     @property
     def correct(self) -> bool:

@@ -8,7 +8,13 @@ from rich.console import Console
 
 from analysis.engines import Engine
 from analysis.pipeline import analyze
-from command_line.commands.verdicts import exit_code, print_verdicts, shown_progress, write_verdicts
+from command_line.commands.verdicts import (
+    exit_code,
+    print_comparison,
+    print_verdicts,
+    shown_progress,
+    write_verdicts,
+)
 from record import fidelity
 from record.exit_codes import ExitCode
 from record.files import FIDELITY
@@ -23,5 +29,6 @@ def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
         summary = analyze(run, engine, show_stage)
     judged = fidelity.read(run) if (run / FIDELITY).exists() else None
     print_verdicts(console, summary, judged)
+    print_comparison(console, summary, run)
     write_verdicts(run, summary, judged, junit)
     return exit_code(summary, judged)

@@ -14,7 +14,13 @@ from rich.console import Console
 from analysis.pipeline import analyze
 from analysis.report import build_report
 from command_line.commands.run_engines import RunEngine
-from command_line.commands.verdicts import exit_code, print_verdicts, shown_progress, write_verdicts
+from command_line.commands.verdicts import (
+    exit_code,
+    print_comparison,
+    print_verdicts,
+    shown_progress,
+    write_verdicts,
+)
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
@@ -156,6 +162,7 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
             show_stage("drawing the report")
             page = build_report(outcome.directory)
     print_verdicts(console, summary, outcome.fidelity)
+    print_comparison(console, summary, outcome.directory)
     write_verdicts(outcome.directory, summary, outcome.fidelity, request.junit)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
     if page is not None:

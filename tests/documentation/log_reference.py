@@ -23,7 +23,7 @@ from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
 from analysis.tables.broker_work import WorkKind
 from analysis.tables.catalogue import PARTITIONED, TABLES
-from analysis.tables.comparison import Comparison
+from analysis.tables.comparison import Comparison, RelievedLink
 from analysis.tables.deliveries import Cause, Defect, Right
 from record import log as log_schema
 from record.log import Event, PredicateRecord, TraceRecord
@@ -108,6 +108,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.Matching,
         summary.WorkFigures,
         Comparison,
+        RelievedLink,
     ]
 
 

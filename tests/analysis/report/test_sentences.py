@@ -1,4 +1,4 @@
-"""Sentences on verdicts and differences agree with their numbers."""
+"""Sentences on verdicts agree with their numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from analysis.report import sentences
-from analysis.tables.comparison import Comparison
 from analysis.tables.summary import BestEffort, Delivery
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
 from topology.full_mesh import drawn_full_mesh
@@ -79,35 +78,6 @@ def test_what_came_against_the_order_of_its_stream_is_named() -> None:
 
 def test_a_run_without_publications_is_not_called_correct() -> None:
     assert "nothing to deliver" in sentences.delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
-
-
-def comparison(difference: float | None, interval: tuple[float, float] | None) -> Comparison:
-    return Comparison(
-        reference="fixed",
-        variant="dynamic",
-        pairs=500,
-        reference_mean_ms=10.0,
-        variant_mean_ms=8.0,
-        relative_difference=difference,
-        interval=interval,
-    )
-
-
-@pytest.mark.parametrize(
-    ("difference", "interval", "expected"),
-    [
-        (-0.2, (-0.25, -0.15), "20.0% shorter than with fixed (95% interval -25.0% to -15.0%)."),
-        (0.04, (-0.01, 0.09), "4.0% longer than with fixed (95% interval -1.0% to +9.0%), which may be chance."),
-        (-0.0004, None, "the same, to within 0.1%, as with fixed; the run was too short"),
-        (0.0, (0.0, 0.0), "both variants have exactly the same delays."),
-        (0.04, None, "too short for an interval"),
-        (None, None, "cannot be compared"),
-    ],
-)
-def test_a_difference_is_stated_with_its_interval(
-    difference: float | None, interval: tuple[float, float] | None, expected: str
-) -> None:
-    assert expected in sentences.comparison_sentence(comparison(difference, interval))
 
 
 def test_text_between_backticks_becomes_code_and_nothing_else_is_markup() -> None:

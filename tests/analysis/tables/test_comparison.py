@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.tables.comparison import DelayBlock, compare
+from analysis.tables.comparison import DelayBlock, compare, compare_with_first
 
 MILLISECOND = 1_000_000
 
@@ -38,3 +38,29 @@ def test_few_blocks_give_no_interval_and_no_pairs_no_difference() -> None:
     assert compare("fixed", "dynamic", blocks(4, 0.5), seed=1).interval is None
     nothing = compare("fixed", "dynamic", {}, seed=1)
     assert (nothing.pairs, nothing.relative_difference, nothing.reference_mean_ms) == (0, None, None)
+
+
+def test_of_several_variants_the_fastest_is_compared_with_the_first() -> None:
+    found = compare_with_first(["fixed", "slow", "fast", "silent"], {1: blocks(10, 1.5), 2: blocks(10, 0.7)}, seed=1)
+    assert (found.reference, found.variant, found.candidates) == ("fixed", "fast", 3)
+    assert found.relative_difference == pytest.approx(-0.3)
+
+
+def test_a_variant_without_common_notifications_is_compared_where_there_is_no_other() -> None:
+    found = compare_with_first(["fixed", "silent"], {}, seed=1)
+    assert (found.variant, found.candidates, found.relative_difference) == ("silent", 1, None)
+
+
+def test_the_choice_among_several_variants_widens_the_interval() -> None:
+    noisy = {number: DelayBlock(1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)}
+    alone, chosen = (compare("fixed", "dynamic", noisy, 3, candidates).interval for candidates in (1, 5))
+    assert alone is not None and chosen is not None
+    assert chosen[0] < alone[0] < alone[1] < chosen[1]
+    # Bonferroni: 99% of a normal distribution lie within 2.576 standard errors, 95% within 1.96.
+    assert (chosen[1] - chosen[0]) / (alone[1] - alone[0]) == pytest.approx(2.576 / 1.96, rel=0.15)
+
+
+@pytest.mark.parametrize(("factor", "beyond"), [(0.8, True), (1.2, True), (1.0, False)])
+def test_a_difference_is_beyond_chance_when_its_interval_excludes_zero(factor: float, beyond: bool) -> None:
+    assert compare("fixed", "dynamic", blocks(10, factor), seed=1).beyond_chance is beyond
+    assert not compare("fixed", "dynamic", blocks(4, factor), seed=1).beyond_chance

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from command_line.commands.verdicts import exit_code, fault_lines, print_verdicts
+from command_line.commands.verdicts import exit_code, fault_lines, print_comparison, print_verdicts
 from record.exit_codes import ExitCode
-from tests.analysis.history import write_run
+from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.report.test_faults import KILL, fault
 
@@ -51,3 +51,23 @@ def test_the_ratio_of_best_effort_comes_first(tmp_path: Path, wanted: float, ver
         f"delivery ratio 50.0% of 40 due notifications (95% interval 50.0% to 50.0%); {wanted:.1%} expected"
     )
     assert exit_code(summary, None) is code
+
+
+def closing(directory: Path, fidelity: str, *variants: History) -> list[str]:
+    run = write_run(directory, variants, fidelity)
+    console = Console(width=200)
+    with console.capture() as captured:
+        print_comparison(console, analyze(run, PlainEngine()), run)
+    return captured.get().split("\n")
+
+
+def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
+    fixed, dynamic = (joined(name).publish().notify(at=at) for name, at in (("fixed", 110.2), ("dynamic", 110.1)))
+    finding = "Variant dynamic was 50% faster than variant fixed, in a run too short to tell that from chance."
+    numbers = "Mean delay 100.0 ms instead of 200.0 ms, over 1 notifications that both delivered."
+    assert closing(tmp_path / "valid", "VALID", fixed, dynamic) == ["", finding, numbers, ""]
+    assert closing(tmp_path / "alone", "VALID", fixed) == [""]
+    caution = "Do not quote this difference: a verdict above says that the run did not hold."
+    assert closing(tmp_path / "invalid", "INVALID", fixed, dynamic) == ["", finding, numbers, caution, ""]
+    lossy = joined("lossy").publish().notify(at=110.1).publish("P:2", 120)
+    assert caution in closing(tmp_path / "lossy", "VALID", fixed, lossy)
