@@ -37,6 +37,7 @@ COMPILED_MODULES = (
 _STRUCTS = "msgspec builds structs from annotations at run time"
 _GENERIC_DATACLASS = "mypyc compiles no dataclass that is generic"
 _RARE = "runs once in a broker's life, or once in a run"
+_DECLARED = "runs once for each composite subscription that a client makes"
 
 INTERPRETED: Mapping[str, str] = {
     "broker_service/config.py": _STRUCTS,
@@ -45,7 +46,10 @@ INTERPRETED: Mapping[str, str] = {
     "broker_service/disturbance.py": _STRUCTS,
     "broker_service/errors.py": _RARE,
     "broker_service/gauges.py": _RARE,
+    "broker_service/language/canonical.py": _DECLARED,
     "broker_service/language/composite.py": _STRUCTS,
+    "broker_service/language/composite_subscription.py": _DECLARED,
+    "broker_service/language/composite_wire.py": _DECLARED,
     "broker_service/language/model.py": "its values check the types of their arguments and say what is wrong",
     "broker_service/language/notation.py": "a grammar's actions, which lark finds by their names",
     "broker_service/links/frames.py": _STRUCTS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from broker_service.language.composite import And, Atomic, Composite, Or, VariablePredicate
+from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate
 from broker_service.language.model import Advertisement, Predicate, Publication, Subscription, Value
 
 _BARE_NAME = re.compile(r"[^\s\[\]{}(),'\"&|]+")
@@ -34,6 +34,11 @@ def format_composite(composite: Composite) -> str:
     return "{" + _composite(composite) + "}"
 
 
+def format_variable(variable: Variable) -> str:
+    """Return text such as `$S$X`."""
+    return f"${variable.type.value}${variable.name}"
+
+
 def _composite(composite: Composite) -> str:
     match composite:
         case Atomic(predicates):
@@ -50,10 +55,7 @@ def _conjunction(predicates: tuple[Predicate | VariablePredicate, ...]) -> str:
 
 
 def _predicate(predicate: Predicate | VariablePredicate) -> str:
-    if isinstance(predicate, VariablePredicate):
-        value = f"${predicate.variable.type.value}${predicate.variable.name}"
-    else:
-        value = _value(predicate.value)
+    value = format_variable(predicate.variable) if isinstance(predicate, VariablePredicate) else _value(predicate.value)
     return f"[{_name(predicate.attribute)},{predicate.operator.value},{value}]"
 
 

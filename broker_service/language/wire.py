@@ -33,7 +33,7 @@ def encode_publication(publication: Publication) -> bytes:
     for name, value in publication.attributes.items():
         attribute = add()
         attribute.name = name
-        _set(attribute.value, value)
+        set_value(attribute.value, value)
     return content.SerializeToString()
 
 
@@ -49,7 +49,7 @@ def decode_publication(data: bytes) -> Publication:
     for pair in pairs:
         wire = pair.value
         # A field that is not set reads as zero or empty, which is cheaper to find out than which one is set.
-        attributes[pair.name] = wire.decimal or wire.text or wire.integer or _get(pair.name, wire)
+        attributes[pair.name] = wire.decimal or wire.text or wire.integer or get_value(pair.name, wire)
     if len(attributes) != len(pairs):
         raise ContentError(f"attribute {shortened(_repeated([pair.name for pair in pairs]))} occurs more than once")
     return Publication(attributes)
@@ -62,7 +62,7 @@ def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
         wire = message.predicates.add()
         wire.attribute = predicate.attribute
         wire.operator = predicate.operator.value
-        _set(wire.value, predicate.value)
+        set_value(wire.value, predicate.value)
     return message.SerializeToString()
 
 
@@ -79,12 +79,13 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
         raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_ADVERTISED_PREDICATES}")
     predicates = []
     for wire in wires:
-        value = _get(wire.attribute, wire.value)
+        value = get_value(wire.attribute, wire.value)
         predicates.append(Predicate(wire.attribute, operator_named(wire.operator, value), value))
     return tuple(predicates)
 
 
-def _set(wire: WireValue, value: Value) -> None:
+def set_value(wire: WireValue, value: Value) -> None:
+    """Writes a value into a field of a message."""
     if isinstance(value, str):
         wire.text = value
     elif isinstance(value, float):
@@ -95,7 +96,8 @@ def _set(wire: WireValue, value: Value) -> None:
         wire.big_integer = str(value)
 
 
-def _get(attribute: str, wire: WireValue) -> Value:
+def get_value(attribute: str, wire: WireValue) -> Value:
+    """Return the value in a field of a message, which belongs to an attribute. Raises `ContentError`."""
     kind = wire.WhichOneof("kind")
     if kind is None:
         raise ContentError(f"attribute {shortened(attribute)} has no value")

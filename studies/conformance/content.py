@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import encode_composite
 from broker_service.language.notation import (
     parse_advertisement,
     parse_composite,
@@ -24,15 +26,8 @@ def encode(op: str, text: str) -> bytes:
             return encode_predicates(parse_advertisement(text).predicates)
         case "subscribe":
             return encode_predicates(parse_subscription(text).predicates)
+        case "composite":
+            return encode_composite(CompositeSubscription(parse_composite(text)))
         case "publish":
             return encode_publication(parse_publication(text))
     raise ValueError(f"{op} has no content that brokers take")
-
-
-@lru_cache(_KEPT)
-def check(op: str, text: str) -> None:
-    """Raises `ContentError` unless the text is what this operation takes."""
-    if op == "composite":
-        parse_composite(text)
-    else:
-        encode(op, text)

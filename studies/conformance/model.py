@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_
 from broker_service.language.notation import MAX_LENGTH
 from scenario.sections.section import Section
 from scenario.sections.units import Duration
-from studies.conformance.content import check
+from studies.conformance.content import encode
 from studies.conformance.operands import left_operand, right_operand
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
@@ -67,7 +67,7 @@ class Declaration(_Step):
     @classmethod
     def _in_the_notation(cls, text: str, info: ValidationInfo) -> str:
         if "op" in info.data:
-            check(info.data["op"], text)
+            encode(info.data["op"], text)
         return text
 
 

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from broker_service.language import Advertisement, Number, Operator, Predicate, Publication, Subscription, Value
+from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate, VariableType
 from broker_service.language.model import NUMBER_OPERATORS, STRING_OPERATORS
 
 unhurried = settings(deadline=None)
@@ -46,6 +47,25 @@ def any_predicates(draw: st.DrawFn) -> Predicate:
     return Predicate(draw(names), operator, value)
 
 
+def binding(attribute: str, variable: Variable) -> VariablePredicate:
+    """The predicate that gives a variable the value of an attribute."""
+    operator = Operator.STRING_EQUAL if variable.type is VariableType.STRING else Operator.EQUAL
+    return VariablePredicate(attribute, operator, variable)
+
+
+def patterns(predicates: st.SearchStrategy[Predicate | VariablePredicate]) -> st.SearchStrategy[Composite]:
+    """Patterns of up to six parts with such predicates."""
+    return st.recursive(
+        st.lists(predicates, min_size=1, max_size=3).map(lambda drawn: Atomic(tuple(drawn))),
+        lambda parts: st.builds(
+            lambda node, operands: node(tuple(operands)),
+            st.sampled_from([And, Or]),
+            st.lists(parts, min_size=2, max_size=3),
+        ),
+        max_leaves=6,
+    )
+
+
 any_subscriptions = st.lists(any_predicates(), min_size=1, max_size=5).map(lambda list_: Subscription(tuple(list_)))
 any_publications = st.builds(
     lambda class_, others: Publication({"class": class_} | {k: v for k, v in others.items() if k != "class"}),
@@ -72,3 +92,18 @@ small_advertisements = st.builds(
     st.tuples(string_operators, _small_strings) | number_conditions,
     st.lists(small_predicates, max_size=4),
 )
+
+variables = st.builds(Variable, st.sampled_from(VariableType), st.from_regex(r"[A-Za-z_][\w-]{0,5}", fullmatch=True))
+variable_predicates = st.builds(
+    lambda name, variable: VariablePredicate(
+        name, Operator.STRING_EQUAL if variable.type is VariableType.STRING else Operator.LESS, variable
+    ),
+    names,
+    variables,
+)
+composites = patterns(any_predicates() | variable_predicates)
+"""Any pattern the model permits; some test variables that nothing binds."""
+
+small_variables = st.builds(Variable, st.sampled_from(VariableType), st.sampled_from("XY"))
+small_patterns = patterns(small_predicates | st.builds(binding, st.sampled_from("xy"), small_variables))
+"""Patterns of few predicates, so that operands are equal now and then; each of their variables is bound."""

@@ -28,10 +28,9 @@ from broker_service.language.notation import (
 )
 from tests.broker_service.language.strategies import (
     any_advertisements,
-    any_predicates,
     any_publications,
     any_subscriptions,
-    names,
+    composites,
     unhurried,
 )
 
@@ -203,25 +202,6 @@ def test_subscriptions_round_trip(subscription: Subscription) -> None:
 @given(any_advertisements)
 def test_advertisements_round_trip(advertisement: Advertisement) -> None:
     assert repr(parse_advertisement(format_advertisement(advertisement))) == repr(advertisement)
-
-
-variables = st.builds(Variable, st.sampled_from(VariableType), st.from_regex(r"[A-Za-z_][\w-]{0,5}", fullmatch=True))
-variable_predicates = st.builds(
-    lambda name, variable: VariablePredicate(
-        name, Operator.STRING_EQUAL if variable.type is VariableType.STRING else Operator.LESS, variable
-    ),
-    names,
-    variables,
-)
-composites = st.recursive(
-    st.lists(any_predicates() | variable_predicates, min_size=1, max_size=3).map(lambda ps: Atomic(tuple(ps))),
-    lambda parts: st.builds(
-        lambda node, operands: node(tuple(operands)),
-        st.sampled_from([And, Or]),
-        st.lists(parts, min_size=2, max_size=3),
-    ),
-    max_leaves=6,
-)
 
 
 @unhurried
