@@ -200,3 +200,38 @@ def test_a_redundant_tree_keeps_replicas_and_nodes_apart() -> None:
 def test_a_redundant_tree_of_a_cycle_is_refused() -> None:
     with pytest.raises(OverlayError, match="without cycles"):
         shapes.redundant_tree(shapes.ring(3), 2)
+
+
+@given(layers=st.integers(3, 15), hub=st.integers(2, 20), more=st.integers(0, 30), extra=st.integers(0, 20), seed=SEEDS)
+def test_a_layered_overlay_has_its_length_its_links_and_its_hub(
+    layers: int, hub: int, more: int, extra: int, seed: int
+) -> None:
+    others = layers - 3
+    brokers = hub + 1 + (others + more if others else 0)
+    degree = 2 * (brokers - 1 + extra) / brokers
+    try:
+        graph = shapes.layered(brokers, layers, degree, hub, random.Random(seed))
+    except OverlayError as error:
+        assert "cannot have a mean degree" in str(error)
+        return
+    assert len(graph) == brokers
+    assert graph.number_of_edges() == brokers - 1 + extra
+    assert nx.is_connected(graph)
+    assert hub in dict(graph.degree).values()
+    if layers > 3:
+        assert nx.shortest_path_length(graph, "B1", f"B{brokers}") == layers - 1
+
+
+def test_a_layered_overlay_links_its_hub_to_the_three_middle_layers_only() -> None:
+    """30 brokers, 13 layers, a hub of 12: the layers hold 1 2 2 2 2 4 5 4 2 2 2 1 1, so the hub is B14."""
+    graph = shapes.layered(30, 13, 4, 12, random.Random(1))
+    assert set(graph["B14"]) == {f"B{number}" for number in range(10, 23)} - {"B14"}
+    assert all(of_broker <= 5 for broker, of_broker in graph.degree if broker != "B14")
+    distances = nx.single_source_shortest_path_length(graph, "B1")
+    assert [distances[broker] for broker in ("B14", "B27", "B28", "B29", "B30")] == [6, 10, 10, 11, 12]
+
+
+@pytest.mark.parametrize(("brokers", "layers", "hub"), [(10, 13, 4), (10, 3, 4), (10, 5, 1)])
+def test_a_layered_overlay_needs_brokers_for_every_layer(brokers: int, layers: int, hub: int) -> None:
+    with pytest.raises(OverlayError, match="around a hub"):
+        shapes.layered(brokers, layers, 3, hub, random.Random(1))

@@ -4,6 +4,7 @@ Brokers are named B1, B2, ... except in products and redundant trees, where a br
 Every random choice comes from the generator passed in. Impossible sizes raise `OverlayError`.
 """
 
+from topology.shapes.layered import layered
 from topology.shapes.random_graphs import cyclic, random_regular
 from topology.shapes.regular import explicit, full, grid, line, ring, star
 from topology.shapes.structured import lettered, redundant_tree, scot
@@ -14,6 +15,7 @@ __all__ = [
     "explicit",
     "full",
     "grid",
+    "layered",
     "lettered",
     "line",
     "random_regular",

@@ -15,6 +15,7 @@ from scenario.sections.topology.shaped import (
     CyclicTopology,
     FullTopology,
     GridTopology,
+    LayeredTopology,
     LineTopology,
     RandomRegularTopology,
     RandomTreeTopology,
@@ -28,6 +29,7 @@ from scenario.sections.topology.unit_disk import UnitDiskTopology
 AnyKind = (
     CyclicTopology
     | RandomRegularTopology
+    | LayeredTopology
     | LineTopology
     | RingTopology
     | GridTopology

@@ -70,6 +70,28 @@ class RandomRegularTopology(Shaped):
         return shapes.random_regular(self.brokers, self.degree, rng)
 
 
+class LayeredTopology(Shaped):
+    """A random connected overlay of a given length: brokers in layers, with a hub in the middle layer."""
+
+    kind: Literal["layered"]
+    brokers: BrokerCount
+    """Number of brokers: B1, B2, ..., layer by layer."""
+    layers: Count
+    """Number of layers, at least 3: the brokers of the first and of the last are this number minus 1 links apart."""
+    hub: Count
+    """Number of neighbours of the hub: all other brokers of its layer and of the two layers beside it."""
+    degree: Degree = 4.0
+    """Mean number of links of a broker."""
+
+    @model_validator(mode="after")
+    def _has_a_bounded_size(self) -> LayeredTopology:
+        check_total(int(self.brokers * min(self.degree, self.brokers) / 2), MOST_LINKS, "links")
+        return self
+
+    def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
+        return shapes.layered(self.brokers, self.layers, self.degree, self.hub, rng)
+
+
 class LineTopology(Shaped):
     """B1 - B2 - ... - Bn."""
 

@@ -35,6 +35,7 @@ timeline: {join: 1s, run: 1s}
 KIND_EXAMPLES = {
     "cyclic": ("brokers: 12, degree: 3", 12, 18),
     "random-regular": ("brokers: 12, degree: 3", 12, 18),
+    "layered": ("brokers: 12, layers: 5, hub: 6, degree: 3", 12, 18),
     "line": ("brokers: 4", 4, 3),
     "ring": ("brokers: 4", 4, 4),
     "grid": ("rows: 2, columns: 3", 6, 7),
@@ -86,7 +87,7 @@ def test_every_kind_survives_a_file(tmp_path: Path, kind: str) -> None:
     assert from_graphml(to_graphml(overlay), "x", LinkTemplates(), 0) == overlay
 
 
-@pytest.mark.parametrize("kind", ["cyclic", "random-regular", "random-tree", "planetlab", "transit-stub"])
+@pytest.mark.parametrize("kind", ["cyclic", "random-regular", "layered", "random-tree", "planetlab", "transit-stub"])
 def test_another_seed_is_another_overlay(tmp_path: Path, kind: str) -> None:
     one, other = (scenario(tmp_path, f"kind: {kind}, {KIND_EXAMPLES[kind][0]}", seed).overlay() for seed in (1, 2))
     assert one.links != other.links
@@ -122,6 +123,11 @@ def test_the_mesh_of_a_kind_without_underlay_is_its_fastest_paths(tmp_path: Path
         ("kind: planetlab, data: measured, draw: 4", "topology.draw"),
         ("kind: paper, name: octopia", "there is no paper's topology 'octopia'; did you mean 'octopia-"),
         ("kind: random-regular, brokers: 5, degree: 3", "one of the two numbers must be even"),
+        (
+            "kind: layered, brokers: 9, layers: 7, hub: 6",
+            "9 brokers cannot be in 7 layers around a hub of 6 neighbours",
+        ),
+        ("kind: layered, brokers: 9, layers: 5, hub: 4, degree: 8", "cannot have a mean degree of 8"),
         ("kind: redundant-tree, tree: star", "a tree of kind 'star' needs `nodes`"),
         ("kind: redundant-tree, tree: [[a, b]], nodes: 2", "leave `nodes` out"),
         ("kind: latencies, path: none.csv", r"none.csv: cannot be read"),
