@@ -13,6 +13,7 @@ import msgspec
 from analysis.claims.model import ClaimsError
 from analysis.run_files.logs import Dilations, bring_to_scenario_time
 from analysis.run_files.run_directory import read_manifest
+from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Matching, read_summary
@@ -27,7 +28,7 @@ from topology.model import Overlay
 
 _PUBLICATIONS = "routing.publications"
 
-_Row = TypeVar("_Row", Notification, BrokerMessages, PhaseTimes)
+_Row = TypeVar("_Row", Notification, BrokerMessages, BrokerLoad, PhaseTimes)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class MeasuredVariant:
     notifications: tuple[Notification, ...]
     """First notifications of each publication and client whose delay is known."""
     messages: tuple[BrokerMessages, ...]
+    loads: tuple[BrokerLoad, ...] = ()
+    """Processor time and memory of each broker in each second of the phase `run`."""
 
     @property
     def others(self) -> frozenset[tuple[str, str]]:
@@ -111,7 +114,12 @@ def open_measured(directory: Path) -> MeasuredRun:
     summaries = {summary.name: summary for summary in read_summary(directory).variants}
     notifications = _by_variant(read_table(directory / RESULTS, Notification))
     messages = _by_variant(read_table(directory / RESULTS, BrokerMessages))
+    loads = _by_variant(read_table(directory / RESULTS, BrokerLoad))
     phases = _by_variant(read_table(directory / RESULTS, PhaseTimes))
+    run_seconds = {
+        name: sum(row.end_s - row.start_s for row in rows if row.phase == PhaseName.RUN)
+        for name, rows in phases.items()
+    }
     return MeasuredRun(
         directory,
         tuple(
@@ -120,13 +128,14 @@ def open_measured(directory: Path) -> MeasuredRun:
                 settings=variant.settings,
                 overlay=load(directory / variant.topology),
                 matching=summaries[variant.name].matching,
-                run_seconds=sum(row.end_s - row.start_s for row in phases[variant.name] if row.phase == PhaseName.RUN),
+                run_seconds=run_seconds[variant.name],
                 notifications=tuple(
                     row
                     for row in notifications.get(variant.name, ())
                     if row.repeat == 0 and row.delay_ms is not None and row.second is not None
                 ),
                 messages=tuple(messages.get(variant.name, ())),
+                loads=tuple(row for row in loads.get(variant.name, ()) if 0 <= row.second < run_seconds[variant.name]),
             )
             for variant in manifest.variants
         ),

@@ -61,6 +61,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     claim of one number."""
     arguments: tuple[float, ...] = ()
     """Numbers that the measure needs besides the run; the measure's docstring describes them."""
+    runtimes: tuple[str, ...] = ()
+    """Runtimes that can measure the claim; all of them unless some are named."""
     seeds: int | None = None
     """Number of runs unless the user asks for another number; None leaves it to the command's default."""
     explanation: str = ""
@@ -70,6 +72,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def scenarios(self) -> tuple[str, ...]:
         """All scenarios in which the claim is measured, the first one first."""
         return (self.scenario, *self.also)
+
+    def measurable_on(self, runtime: str) -> bool:
+        """False when the measure needs what this runtime does not have, such as processes with memory."""
+        return not self.runtimes or runtime in self.runtimes
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

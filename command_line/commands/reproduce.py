@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from analysis.claims import Claims, JudgedClaim, load_claims
+from analysis.claims import Claims, JudgedClaim, judge, load_claims
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
@@ -31,6 +31,7 @@ from studies.reproduction import (
     chosen_claims,
     emulated_cells,
     judgements,
+    measurable_on,
     plan_experiments,
     results,
     simulated_cells,
@@ -70,7 +71,7 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     jobs = request.jobs or len(os.sched_getaffinity(0))
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
-    claims = chosen_claims(load_claims(), request.names)
+    claims, unmeasurable = measurable_on(request.runtime, chosen_claims(load_claims(), request.names))
     experiments = plan_experiments(claims, request.seeds, overrides=request.overrides)
     store = ResultStore(request.out, request.runtime)
     planned = cells(experiments)
@@ -94,7 +95,8 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
         for cell_work in work:
             cell_work.tidy()
         store.tidy()
-    judged, found = judgements(experiments, store), results(experiments, store)
+    judged = [*judgements(experiments, store), *(judge(claim, []) for claim in unmeasurable)]
+    found = results(experiments, store)
     show(judged, found)
     took = duration(time.monotonic() - began)
     cpu = duration(sum(result.cpu_seconds for result in found))

@@ -79,6 +79,16 @@ def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
     return tuple(claim for claim in claims.measurable if claim.id in found)
 
 
+def measurable_on(runtime: str, claims: Iterable[Claim]) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
+    """The claims that this runtime can measure, and the others, such as one about processes on the simulator."""
+    able: list[Claim] = []
+    unable: list[Claim] = []
+    for claim in claims:
+        fits = claim.measured_by is not None and claim.measured_by.measurable_on(runtime)
+        (able if fits else unable).append(claim)
+    return tuple(able), tuple(unable)
+
+
 def plan_experiments(
     claims: Iterable[Claim],
     seeds: int | None,

@@ -102,10 +102,13 @@ def rows(judgement: JudgedClaim) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def explanation(judgement: JudgedClaim) -> str:
-    """Known reasons why a claim is not reproduced; for a property, the example that refutes it."""
-    if judgement.verdict is ClaimVerdict.REPRODUCED or judgement.claim.measured_by is None:
+    """Known reasons why a claim is not reproduced or not measured; for a property, the example that refutes it."""
+    recipe = judgement.claim.measured_by
+    if judgement.verdict is ClaimVerdict.REPRODUCED or recipe is None:
         return ""
-    return judgement.example or judgement.claim.measured_by.explanation
+    if not judgement.seeds and recipe.runtimes:
+        return f"Only real brokers show it: {' or '.join(f'--runtime {name}' for name in recipe.runtimes)} measures it."
+    return judgement.example or recipe.explanation
 
 
 def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> Iterator[str]:

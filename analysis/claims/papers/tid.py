@@ -37,10 +37,34 @@ PEAK_OVER = 100
 """Notifications over which a delay is averaged to find its peak; single delays differ by more than failures change."""
 
 
+def steady(variant: MeasuredVariant) -> tuple[Notification, ...]:
+    """Notifications of the steady state."""
+    return variant.between(STEADY_FROM * variant.run_seconds, variant.run_seconds)
+
+
+def at_distance(
+    variant: MeasuredVariant, rows: Iterable[Notification], distances: Iterable[float]
+) -> Mapping[float, list[Notification]]:
+    """The notifications between clients at each distance: the fewest links between their brokers."""
+    far = dict(nx.all_pairs_shortest_path_length(variant.overlay.to_networkx()))
+    grouped: dict[float, list[Notification]] = {distance: [] for distance in distances}
+    for row in rows:
+        if row.path and (distance := far[row.path[0]][row.path[-1]]) in grouped:
+            grouped[distance].append(row)
+    return grouped
+
+
+def growth(variant: MeasuredVariant) -> float | None:
+    """Mean delay of publications due in the last fifth of the run over that of the first fifth, minus 1."""
+    run = variant.run_seconds
+    first, last = _mean(variant.between(0, run / 5)), _mean(variant.between(4 * run / 5, run))
+    return last / first - 1 if first and last is not None else None
+
+
 def relative_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean delay in steady state, dynamic over fixed, minus 1 (Fig. 5(a), (b), (d) and the fully connected overlay)."""
     fixed, dynamic = run.of("fixed"), run.of("dynamic")
-    return Measurement(values=(_relative(_steady(fixed), _steady(dynamic)),))
+    return Measurement(values=(_relative(steady(fixed), steady(dynamic)),))
 
 
 def relative_delay_by_distance(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -49,28 +73,26 @@ def relative_delay_by_distance(run: MeasuredRun, recipe: Recipe) -> Measurement:
     Table 3 has one publisher and one subscriber at each distance; here all pairs of clients at that distance count.
     """
     fixed, dynamic = run.of("fixed"), run.of("dynamic")
-    far = _distances(fixed)
-
-    def at(rows: Iterable[Notification], distance: float) -> list[Notification]:
-        return [row for row in rows if row.path and far[row.path[0]][row.path[-1]] == distance]
-
-    steady_fixed, steady_dynamic = _steady(fixed), _steady(dynamic)
-    return Measurement(
-        values=tuple(_relative(at(steady_fixed, links), at(steady_dynamic, links)) for links in recipe.arguments)
-    )
+    before = at_distance(fixed, steady(fixed), recipe.arguments)
+    after = at_distance(fixed, steady(dynamic), recipe.arguments)
+    return Measurement(values=tuple(_relative(before[links], after[links]) for links in recipe.arguments))
 
 
 def queueing_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Share of the delay that notifications spent in the output queues of the most overloaded broker (on Fig. 5(a)).
+    """Share of the delay that notifications spent in the output queues of the most overloaded broker (on Fig. 5(a))."""
+    return Measurement(values=(queueing_share_of(run, run.of("fixed")),))
+
+
+def queueing_share_of(run: MeasuredRun, fixed: MeasuredVariant) -> float | None:
+    """The share of the delay for `queueing_share`; None without notifications through the most overloaded broker.
 
     The most overloaded broker is the one in whose output queues publications waited longest in total. The notifications
     that count are those that came through it, in steady state, with fixed routing.
     """
-    fixed = run.of("fixed")
-    rows = [row for row in _steady(fixed) if row.path is not None]
+    rows = [row for row in steady(fixed) if row.path is not None]
     waits = {broker.id: _waits(run, fixed, broker.id) for broker in fixed.overlay.brokers}
     if not any(waits.values()):
-        return Measurement(values=(0.0 if rows else None,))
+        return 0.0 if rows else None
     broker = max(waits, key=lambda name: sum(waits[name].values()))
     waited = delayed = 0.0
     for row in rows:
@@ -79,7 +101,7 @@ def queueing_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
             following = path[path.index(broker) + 1]
             waited += waits[broker][row.publication, following]
             delayed += row.delay_ms or 0.0
-    return Measurement(values=(waited / delayed if delayed else None,))
+    return waited / delayed if delayed else None
 
 
 def matching_share(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -108,8 +130,7 @@ def overload(run: MeasuredRun, recipe: Recipe) -> Measurement:
     An open-loop delay grows with the queues it waits in. Its growth, from the first fifth of the run to the last, is
     compared with `GROWTH`.
     """
-    growth = {name: _growth(run.of(name)) for name in ("fixed", "dynamic")}
-    fixed, dynamic = growth["fixed"], growth["dynamic"]
+    fixed, dynamic = growth(run.of("fixed")), growth(run.of("dynamic"))
     return Measurement(
         values=(None if fixed is None else fixed - GROWTH, None if dynamic is None else GROWTH - dynamic)
     )
@@ -125,11 +146,40 @@ def burst(run: MeasuredRun, recipe: Recipe) -> Measurement:
     fixed, dynamic = run.of("fixed"), run.of("dynamic")
     during = _relative(fixed.between(begin, end), dynamic.between(begin, end))
     settled = _relative(_settled(fixed), _settled(dynamic))
-    slow, fast = _recovery(fixed, end), _recovery(dynamic, end)
-    sooner = None if slow is None or fast is None else (slow - fast) / max(slow, fast, 1.0)
     return Measurement(
-        values=(None if during is None else -during, sooner, None if settled is None else -settled),
+        values=(
+            None if during is None else -during,
+            _sooner(fixed, dynamic, end),
+            None if settled is None else -settled,
+        ),
     )
+
+
+def settling(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Two margins (Fig. 5(f)): dynamic routing stabilises sooner, and has the smaller delay once both are stable.
+
+    Publishers join while others already publish, and the delay is stable as it has recovered in `burst`: it is within
+    `RECOVERED` of the settled delay and stays there. `arguments` holds the second of the phase `run` by which all
+    clients have joined.
+    """
+    (joined,) = recipe.arguments
+    fixed, dynamic = run.of("fixed"), run.of("dynamic")
+    settled = _relative(_settled(fixed), _settled(dynamic))
+    return Measurement(values=(_sooner(fixed, dynamic, joined), None if settled is None else -settled))
+
+
+def overhead(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Mean processor time and mean memory of a broker during the phase `run`, dynamic over fixed, minus 1 ("Overhead").
+
+    Both are of the brokers' processes, so a simulated run, whose brokers have none, gives no memory.
+    """
+    fixed, dynamic = run.of("fixed").loads, run.of("dynamic").loads
+    processor = _mean_ratio([row.processor for row in fixed], [row.processor for row in dynamic])
+    memory = _mean_ratio(
+        [row.memory_bytes for row in fixed if row.memory_bytes is not None],
+        [row.memory_bytes for row in dynamic if row.memory_bytes is not None],
+    )
+    return Measurement(values=(processor, memory))
 
 
 def failures(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -214,15 +264,13 @@ MEASURES: Mapping[str, Measure] = {
     "redundant advertisements": redundant_advertisements,
     "overload": overload,
     "burst": burst,
+    "settling": settling,
+    "overhead": overhead,
     "failures": failures,
     "received twice": received_twice,
     "same notified": same_notified,
 }
 """Measures by the names that recipes use."""
-
-
-def _steady(variant: MeasuredVariant) -> tuple[Notification, ...]:
-    return variant.between(STEADY_FROM * variant.run_seconds, variant.run_seconds)
 
 
 def _settled(variant: MeasuredVariant) -> tuple[Notification, ...]:
@@ -246,11 +294,15 @@ def _mean(rows: Iterable[Notification]) -> float | None:
     return fmean(delays) if delays else None
 
 
-def _growth(variant: MeasuredVariant) -> float | None:
-    """Mean delay of publications due in the last fifth of the run over that of the first fifth, minus 1."""
-    run = variant.run_seconds
-    first, last = _mean(variant.between(0, run / 5)), _mean(variant.between(4 * run / 5, run))
-    return last / first - 1 if first and last is not None else None
+def _sooner(fixed: MeasuredVariant, dynamic: MeasuredVariant, end: float) -> float | None:
+    """Margin by which dynamic routing's delay recovers before that of fixed routing, relative to the later one."""
+    slow, fast = _recovery(fixed, end), _recovery(dynamic, end)
+    return None if slow is None or fast is None else (slow - fast) / max(slow, fast, 1.0)
+
+
+def _mean_ratio(before: Sequence[float], after: Sequence[float]) -> float | None:
+    """The mean after over the mean before, minus 1."""
+    return fmean(after) / fmean(before) - 1 if before and after and any(before) else None
 
 
 def _recovery(variant: MeasuredVariant, end: float) -> float | None:
@@ -297,10 +349,6 @@ def _is_kill(record: TraceRecord) -> bool:
 
 def _pair(row: Notification) -> tuple[str, str]:
     return row.publication, row.client
-
-
-def _distances(variant: MeasuredVariant) -> Mapping[str, Mapping[str, int]]:
-    return dict(nx.all_pairs_shortest_path_length(variant.overlay.to_networkx()))
 
 
 def _waits(run: MeasuredRun, variant: MeasuredVariant, broker: str) -> Mapping[tuple[str, str], float]:

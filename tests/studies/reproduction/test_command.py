@@ -38,7 +38,7 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ("arguments", "message"),
     [
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
-        (["tid-5f"], "brokerlab: tid-5f: brokerlab has no scenario for it yet"),
+        (["tid-cs-delay"], "brokerlab: tid-cs-delay: brokerlab has no scenario for it yet"),
         (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
     ],
 )
@@ -69,3 +69,13 @@ def test_a_claim_from_the_command_to_its_verdict(
     assert "1 claims from 1 runs, 1 of them done before" in progress
     assert "0.889 [one seed]" in printed
     assert "same direction" in printed
+
+
+def test_a_claim_about_real_brokers_is_not_measured_on_the_simulator(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, printed, progress = brokerlab(capfd, monkeypatch, "tid-overhead", "--out", str(tmp_path))
+    assert code == 0
+    assert "0 claims from 0 runs" in progress
+    assert "not measured" in printed
+    assert "Only real brokers show it: --runtime container or --runtime process measures it." in printed

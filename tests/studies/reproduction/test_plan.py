@@ -10,6 +10,7 @@ import pytest
 
 from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, load_claims
 from emulation.planning.plan import make_plan
+from emulation.runtimes.ladder import RUNTIMES
 from record.errors import BadInputError, UserError
 from scenario.loading import load
 from studies.reproduction import (
@@ -20,6 +21,7 @@ from studies.reproduction import (
     cells,
     chosen_claims,
     judgements,
+    measurable_on,
     plan_experiments,
 )
 from studies.reproduction.plan import SCENARIOS, SEEDS
@@ -135,6 +137,23 @@ def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path
 def test_fields_that_the_user_cannot_set(scenarios: Path, key: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, {key: "3"})
+
+
+def test_claims_that_a_runtime_cannot_measure() -> None:
+    everywhere, real = claim("x", "a.yaml"), claim("y", "b.yaml")
+    assert real.measured_by is not None
+    recipe = msgspec.structs.replace(real.measured_by, runtimes=("container", "process"))
+    real = msgspec.structs.replace(real, measured_by=recipe)
+    assert measurable_on("simulated", [everywhere, real]) == ((everywhere,), (real,))
+    assert measurable_on("process", [everywhere, real]) == ((everywhere, real), ())
+
+
+def test_the_shipped_claims_name_runtimes_that_exist() -> None:
+    named = {
+        name for shipped in load_claims().measurable if shipped.measured_by for name in shipped.measured_by.runtimes
+    }
+    assert named == {"container", "process"}
+    assert named < set(RUNTIMES)
 
 
 def test_mistakes_in_recipes_are_reported(scenarios: Path) -> None:

@@ -14,6 +14,7 @@ from analysis.claims import ClaimsError, Recipe, load_claims
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
+from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import Notification
 from analysis.tables.summary import Matching
 from analysis.tables.traffic import BrokerMessages
@@ -41,6 +42,7 @@ def variant(
     settings: Mapping[str, Any] | None = None,
     messages: Iterable[BrokerMessages] = (),
     share: float | None = None,
+    loads: Iterable[BrokerLoad] = (),
 ) -> MeasuredVariant:
     matching = Matching(
         operations=0, publication_messages=0, share=share, per_publication=None, most_brokers=1, at_several_brokers=0
@@ -53,6 +55,7 @@ def variant(
         run_seconds=RUN,
         notifications=tuple(notifications),
         messages=tuple(messages),
+        loads=tuple(loads),
     )
 
 
@@ -172,6 +175,45 @@ def test_one_quiet_second_is_not_a_recovery() -> None:
     fixed = variant("fixed", [notification(f"a{second}", delay, second=second) for second, delay in enumerate(delays)])
     dynamic = variant("dynamic", burst_delays(200, 50, 20))
     assert measure("burst", fixed, dynamic, arguments=(30, 40))[1] == pytest.approx((20 - 10) / 20)
+
+
+def joining_delays(stable_from: int, settled: float) -> list[Notification]:
+    """Delays that are five times the settled one until a second, although all clients have joined by second 10."""
+    return [
+        notification(f"a{second}", settled if second >= stable_from else 5 * settled, second=second)
+        for second in range(100)
+    ]
+
+
+def test_settling_counts_from_the_time_at_which_all_have_joined() -> None:
+    fixed, dynamic = variant("fixed", joining_delays(40, 20)), variant("dynamic", joining_delays(25, 15))
+    faster, smaller = measure("settling", fixed, dynamic, arguments=(10,))
+    assert faster == pytest.approx((30 - 15) / 30)
+    assert smaller == pytest.approx(0.25)
+    early, late = variant("fixed", joining_delays(5, 20)), variant("dynamic", joining_delays(40, 20))
+    assert measure("settling", early, late, arguments=(10,)) == (-1.0, 0.0)
+
+
+def test_settling_needs_notifications() -> None:
+    fixed = variant("fixed", joining_delays(40, 20))
+    assert measure("settling", fixed, variant("dynamic"), arguments=(10,)) == (None, None)
+
+
+def load(processor: float, memory: int | None, broker: str = "B1", second: int = 1) -> BrokerLoad:
+    return BrokerLoad(variant="", broker=broker, second=second, processor=processor, memory_bytes=memory)
+
+
+def test_overhead_is_of_the_mean_over_brokers_and_seconds() -> None:
+    """Processor time rises from a mean of 0.2 to one of 0.25, memory from 30 to 33."""
+    fixed = variant("fixed", loads=[load(0.1, 20), load(0.3, 40, "B2")])
+    dynamic = variant("dynamic", loads=[load(0.1, 22), load(0.4, 44, "B2"), load(0.25, 33, "B2", 2)])
+    assert measure("overhead", fixed, dynamic) == (pytest.approx(0.25), pytest.approx(0.1))
+
+
+def test_simulated_brokers_have_no_memory() -> None:
+    fixed, dynamic = variant("fixed", loads=[load(0.1, None)]), variant("dynamic", loads=[load(0.1, None)])
+    assert measure("overhead", fixed, dynamic) == (0.0, None)
+    assert measure("overhead", variant("fixed"), variant("dynamic")) == (None, None)
 
 
 def test_a_publication_received_twice(tmp_path: Path) -> None:
