@@ -15,6 +15,7 @@ from broker_service.client_library.client_requests import ClientRequests, Sessio
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport.channel import Call, dial
+from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex, StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.status import RpcError
@@ -50,8 +51,9 @@ class ClientSession:
         on_event: Callable[[ClientEvent], None],
         limits: SessionLimits | None = None,
         on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
+        due_writes: DueWrites | None = None,
     ) -> None:
-        """The callbacks are those of `ClientRequests`."""
+        """The callbacks are those of `ClientRequests`. `due_writes` may be shared with other sessions."""
         self.address = address
         self.connections = 0
         """Streams opened so far."""
@@ -60,6 +62,7 @@ class ClientSession:
         self.on_down: Callable[[], None] = do_nothing
         """Called when it has ended."""
         self._limits = limits or SessionLimits()
+        self._due_writes = due_writes or DueWrites()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
         self._name = secrets.token_hex(_NAME_BYTES)
         self._stream: _ClientStream | None = None
@@ -112,8 +115,12 @@ class ClientSession:
     def take(self) -> Sequence[bytes]:
         """The next frames, for the stream."""
         frames: list[bytes] = []
-        while len(frames) < _FRAMES_AT_ONCE and (requests := self._requests.take()):
+        while len(frames) < _FRAMES_AT_ONCE:
+            if not (requests := self._requests.take()):
+                return frames
             frames += encode_client_frames(requests, self._limits.message_bytes)
+        if self._stream is not None:
+            self._stream.wake()
         return frames
 
     def begin(self, welcome: Welcome) -> bytes:
@@ -150,7 +157,7 @@ class ClientSession:
         stream: _ClientStream | None = None
         try:
             call = self._call = await dial(self.address, SESSION, _LARGEST_BROKER_FRAME)
-            stream = self._stream = _ClientStream(call, self)
+            stream = self._stream = _ClientStream(call, self, self._due_writes)
             await stream.run()
             self._problem = "the broker closed the session"
         except (RpcError, MalformedFrameError, StreamClosedError) as error:
@@ -174,8 +181,8 @@ class ClientSession:
 class _ClientStream(Duplex):
     """One stream of a session."""
 
-    def __init__(self, stream: Stream, session: ClientSession) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: Stream, session: ClientSession, due_writes: DueWrites) -> None:
+        super().__init__(stream, due_writes)
         self.closing = False
         self.begun = False
         """True once the broker's welcome has come."""

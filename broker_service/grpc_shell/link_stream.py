@@ -11,17 +11,16 @@ from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.messages import Message
-from broker_service.transport.duplex import Duplex
+from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
-from record.time_units import SECOND
 
 
 class LinkStream(Duplex):
     """Drives a session as long as a stream lasts; `number` is the session's for it."""
 
     def __init__(self, stream: Stream, session: LinkSession, number: int, service: Service, limits: Limits) -> None:
-        super().__init__(stream)
+        super().__init__(stream, service.due_writes)
         self._session = session
         self._number = number
         self._service = service
@@ -30,7 +29,7 @@ class LinkStream(Duplex):
         self._handler = partial(self._handle, number)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
-        session.link.on_waiting = self._on_waiting
+        session.link.on_waiting = self.wake
         self._set_timer()
 
     def on_frame(self, data: bytes) -> None:
@@ -38,7 +37,7 @@ class LinkStream(Duplex):
         messages = session.received(self._number, decode_link_frame(data), time.monotonic_ns())
         if messages:
             self._service.submit(self._handler, messages)
-        if self.idle and session.link.sendable:
+        if session.frame_due or session.link.sendable:
             self.wake()
 
     @property
@@ -56,8 +55,9 @@ class LinkStream(Duplex):
             frames += encode_link_frame(frame, self._largest)
         return frames
 
-    def pause(self) -> float:
-        return (self._session.write_at - time.monotonic_ns()) / SECOND
+    def charge(self) -> int:
+        """The session has charged its own pace."""
+        return self._session.write_at
 
     def end(self) -> None:
         """The stream has ended."""
@@ -72,10 +72,6 @@ class LinkStream(Duplex):
                 self.wake()
             self._set_timer()
 
-    def _on_waiting(self) -> None:
-        if self.idle and self._session.link.sendable:
-            self.wake()
-
     def _set_timer(self) -> None:
         """Has `_wake_session` called when the session asks for it, or earlier."""
         at = self._session.wake_at
@@ -84,8 +80,7 @@ class LinkStream(Duplex):
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
-        delay = max(0, at - time.monotonic_ns()) / SECOND
-        self._timer = asyncio.get_running_loop().call_later(delay, self._wake_session)
+        self._timer = self._loop.call_later(seconds_until(at), self._wake_session)
 
     def _wake_session(self) -> None:
         self._timer = None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import gc
 import logging
 import os
@@ -231,20 +232,22 @@ async def serve_until_stopped(config: BrokerConfig) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
     server = BrokerServer(config)
+    server.defect.add_done_callback(functools.partial(_exit_at_once, server))
     await server.start()
     _log.info("broker %s (incarnation %d, %s) serves", config.id, config.incarnation, config.protocol)
     gc.freeze()  # leaves what was loaded alone for good
     gc.enable()
-    asked_to_stop = asyncio.ensure_future(stop_requested.wait())
-    await asyncio.wait((asked_to_stop, server.defect), return_when=asyncio.FIRST_COMPLETED)
-    if server.defect.done():
-        server.flush_log()
-        _exit_at_once(server.defect.result())
+    await stop_requested.wait()
     await server.stop()
 
 
-def _exit_at_once(defect: BrokerDefectError) -> NoReturn:
-    """Exits without closing streams, because a router that failed must not be called again."""
+def _exit_at_once(server: BrokerServer, failed: asyncio.Future[BrokerDefectError]) -> NoReturn:
+    """Exits without closing streams, because a router that failed must not be called again.
+
+    It must be a callback of the future itself: those of streams that the defect ends come later and call the router.
+    """
+    defect = failed.result()
+    server.flush_log()
     print(f"{defect.stack_trace}{defect}", file=sys.stderr, flush=True)
     os._exit(ExitCode.BROKER_DEFECT)
 

@@ -10,6 +10,7 @@ from typing import Any
 from broker_service.config import BrokerConfig
 from broker_service.service import Handler, ServiceQueue, Work, single_messages
 from broker_service.timers.precise_timer import PreciseTimer
+from broker_service.transport.due_writes import DueWrites
 from broker_service.turns import Turns
 from record.service_time import ServiceTime
 
@@ -18,6 +19,8 @@ class Service:
     """Has messages handled: by turns of their senders (`turns`), or when their service time is over (`service`)."""
 
     def __init__(self, queue: ServiceQueue, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.due_writes = DueWrites()
+        """Writes of all streams to which handled messages lead."""
         self._queue = queue
         self._turns = Turns(clock)
         self._clock = clock
@@ -84,7 +87,8 @@ class Service:
     def _take_turn(self) -> None:
         self._turn = None
         try:
-            self._turns.take()
+            with self.due_writes:
+                self._turns.take()
         finally:
             self._schedule_turn()
             self._progress.set()
@@ -92,8 +96,9 @@ class Service:
     def _finish(self) -> None:
         now = self._clock()
         try:
-            while self._queue.finish(now):
-                pass
+            with self.due_writes:
+                while self._queue.finish(now):
+                    pass
         finally:  # a handler that fails is the event loop's to report; the pieces behind it are served all the same
             self._set_timer()
             self._progress.set()

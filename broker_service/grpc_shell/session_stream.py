@@ -35,7 +35,7 @@ class SessionStream(Duplex):
     """A client session as long as its stream lasts."""
 
     def __init__(self, stream: Stream, broker: Broker, service: Service, limits: Limits) -> None:
-        super().__init__(stream)
+        super().__init__(stream, service.due_writes)
         self._broker = broker
         self._service = service
         self._batch = limits.batch
@@ -75,6 +75,7 @@ class SessionStream(Duplex):
     def next_frames(self) -> Sequence[bytes]:
         if not self._welcomed:
             self._welcomed = True
+            self.wake()
             return [encode_welcome(self._broker.welcome)]
         session = self.session
         frames: list[bytes] = []
@@ -83,6 +84,8 @@ class SessionStream(Duplex):
         if self._acknowledge_now and not session.waiting:
             self._acknowledge_now = False
             frames.append(encode_acknowledgement(session.acknowledge()))
+        if session.waiting:
+            self.wake()
         return frames
 
     def stop_handling(self) -> None:

@@ -1,4 +1,8 @@
-"""Reading and writing of one stream side by side. Writes are paced (`links.pacing`)."""
+"""Reading and writing of one stream side by side, within the callbacks of the event loop.
+
+Frames that came in are handled within the call that brought them. Frames are written at the end of the callback in
+which they became due (`due_writes`), as far as the stream has room, and paced (`links.pacing`).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,21 @@ import time
 from collections.abc import Sequence
 
 from broker_service.links.pacing import Pace
+from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.stream import Stream
 from record.callbacks import do_nothing
 from record.time_units import SECOND
+
+_EARLIEST = 0.0015
+"""Seconds by which uvloop may call too early: it cuts the present time to milliseconds, and rounds delays to them."""
+
+
+def seconds_until(at: int) -> float:
+    """A delay after which the event loop does not call before `at`, nanoseconds of the monotonic clock.
+
+    A timer that was early would be set anew, for so short a time that the event loop spins.
+    """
+    return max(0, at - time.monotonic_ns()) / SECOND + _EARLIEST
 
 
 class StreamClosedError(Exception):
@@ -19,22 +35,33 @@ class StreamClosedError(Exception):
 class Duplex:
     """One stream from its opening to its end. Subclasses give frames their meaning."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, due_writes: DueWrites) -> None:
         self._stream = stream
-        self._idle: asyncio.Future[None] | None = None
+        self._due_writes = due_writes
+        self._loop = asyncio.get_running_loop()
         self._holding: asyncio.Task[None] | None = None
         """Set while the stream is held up."""
-        self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._end: asyncio.Future[None] = self._loop.create_future()
         """Holds the error by which the stream ends; the first one counts."""
-        self._rested = asyncio.Event()
+        self._woken = False
+        """True when `next_frames` is to be called."""
+        self._writable = False
+        """True while the stream runs and has room."""
+        self._unwritten: Sequence[bytes] = ()
+        """Frames that the stream had no room for."""
         self._pace = Pace(time.monotonic_ns())
+        self._write_at = 0
+        """Time, in nanoseconds of the monotonic clock, from which the next write is allowed."""
+        self._pausing: asyncio.TimerHandle | None = None
+        """Set while a write waits for that time."""
+        self._rested = asyncio.Event()
 
     def on_frame(self, data: bytes) -> None:
         """Handles a frame that came in. Whatever it raises ends the stream."""
         raise NotImplementedError
 
     def next_frames(self) -> Sequence[bytes]:
-        """All frames that can be written now; none when the stream may rest until `wake`."""
+        """The next frames to write; none when the stream may rest until `wake`. Whatever it raises ends the stream."""
         raise NotImplementedError
 
     @property
@@ -45,27 +72,24 @@ class Duplex:
     async def ready(self) -> None:
         """Returns once a further frame may be read."""
 
-    def pause(self) -> float:
-        """Seconds to wait after a write, before the next one; not above 0 where none is needed."""
-        now = time.monotonic_ns()
-        return (self._pace.take(now) - now) / SECOND
+    def charge(self) -> int:
+        """Charges the pace for a write. Returns the time from which the next one is allowed."""
+        return self._pace.take(time.monotonic_ns())
 
     @property
     def idle(self) -> bool:
         """True when all frames so far are written."""
-        return self._idle is not None
+        return self._writable and not self._woken
 
     def wake(self) -> None:
         """Has `next_frames` called, because there is, or may be, a frame to write."""
-        idle = self._idle
-        if idle is not None:
-            self._idle = None
-            if not idle.done():
-                idle.set_result(None)
+        if not self._woken:
+            self._woken = True
+            self._due_writes.add(self._write)
 
     async def flushed(self) -> None:
         """Returns once all frames so far are written."""
-        while self._idle is None:
+        while not self.idle:
             self._rested.clear()
             await self._rested.wait()
 
@@ -78,28 +102,40 @@ class Duplex:
 
         Raises `StreamClosedError`, and passes on any error of gRPC or of the handling of a frame.
         """
-        writer = asyncio.create_task(self._write())
-        writer.add_done_callback(self._writer_ended)
-        self._stream.on_arrival = self._handle_frames
+        stream = self._stream
+        stream.on_arrival, stream.on_room = self._handle_frames, self._write_rest
+        self._writable = True
+        self._write()
         self._handle_frames()
         try:
             await self._end
         finally:
-            self._stream.on_arrival = do_nothing
-            writer.cancel()
+            stream.on_arrival = stream.on_room = do_nothing
+            if self._pausing is not None:
+                self._pausing.cancel()
             if self._holding is not None:
                 self._holding.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
+
+    def _finish(self, error: BaseException | None) -> None:
+        if self._end.done():
+            return
+        if error is None:
+            self._end.set_result(None)
+        else:
+            self._end.set_exception(error)
+
+    # Reading
 
     def _handle_frames(self) -> None:
         """Handles the frames that have come, within the call that brought them, unless the stream is held up."""
         stream = self._stream
         try:
-            while self._holding is None and not self._end.done() and (data := stream.take()) is not None:
-                self.on_frame(data)
-                if self.held_up:
-                    self._holding = asyncio.create_task(self.ready())
-                    self._holding.add_done_callback(self._go_on)
+            with self._due_writes:
+                while self._holding is None and not self._end.done() and (data := stream.take()) is not None:
+                    self.on_frame(data)
+                    if self.held_up:
+                        self._holding = asyncio.create_task(self.ready())
+                        self._holding.add_done_callback(self._go_on)
         except Exception as error:
             self._finish(error)
             return
@@ -115,29 +151,43 @@ class Duplex:
         else:
             self._handle_frames()
 
-    def _writer_ended(self, writer: asyncio.Task[None]) -> None:
-        if not writer.cancelled():
-            self._finish(writer.exception())
+    # Writing
 
-    def _finish(self, error: BaseException | None) -> None:
-        if self._end.done():
+    def _write(self) -> None:
+        """Writes the next frames, when it is time and the stream has room; otherwise this is called again then."""
+        if not self._writable or self._pausing is not None or self._end.done():
             return
-        if error is None:
-            self._end.set_result(None)
-        else:
-            self._end.set_exception(error)
+        if time.monotonic_ns() < self._write_at:
+            self._pausing = self._loop.call_later(seconds_until(self._write_at), self._end_pause)
+            return
+        self._woken = False
+        try:
+            if frames := self.next_frames():
+                self._send(frames)
+        except Exception as error:
+            self._finish(error)
+        if self.idle:
+            self._rested.set()
 
-    async def _write(self) -> None:
-        write = self._stream.write
-        loop = asyncio.get_running_loop()
-        while True:
-            frames = self.next_frames()
-            if not frames:
-                self._idle = loop.create_future()
-                self._rested.set()
-                await self._idle
-                continue
-            for frame in frames:
-                await write(frame)
-            if (delay := self.pause()) > 0:
-                await asyncio.sleep(delay)
+    def _send(self, frames: Sequence[bytes]) -> None:
+        send = self._stream.send
+        for number, frame in enumerate(frames, 1):
+            if not send(frame):
+                self._writable, self._unwritten = False, frames[number:]
+                return
+        self._write_at = self.charge()
+
+    def _write_rest(self) -> None:
+        """Writes the frames that the stream had no room for."""
+        if self._writable or self._end.done():
+            return
+        self._writable = True
+        try:
+            self._send(self._unwritten)
+        except Exception as error:
+            self._finish(error)
+        self._write()
+
+    def _end_pause(self) -> None:
+        self._pausing = None
+        self._write()

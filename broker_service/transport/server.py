@@ -37,10 +37,10 @@ class ServedStream(RpcStream):
         """True once the response's headers were sent."""
         self._connection = connection
 
-    async def write(self, message: bytes) -> None:
+    def send(self, message: bytes) -> bool:
         if not self.answered:
             self._connection.answer(self)
-        await super().write(message)
+        return super().send(message)
 
 
 Handler = Callable[[ServedStream], Coroutine[Any, Any, None]]

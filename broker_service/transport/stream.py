@@ -28,12 +28,17 @@ class Stream(Protocol):
     """True when the other end will send nothing more."""
     on_arrival: Callable[[], None]
     """Called when a message, the end or an error has come."""
+    on_room: Callable[[], None]
+    """Called when further messages may be sent, after `send` has returned False."""
 
     def take(self) -> bytes | None:
         """The next message that has come; None when there is none."""
 
-    async def write(self, message: bytes, /) -> None:
-        """Sends a message, once there is room for it."""
+    def send(self, message: bytes, /) -> bool:
+        """Sends a message; a part that there is no room for follows later, and none may be sent before `on_room`.
+
+        Returns whether the next message may be sent now.
+        """
 
 
 class Carrier(Protocol):
@@ -47,7 +52,7 @@ class Carrier(Protocol):
 
 
 class RpcStream:
-    """See the module. At most one task reads, or one user takes, and at most one task writes.
+    """See the module. At most one task reads, or one user takes, and at most one task writes, or one user sends.
 
     The window of the other end is enlarged when no message waits here. So it sends no more than one window beyond the
     messages that were read, and a message larger than the window is taken nevertheless.
@@ -71,8 +76,10 @@ class RpcStream:
         """Bytes that came in since the other end's window was enlarged last."""
         self.ended = False
         """True when the other end will send nothing more."""
-        self._room: asyncio.Future[None] | None = None
-        """Set while a writer waits."""
+        self.on_room: Callable[[], None] = do_nothing
+        """Called when further messages may be sent, after `send` has returned False."""
+        self._unsent = b""
+        """The part of the latest message that there was no room for."""
 
     async def read(self) -> bytes | None:
         """The next message; None once the other end has closed the stream. Raises `RpcError` when it is broken."""
@@ -97,13 +104,20 @@ class RpcStream:
         return message
 
     async def write(self, message: bytes) -> None:
-        """Sends a message, once there is room for it. Raises `RpcError` when the stream is broken."""
-        data = prefixed(message)
-        while (sent := self._carrier.send(self, data)) < len(data):
-            data = data[sent:]
-            if not sent:
-                self._room = asyncio.get_running_loop().create_future()
-                await self._room
+        """Sends a message, and returns once all of it is sent. Raises `RpcError` when the stream is broken."""
+        if not self.send(message):
+            room = asyncio.get_running_loop().create_future()
+            self.on_room = functools.partial(_resolve, room)
+            await room
+            if self.error is not None:
+                raise self.error
+
+    def send(self, message: bytes) -> bool:
+        """Sends a message; a part that there is no room for follows later, and none may be sent before `on_room`.
+
+        Returns whether the next message may be sent now. Raises `RpcError` when the stream is broken.
+        """
+        return self._send(prefixed(message))
 
     # Called by the connection
 
@@ -131,17 +145,28 @@ class RpcStream:
         if self.error is None:
             self.error = error
         self.on_arrival()
-        _resolve(self._room)
+        self.on_room()
 
     def make_room(self) -> None:
-        """Notes that there may be room for a message."""
-        _resolve(self._room)
+        """Sends what there was no room for, because there may be room now."""
+        if self._unsent and self._send(self._unsent):
+            self.on_room()
+
+    def _send(self, data: bytes) -> bool:
+        """Sends data as far as there is room, and keeps the rest. Returns whether all of it is sent."""
+        while (sent := self._carrier.send(self, data)) < len(data):
+            data = data[sent:]
+            if not sent:
+                self._unsent = data
+                return False
+        self._unsent = b""
+        return True
 
     def _enlarge_window(self) -> None:
         size, self._consumed = self._consumed, 0
         self._carrier.enlarge_window(self, size)
 
 
-def _resolve(waiting: asyncio.Future[None] | None) -> None:
-    if waiting is not None and not waiting.done():
+def _resolve(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
         waiting.set_result(None)

@@ -32,6 +32,7 @@ from broker_service.language import ContentError
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace
+from broker_service.transport.due_writes import DueWrites
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
 from emulation.drivers.status import DriverStatus, Ready, Report
@@ -85,10 +86,15 @@ class Driver:
         self._recorder = Recorder(self._trace, time.monotonic_ns)
         self._sessions: dict[str, ClientSession] = {}
         self._clients = Clients(self._sessions, self._recorder, self.status, keeps_accepted=config.keeps_accepted)
+        self._due_writes = DueWrites()
         limits = SessionLimits(message_bytes=config.message_bytes)
         for broker, address in config.brokers.items():
             self._sessions[broker] = ClientSession(
-                address, self._clients.receiver(broker), limits, self._clients.acknowledgement_log(broker)
+                address,
+                self._clients.receiver(broker),
+                limits,
+                self._clients.acknowledgement_log(broker),
+                self._due_writes,
             )
         self._start = 0
         self._late = 0
@@ -131,8 +137,9 @@ class Driver:
 
     def _issue_due(self) -> None:
         try:
-            for operation in self._schedule.due(time.monotonic_ns() - self._start, _AT_ONCE):
-                self._issue(operation)
+            with self._due_writes:
+                for operation in self._schedule.due(time.monotonic_ns() - self._start, _AT_ONCE):
+                    self._issue(operation)
             self._plan_next()
         except (OSError, msgspec.MsgspecError, ContentError) as error:
             self.failed.set_exception(error)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from collections.abc import Callable, Sequence
 
 import pytest
 
+from broker_service.links.pacing import BURST, FRAME_INTERVAL
+from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex, StreamClosedError
 from record.callbacks import do_nothing
+from record.time_units import SECOND
 from tests.broker_service.loopback import WITHIN
 
 
@@ -21,8 +26,8 @@ class QueueStream:
         self.on_arrival: Callable[[], None] = do_nothing
         self.incoming: list[bytes] = []
         self.written: asyncio.Queue[bytes] = asyncio.Queue()
-        self.open = asyncio.Event()
-        self.open.set()
+        self.on_room: Callable[[], None] = do_nothing
+        self.open = True
 
     def receive(self, message: bytes) -> None:
         self.incoming.append(message)
@@ -35,17 +40,23 @@ class QueueStream:
     def take(self) -> bytes | None:
         return self.incoming.pop(0) if self.incoming else None
 
-    async def write(self, message: bytes) -> None:
-        await self.open.wait()
+    def send(self, message: bytes) -> bool:
         self.written.put_nowait(message)
+        return self.open
+
+    def make_room(self) -> None:
+        self.open = True
+        self.on_room()
 
 
 class Echo(Duplex):
-    """Writes everything that came in since the last frame as one frame."""
+    """Writes everything that came in since the last frame as one frame, or as several."""
 
     def __init__(self, stream: QueueStream) -> None:
-        super().__init__(stream)
+        super().__init__(stream, DueWrites())
         self.waiting = b""
+        self.most = sys.maxsize
+        """Bytes in a frame."""
         self.all_in = asyncio.Event()
         """Set when a frame "9" came in."""
 
@@ -58,8 +69,8 @@ class Echo(Duplex):
         self.wake()
 
     def next_frames(self) -> Sequence[bytes]:
-        frame, self.waiting = self.waiting, b""
-        return [frame] if frame else []
+        data, self.waiting = self.waiting, b""
+        return [data[begin : begin + self.most] for begin in range(0, len(data), self.most)]
 
 
 async def test_it_ends_when_the_other_end_closes() -> None:
@@ -88,7 +99,7 @@ async def test_what_a_frame_raises_ends_it() -> None:
 
 async def test_closing_ends_it_even_when_a_write_is_stuck() -> None:
     stream = QueueStream()
-    stream.open.clear()
+    stream.open = False
     echo = Echo(stream)
     running = asyncio.create_task(echo.run())
     stream.receive(b"1")
@@ -98,15 +109,15 @@ async def test_closing_ends_it_even_when_a_write_is_stuck() -> None:
         await asyncio.wait_for(running, WITHIN)
 
 
-async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
+async def test_what_comes_while_a_write_is_stuck_travels_together() -> None:
     stream = QueueStream()
     echo = Echo(stream)
     running = asyncio.create_task(echo.run())
-    stream.open.clear()
+    stream.open = False
     for n in range(10):
         stream.receive(str(n).encode())
     await asyncio.wait_for(echo.all_in.wait(), WITHIN)
-    stream.open.set()
+    stream.make_room()
     written = b""
     frames = 0
     while len(written) < 10:
@@ -114,6 +125,43 @@ async def test_what_comes_while_a_write_is_under_way_travels_together() -> None:
         frames += 1
     assert written == b"0123456789"
     assert frames <= 3
+    stream.end()
+    await running
+
+
+async def test_frames_without_room_are_written_when_there_is_room() -> None:
+    stream = QueueStream()
+    echo = Echo(stream)
+    echo.most = 1
+    running = asyncio.create_task(echo.run())
+    await asyncio.sleep(0)
+    stream.open = False
+    for frame in (b"012", b"34"):
+        stream.receive(frame)
+        assert stream.written.qsize() == 1
+        assert not echo.idle
+    stream.make_room()
+    written = [await asyncio.wait_for(stream.written.get(), WITHIN) for _ in range(5)]
+    assert written == [b"0", b"1", b"2", b"3", b"4"]
+    assert echo.idle
+    stream.end()
+    await running
+
+
+async def test_writes_are_paced() -> None:
+    stream = QueueStream()
+    echo = Echo(stream)
+    running = asyncio.create_task(echo.run())
+    await asyncio.sleep(0)
+    begin = time.monotonic_ns()
+    for n in range(100):
+        stream.receive(str(n).encode())
+    paced = asyncio.create_task(echo.flushed())
+    assert BURST <= stream.written.qsize() < BURST + (time.monotonic_ns() - begin) / (FRAME_INTERVAL * SECOND) + 1
+    await asyncio.wait_for(paced, WITHIN)
+    assert time.monotonic_ns() >= begin + FRAME_INTERVAL * SECOND
+    frames = [stream.written.get_nowait() for _ in range(stream.written.qsize())]
+    assert b"".join(frames) == "".join(map(str, range(100))).encode()
     stream.end()
     await running
 

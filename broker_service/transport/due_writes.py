@@ -1,0 +1,42 @@
+"""Writes that wait for the end of the callback in which they became due.
+
+A callback of the event loop that handles a frame may put many messages into the queues of several streams. Each stream
+writes once, when all of them are there, and within the same callback: a task that wrote would cost the event loop a
+further turn for each frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class DueWrites:
+    """See the module. `with due_writes:` surrounds a callback; a write that becomes due elsewhere is made soon."""
+
+    def __init__(self) -> None:
+        self._writes: list[Callable[[], None]] = []
+        self._callbacks = 0
+        """Surrounded callbacks that run now, one within the other."""
+
+    def add(self, write: Callable[[], None]) -> None:
+        """Has a write made once. It must not raise."""
+        writes = self._writes
+        if not writes and not self._callbacks:
+            asyncio.get_running_loop().call_soon(self._make)
+        writes.append(write)
+
+    def __enter__(self) -> None:
+        self._callbacks += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._callbacks -= 1
+        if self._writes and not self._callbacks:
+            self._make()
+
+    def _make(self) -> None:
+        """Makes the writes that are due, and those that become due meanwhile."""
+        writes = self._writes
+        for write in writes:
+            write()
+        writes.clear()
