@@ -87,6 +87,7 @@ class Broker:
         self._recorder = Recorder(trace, clock)
         self._defects = DefectReports(config, self._recorder, on_defect)
         self._limits = config.limits
+        self._send_times = config.send_times
         self._started_at = clock()
         self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
         """All links; in a mesh those that were used."""
@@ -358,6 +359,7 @@ class Broker:
             self._recorder,
             attributes=config.attributes,
             appearance=config.appearance,
+            send_times=self._send_times(config),
         )
 
     def _timer_ran_out(self, key: TimerKey) -> None:

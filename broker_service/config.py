@@ -84,6 +84,8 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     between ends of different appearances is refused."""
     disturbance: Disturbance = Disturbance()
     """Disturbance of the messages that come from the neighbour."""
+    send_time: ServiceTime = ServiceTime()
+    """Time for which sending a message to the neighbour occupies the link, before the next one's sending begins."""
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,6 +121,14 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """
         source = random.Random(f"{self.seed}:{self.id}:{self.incarnation}:service")
         return (self.service_time if service_time is None else service_time).sampler(source)
+
+    def send_times(self, link: LinkConfig) -> Callable[[], int] | None:
+        """Draws the send times of one of this broker's links in nanoseconds, from a stream of its own: the same on
+        every runtime. None where sending takes no time."""
+        if not link.send_time:
+            return None
+        source = random.Random(f"{self.seed}:{self.id}-{link.neighbour}:{self.incarnation}:{link.appearance}:send")
+        return link.send_time.sampler(source)
 
 
 def load(path: Path) -> BrokerConfig:

@@ -20,7 +20,7 @@ import numpy as np
 from topology.bounded_files import read_bounded
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
-from topology.links import LinkTemplates
+from topology.links import LinkTemplate, LinkTemplates
 from topology.mesh import Mesh
 from topology.model import LARGEST_MESH, AttributeValue, Broker, Delays, MeshLinks, Overlay, check_size
 
@@ -33,6 +33,10 @@ LISTED_LINKS = 20_000
 _DIRECTIONS = ("forward", "backward")
 _LINK_FIELDS = frozenset(field.name for field in dataclasses.fields(Link))
 _PROPERTIES = frozenset(field.name for field in dataclasses.fields(LinkProperties))
+_SENDING = ("send_time", "send_distribution", "send_deviation")
+_AT_ONCE = [
+    [plain[name] for name in _SENDING] for plain in map(msgspec.to_builtins, (LinkProperties(), LinkTemplate()))
+]
 _REFERENCES = {"node": ("id",), "edge": ("source", "target")}
 """Required attributes of GraphML's elements; without them NetworkX would create a broker called None."""
 
@@ -90,9 +94,14 @@ def to_json(overlay: Overlay) -> bytes:
     links = overlay.links
     if isinstance(links, MeshLinks) and isinstance(links.source, DrawnLinks) and len(links) > LISTED_LINKS:
         record = _OverlayRecord(SCHEMA, overlay.name, brokers, mesh=_mesh_record(links.source))
-        return msgspec.json.encode(record) + b"\n"
+        written = msgspec.to_builtins(record)
+        _leave_out_no_sending(written["mesh"]["templates"])
+        return msgspec.json.encode(written) + b"\n"
     record = _OverlayRecord(SCHEMA, overlay.name, brokers, list(links), may_be_partitioned=overlay.may_be_partitioned)
-    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    written = msgspec.to_builtins(record)
+    for link in written["links"]:
+        _leave_out_no_sending(link)
+    return msgspec.json.format(msgspec.json.encode(written), indent=1) + b"\n"
 
 
 def from_json(content: bytes) -> Overlay:
@@ -136,8 +145,10 @@ def to_graphml(overlay: Overlay) -> bytes:
         graph.add_node(broker.id, **{name: _text_if_tuple(value) for name, value in broker.attributes.items()})
     for order, link in enumerate(overlay.links):
         data: dict[str, Any] = {"order": order}
+        written = msgspec.to_builtins(link)
+        _leave_out_no_sending(written)
         for direction in _DIRECTIONS:
-            for name, value in msgspec.to_builtins(getattr(link, direction)).items():
+            for name, value in written[direction].items():
                 if value is not None:
                     data[f"{direction}.{name}"] = value
         graph.add_edge(link.a, link.b, **data)
@@ -237,6 +248,15 @@ def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: 
         except msgspec.ValidationError as error:
             raise OverlayError(f"link {a} - {b}: {error}") from error
     return Link(a, b, *directions)
+
+
+def _leave_out_no_sending(written: dict[str, Any]) -> None:
+    """Leaves out the properties of sending in the directions in which it takes no time: few overlays have others."""
+    for direction in _DIRECTIONS:
+        properties = written[direction]
+        if properties is not None and [properties[name] for name in _SENDING] in _AT_ONCE:
+            for name in _SENDING:
+                del properties[name]
 
 
 def _listed(value: AttributeValue) -> str | int | float | list[float]:

@@ -1,7 +1,7 @@
 """A link between two brokers, and the properties to emulate on each of its directions.
 
-The processes that carry a link's frames need this and nothing else of an overlay. It imports no library, so that they
-start quickly.
+The processes that carry a link's frames need this and nothing else of an overlay. It imports no library but the one
+that reads their messages, so that they start quickly.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
+
+from record.service_time import Distribution, ServiceTime
 
 BrokerId = str
 
@@ -58,6 +60,12 @@ class LinkProperties:
     """Bits per second; unlimited when None."""
     queue_limit: int = 1000
     """Largest number of frames queued for the rate limit; further ones are dropped."""
+    send_time: float = 0.0
+    """Mean time in seconds for which the source is occupied by sending one message, before it begins with the next."""
+    send_distribution: Distribution = Distribution.CONSTANT
+    """Distribution of the send times of single messages."""
+    send_deviation: float = 0.0
+    """Seconds, as `ServiceTime.deviation`."""
 
     def __post_init__(self) -> None:
         for name, value in (("delay", self.delay), ("jitter", self.jitter)):
@@ -71,6 +79,15 @@ class LinkProperties:
             raise OverlayError(f"a link's rate must be more than 0 bits per second, not {self.rate}")
         if self.queue_limit < 1:
             raise OverlayError(f"a link's queue limit must be at least one frame, not {self.queue_limit}")
+        if self.send_time or self.send_deviation:
+            try:
+                self.sending()
+            except ValueError as error:
+                raise OverlayError(f"a link's send time, {error}") from None
+
+    def sending(self) -> ServiceTime:
+        """The send times of single messages."""
+        return ServiceTime(mean=self.send_time, distribution=self.send_distribution, deviation=self.send_deviation)
 
 
 @dataclass(frozen=True, slots=True)

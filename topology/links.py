@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
+from record.service_time import Distribution
 from topology.link_properties import BrokerId, JitterDistribution, Link, LinkProperties, OverlayError
 from topology.model import Broker, Overlay
 
@@ -43,6 +44,9 @@ class LinkTemplate:
     loss: Range = Range(0.0, 0.0)
     rate: Range | None = None
     queue_limit: int = 1000
+    send_time: Range = Range(0.0, 0.0)
+    send_distribution: Distribution = Distribution.CONSTANT
+    send_deviation: float = 0.0
 
     def draw(self, seed: str, delay: float | None = None) -> LinkProperties:
         """The properties of the link that `seed` names; each property has its own random stream.
@@ -62,6 +66,9 @@ class LinkTemplate:
             loss=drawn("loss", self.loss),
             rate=None if self.rate is None else drawn("rate", self.rate),
             queue_limit=self.queue_limit,
+            send_time=drawn("send_time", self.send_time),
+            send_distribution=self.send_distribution,
+            send_deviation=self.send_deviation,
         )
 
     def check(self, longest: float | None = None) -> None:
@@ -74,6 +81,9 @@ class LinkTemplate:
                 loss=getattr(self.loss, end),
                 rate=None if self.rate is None else getattr(self.rate, end),
                 queue_limit=self.queue_limit,
+                send_time=getattr(self.send_time, end),
+                send_distribution=self.send_distribution,
+                send_deviation=self.send_deviation,
             )
 
 

@@ -44,7 +44,7 @@ class Control:
         """Handlers of the service's methods."""
         return {
             Method(_SERVICE, "Status"): unary(pb.StatusRequest, self.status),
-            Method(_SERVICE, "Pace"): unary(pb.PaceRequest, self.change_pace),
+            Method(_SERVICE, "Pace"): unary(pb.ServiceTime, self.change_pace),
             Method(_SERVICE, "Links"): unary(pb.LinksRequest, self.change_links),
             Method(_SERVICE, "Reset"): unary(pb.ResetRequest, self.reset),
             Method(_SERVICE, "Disturb"): unary(pb.DisturbRequest, self.disturb),
@@ -69,16 +69,10 @@ class Control:
             held=broker.gate.held,
         )
 
-    async def change_pace(self, request: pb.PaceRequest) -> pb.PaceReply:
+    async def change_pace(self, request: pb.ServiceTime) -> pb.PaceReply:
         """Changes the service time."""
         try:
-            self._pace(
-                ServiceTime(
-                    mean=request.mean,
-                    distribution=Distribution(request.distribution or Distribution.CONSTANT),
-                    deviation=request.deviation,
-                )
-            )
+            self._pace(_service_time(request))
         except ValueError as error:
             raise RpcError(StatusCode.INVALID_ARGUMENT, str(error)) from None
         return pb.PaceReply()
@@ -114,6 +108,12 @@ class Control:
         return pb.DisturbReply()
 
 
+def _service_time(given: pb.ServiceTime) -> ServiceTime:
+    """Raises `ValueError` for an impossible one."""
+    distribution = Distribution(given.distribution or Distribution.CONSTANT)
+    return ServiceTime(mean=given.mean, distribution=distribution, deviation=given.deviation)
+
+
 def _link_config(end: pb.LinkEnd) -> LinkConfig:
     return LinkConfig(
         neighbour=end.neighbour,
@@ -122,6 +122,7 @@ def _link_config(end: pb.LinkEnd) -> LinkConfig:
         dial=end.dial,
         attributes=msgspec.json.decode(end.attributes, type=dict[str, Any]),
         appearance=end.appearance or 1,
+        send_time=_service_time(end.send_time),
     )
 
 

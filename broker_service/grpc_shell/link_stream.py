@@ -11,6 +11,7 @@ from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.messages import Message
+from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
@@ -29,6 +30,8 @@ class LinkStream(Duplex):
         self._handler = partial(self._handle, number)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
+        self._sent = None if session.link.send_times is None else PreciseTimer(self.wake)
+        """Runs out when the message that is being sent has left."""
         session.link.on_waiting = self.wake
         self._set_timer()
 
@@ -53,6 +56,8 @@ class LinkStream(Duplex):
         frames: list[bytes] = []
         for frame in self._session.next_frames(time.monotonic_ns()):
             frames += encode_link_frame(frame, self._largest)
+        if self._sent is not None and self._session.sent_at is not None:
+            self._sent.set(self._session.sent_at)
         return frames
 
     def charge(self) -> int:
@@ -63,6 +68,8 @@ class LinkStream(Duplex):
         """The stream has ended."""
         if self._timer is not None:
             self._timer.cancel()
+        if self._sent is not None:
+            self._sent.close()
         self._session.closed(self._number)
 
     def _handle(self, number: int, messages: Sequence[Message]) -> None:

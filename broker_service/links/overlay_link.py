@@ -82,6 +82,7 @@ class OverlayLink:
         "on_waiting",
         "received",
         "round_trip",
+        "send_times",
         "sent",
         "up",
     )
@@ -95,11 +96,14 @@ class OverlayLink:
         *,
         attributes: Mapping[str, Any] = NO_ATTRIBUTES,
         appearance: int = 1,
+        send_times: Callable[[], int] | None = None,
     ) -> None:
         """`attributes` are the neighbour's overlay attributes, `appearance` is as in `LinkConfig`."""
         self.neighbour = neighbour
         self.attributes = attributes
         self.appearance = appearance
+        self.send_times = send_times
+        """Draws the time that sending a message takes, in nanoseconds; None where it takes none (`links.sending`)."""
         self.round_trip: float | None = None
         """Shortest round trip in seconds that the link's session has measured; None before the first."""
         self.on_waiting: Callable[[], None] = do_nothing
@@ -144,6 +148,11 @@ class OverlayLink:
     def queue_length(self) -> int:
         """Messages waiting, those that must travel again included."""
         return len(self._waiting) + len(self._repeat)
+
+    @property
+    def waiting_since(self) -> int:
+        """The time at which the message that travels next entered the queue; 0 for one that travels again."""
+        return self._waiting[0][0] if self._waiting and not self._repeat else 0
 
     @property
     def acknowledged(self) -> int:
@@ -232,15 +241,15 @@ class OverlayLink:
             self._recorder.message(Event.RECALLED, message, peer=self.neighbour)
         return messages
 
-    def take(self) -> list[Message]:
-        """The next messages for one frame: at most a batch, and no more than the window has room for.
+    def take(self, most: int | None = None) -> list[Message]:
+        """The next messages for one frame: at most a batch, or `most`, and no more than the window has room for.
 
-        Fewer than a batch means that nothing else may travel now.
+        Fewer than that means that nothing else may travel now.
         """
         messages: list[Message] = []
         if not self.connected or not (self._waiting or self._repeat):
             return messages
-        room, count = self._window - len(self._in_flight), self._batch
+        room, count = self._window - len(self._in_flight), self._batch if most is None else most
         count = min(count, room)
         if self._repeat:
             count -= self._take_repeats(messages, count)

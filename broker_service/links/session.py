@@ -18,7 +18,9 @@ the time in nanoseconds and calls `wake` at the time `wake_at`; everything else 
    two frames could be nearly two beats apart, and three silent beats would not distinguish a failed neighbour from a
    quiet one. A neighbour from which nothing came for `MISSED_HEARTBEATS` beats has failed. One that does not answer a
    hello within that time has failed, too.
-6. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one.
+6. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one. On a link on which
+   sending takes time (`sending`), each message is written when its sending ends instead; frames without messages are
+   written at once.
 7. The round trip is the shortest time from a probe to its echo, less the time for which the neighbour kept it. A hello
    is a probe whose echo is the first frame after it: the answer, and the beat that the dialling end sends as soon as it
    is answered. From then on every beat carries a probe and the echo of the neighbour's latest.
@@ -35,6 +37,7 @@ from broker_service.links.backoff import BackOff
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.pacing import Pace
+from broker_service.links.sending import Sending
 from broker_service.links.states import Input, State, transition
 from broker_service.messages import BrokerId, Message
 from record.time_units import SECOND
@@ -92,6 +95,9 @@ class LinkSession:
         """True when a frame shall be written even if no message waits."""
         self.write_at = 0
         """The time from which the next write is allowed."""
+        self.sent_at: int | None = None
+        """The time at which the message that is being sent leaves, so that `next_frames` has to be called; None while
+        none is."""
         self.wake_at: int | None = None
         """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         self.unhandled = 0
@@ -117,6 +123,7 @@ class LinkSession:
         """On a stream that is yet to be answered."""
         self._back_off = BackOff(limits.reconnect_first, limits.reconnect_last)
         self._pace = Pace(0)
+        self._sending = None if link.send_times is None else Sending(link, link.send_times)
 
     @property
     def neighbour(self) -> BrokerId:
@@ -213,18 +220,23 @@ class LinkSession:
         """All frames that may be written now; the present stream takes them."""
         if self.state is not _OPEN:
             return self._greeting(now)
-        link = self.link
+        link, sending = self.link, self._sending
         if now < self.write_at:
             return ()
-        messages = link.take()
+        if sending is None:
+            messages = link.take()
+        else:
+            messages = sending.advance(now)
+            self.sent_at = sending.ends_at
         if not (messages or self.frame_due):
             return ()
         self.frame_due = False
         self._acknowledged = received = link.received
         frames = [MessageFrame(messages, received, self._probe(now) if self._probe_due else None)]
-        while len(messages) == self._batch and (messages := link.take()):
-            frames.append(MessageFrame(messages, received))
-        self.write_at = self._pace.take(now)
+        if sending is None:
+            while len(messages) == self._batch and (messages := link.take()):
+                frames.append(MessageFrame(messages, received))
+            self.write_at = self._pace.take(now)
         return frames
 
     # Time
@@ -274,7 +286,9 @@ class LinkSession:
     def _change(self, input: Input) -> None:
         """Leaves the present stream; what was not acknowledged on it travels again on the next."""
         former, self.state = self.state, transition(self.state, input)
-        self._acknowledge_at = self._beat_at = self.wake_at = None
+        self._acknowledge_at = self._beat_at = self.wake_at = self.sent_at = None
+        if self._sending is not None:
+            self._sending.abandon()
         self.frame_due = False
         self.unhandled = 0
         if input is Input.REST:

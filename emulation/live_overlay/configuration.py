@@ -157,7 +157,10 @@ class BrokerConfigs:
     def _add(self, link: Link) -> None:
         ends = self._addresses(link)
         appearance = 1 + (self._removals.get(frozenset((link.a, link.b)), 0) if self._removals else 0)
-        for broker, neighbour, local, remote in ((link.a, link.b, ends.a, ends.b), (link.b, link.a, ends.b, ends.a)):
+        for broker, neighbour, local, remote, properties in (
+            (link.a, link.b, ends.a, ends.b, link.forward),
+            (link.b, link.a, ends.b, ends.a, link.backward),
+        ):
             self._links[broker][neighbour] = LinkConfig(
                 neighbour=neighbour,
                 local=local,
@@ -165,6 +168,7 @@ class BrokerConfigs:
                 dial=broker == link.a,
                 attributes=self.attributes[neighbour],
                 appearance=appearance,
+                send_time=properties.sending(),
             )
 
 

@@ -18,6 +18,18 @@ from topology.link_properties import LinkProperties
 _UNSHAPED = LinkProperties()
 
 
+def _shapes(properties: LinkProperties) -> bool:
+    """True for properties that frames get from the link; a send time is the sending broker's work."""
+    unshaped = replace(
+        _UNSHAPED,
+        queue_limit=properties.queue_limit,
+        send_time=properties.send_time,
+        send_distribution=properties.send_distribution,
+        send_deviation=properties.send_deviation,
+    )
+    return properties != unshaped
+
+
 def interface_parameters(names: LinkNames, side: int) -> dict[str, Any]:
     """The configuration of the interface of end `a` (side 0) or `b` (side 1)."""
     far = 1 - side
@@ -59,7 +71,7 @@ class PlainLink(MininetLink):  # type: ignore[misc]
     def verify(self) -> None:
         """Raise unless the link has the requested properties."""
         for properties in (self.names.link.forward, self.names.link.backward):
-            if replace(properties, queue_limit=_UNSHAPED.queue_limit) != _UNSHAPED:
+            if _shapes(properties):
                 raise NetworkError(f"{self.names} asks for properties, and plain links have none")
 
     def change(self, side: int, properties: LinkProperties) -> None:

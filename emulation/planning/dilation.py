@@ -167,4 +167,6 @@ def _direction(properties: LinkProperties, factor: float) -> LinkProperties:
         delay=properties.delay * factor,
         jitter=properties.jitter * factor,
         rate=None if properties.rate is None else properties.rate / factor,
+        send_time=properties.send_time * factor,
+        send_deviation=properties.send_deviation * factor,
     )

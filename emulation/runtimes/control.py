@@ -57,10 +57,7 @@ class BrokerControls:
 
     def set_service_time(self, broker: BrokerId, service_time: ServiceTime) -> None:
         """Gives a broker a service time. Raises `HostError` when it does not answer."""
-        request = pb.PaceRequest(
-            mean=service_time.mean, distribution=service_time.distribution.value, deviation=service_time.deviation
-        )
-        self._command(broker, "Pace", request, "accept another service time")
+        self._command(broker, "Pace", _service_time(service_time), "accept another service time")
 
     def add_link(self, broker: BrokerId, link: LinkConfig) -> None:
         """Gives a broker a neighbour. Raises `HostError` when it does not answer or refuses."""
@@ -71,6 +68,7 @@ class BrokerControls:
             dial=link.dial,
             attributes=msgspec.json.encode(link.attributes).decode(),
             appearance=link.appearance,
+            send_time=_service_time(link.send_time),
         )
         self._command(broker, "Links", pb.LinksRequest(add=[end]), f"add a link to {link.neighbour}")
 
@@ -138,3 +136,7 @@ def _status(reply: pb.StatusReply) -> BrokerStatus:
             for link in reply.links
         ),
     )
+
+
+def _service_time(time: ServiceTime) -> pb.ServiceTime:
+    return pb.ServiceTime(mean=time.mean, distribution=time.distribution.value, deviation=time.deviation)

@@ -68,6 +68,8 @@ class LinkEnd:
         self._direction: Direction | None = None
         self._flushing = False
         """True while a call of `_flush` is yet to come."""
+        self._sent_at: int | None = None
+        """The latest `sent_at` of the session for which a call of `_flush` was requested."""
         self._wake_at: int | None = None
         self._undelivered: list[Callable[[], None]] = []
         """Arrivals of frames that were sent while the direction was cut."""
@@ -188,7 +190,7 @@ class LinkEnd:
         self._flush_stream = partial(self._flush, stream)
         self._handle_stream = partial(self._handle, stream)
         self._wake_stream = partial(self._wake_session, stream)
-        self._flushing, self._wake_at = False, None
+        self._flushing, self._wake_at, self._sent_at = False, None, None
         self._link.on_waiting = self._wake
         self._wake()
 
@@ -218,6 +220,10 @@ class LinkEnd:
         self._flushing = session.write_at > events.now
         if self._flushing:
             events.at(session.write_at, self._flush_stream)
+        if session.sent_at != self._sent_at:
+            self._sent_at = session.sent_at
+            if self._sent_at is not None:
+                events.at(self._sent_at, self._flush_stream)
 
     def _send(self, frame: LinkFrame) -> None:
         opposite, direction, events = self._opposite, self._direction, self._events

@@ -20,6 +20,7 @@ from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.server import BrokerServer
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from emulation.host.build import Build, build
+from record.service_time import ServiceTime
 from tests.broker_service import grpcio as rpc
 
 WITHIN = 10.0
@@ -115,12 +116,23 @@ class Loopback:
     def log(self, broker: str) -> Path:
         return self.directory / f"{broker}.jsonl"
 
-    def link(self, a: str, b: str, through: int | None = None, port: int | None = None) -> int:
+    def link(
+        self,
+        a: str,
+        b: str,
+        through: int | None = None,
+        port: int | None = None,
+        send_time: ServiceTime = ServiceTime(),  # noqa: B008 - immutable
+    ) -> int:
         """Joins two brokers not started yet; `a` dials, `through` a port that leads there. Returns `b`'s port."""
         port = port or free_port()
         listening, dialled = f"127.0.0.1:{port}", f"127.0.0.1:{through or port}"
-        self._links.setdefault(a, []).append(LinkConfig(neighbour=b, local="", remote=dialled, dial=True))
-        self._links.setdefault(b, []).append(LinkConfig(neighbour=a, local=listening, remote="", dial=False))
+        self._links.setdefault(a, []).append(
+            LinkConfig(neighbour=b, local="", remote=dialled, dial=True, send_time=send_time)
+        )
+        self._links.setdefault(b, []).append(
+            LinkConfig(neighbour=a, local=listening, remote="", dial=False, send_time=send_time)
+        )
         return port
 
     def config(self, broker: str, incarnation: int = 1, **changes: Any) -> BrokerConfig:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from record.service_time import Distribution
 from topology.files import from_graphml, from_json, load, save, to_graphml, to_json
 from topology.link_properties import JitterDistribution, Link, LinkProperties, OverlayError
 from topology.links import LinkTemplate, LinkTemplates, Range
@@ -23,6 +24,8 @@ properties = st.builds(
     loss=st.floats(0, 1),
     rate=st.none() | st.floats(1, 1e10),
     queue_limit=st.integers(1, 10_000),
+    send_time=st.just(0.0) | st.floats(0.001, 1),
+    send_distribution=st.sampled_from((Distribution.CONSTANT, Distribution.EXPONENTIAL)),
 )
 attribute = st.text("abcXYZ 0-9é<&\"'", max_size=8) | numbers | st.lists(st.floats(-1e6, 1e6), min_size=1).map(tuple)
 
@@ -156,3 +159,16 @@ def test_damaged_files_are_read_or_refused(overlay: Overlay, data: st.DataObject
         put = data.draw(st.binary(max_size=8) | st.sampled_from([b"null", b"-1", b"1e999", b"[", b"{}", b'"', b"<"]))
         with contextlib.suppress(OverlayError):
             read(written[:begin] + put + written[min(end, begin + 12) :])
+
+
+def test_sending_that_takes_no_time_is_not_written() -> None:
+    plain, sent = LinkProperties(), LinkProperties(send_time=0.005, send_distribution=Distribution.EXPONENTIAL)
+    overlay = Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", plain, sent),))
+    assert to_json(overlay).count(b"send_") == to_graphml(overlay).count(b'attr.name="backward.send_') == 3
+    assert b"forward.send_" not in to_graphml(overlay)
+
+
+def test_an_impossible_send_time_names_the_link() -> None:
+    content = to_json(Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", LinkProperties(send_time=0.25)),)))
+    with pytest.raises(OverlayError, match=r"a link's send time, mean: a time is 0 or more seconds, not -1"):
+        from_json(content.replace(b"0.25", b"-1"))

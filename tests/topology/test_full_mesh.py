@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from record.service_time import Distribution
 from topology import files, shapes
 from topology.drawing import to_svg
 from topology.files import load, save
@@ -32,6 +33,8 @@ TEMPLATE = st.builds(
     distribution=st.sampled_from(JitterDistribution),
     loss=RANGES,
     rate=st.none() | st.just(Range(1e3, 1e6)),
+    send_time=st.just(Range(0.0, 0.0)) | st.just(Range(0.001, 0.002)),
+    send_distribution=st.sampled_from((Distribution.CONSTANT, Distribution.EXPONENTIAL)),
 )
 TEMPLATES = st.builds(LinkTemplates, TEMPLATE, st.none() | TEMPLATE)
 SIZES = st.integers(1, 9)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from record.service_time import ServiceTime
 from scenario.sections.section import Count, Section
+from scenario.sections.service_time import ServiceTimeDistribution, ServiceTimeField
 from scenario.sections.units import BitRateRange, DurationRange, Jitter, JitterRange, ShareRange
 from topology.link_properties import JitterDistribution
 from topology.links import LinkTemplate, LinkTemplates, Range
@@ -25,8 +27,12 @@ class LinkDirectionSection(Section):
     """Bit rate, or a range; without it the rate is limited only by the host."""
     queue_limit: Count = 1000
     """Largest number of frames queued for the bandwidth; further ones are dropped."""
+    send_time: ServiceTimeField | None = None
+    """Time that a broker takes to send one message over the link, before it begins with the next one: a duration, a
+    range, or a distribution with the fields of `brokers.service_time`."""
 
     def template(self) -> LinkTemplate:
+        mean, sending = _sending(self.send_time)
         return LinkTemplate(
             delay=self.delay,
             jitter=self.jitter.seconds,
@@ -35,7 +41,18 @@ class LinkDirectionSection(Section):
             loss=self.loss,
             rate=self.bandwidth,
             queue_limit=self.queue_limit,
+            send_time=mean,
+            send_distribution=sending.distribution,
+            send_deviation=sending.deviation,
         )
+
+
+def _sending(field: Range | ServiceTimeDistribution | None) -> tuple[Range, ServiceTime]:
+    """The range of the mean send time, and the distribution of single ones around it."""
+    if isinstance(field, ServiceTimeDistribution):
+        sending = field.service_time()
+        return Range.fixed(sending.mean), sending
+    return field or Range.fixed(0.0), ServiceTime()
 
 
 class LinkSection(LinkDirectionSection):

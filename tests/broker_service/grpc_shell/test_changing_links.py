@@ -41,11 +41,12 @@ class Pair:
             "B2": {"neighbour": "B1", "local": f"127.0.0.1:{port}", "remote": "", "dial": False},
         }
 
-    async def add(self, broker: str, appearance: int = 1) -> None:
+    async def add(self, broker: str, appearance: int = 1, send_time: pb.ServiceTime | None = None) -> None:
         link = msgspec.convert({**self.ends[broker], "appearance": appearance, "attributes": {"x": 1}}, LinkConfig)
         end = pb.LinkEnd(
             neighbour=link.neighbour, local=link.local, remote=link.remote, dial=link.dial,
             attributes=msgspec.json.encode(link.attributes).decode(), appearance=link.appearance,
+            send_time=send_time,
         )  # fmt: skip
         await self.ask(broker, pb.LinksRequest(add=[end]))
 
@@ -104,6 +105,16 @@ async def test_a_link_appears_carries_messages_vanishes_and_appears_again(tmp_pa
     assert [record["count"] for record in log if record["event"] == Event.LINK_ADDED] == [1, 2, 3]
     assert [record["count"] for record in log if record["event"] == Event.LINK_REMOVED] == [1, 2, 3]
     assert {record.get("text") for record in log if record["event"] == Event.DROPPED} <= {"link vanished"}
+
+
+async def test_a_link_appears_with_its_send_time(tmp_path: Path) -> None:
+    async with pair(tmp_path) as both:
+        await both.add("B1", send_time=pb.ServiceTime(mean=0.25))
+        await both.add("B2")
+        first, second = (both.overlay.servers[broker].broker for broker in ("B1", "B2"))
+        draw = first.links["B2"].send_times
+        assert draw is not None and draw() == 250_000_000
+        assert second.links["B1"].send_times is None
 
 
 async def test_an_end_that_is_behind_is_waited_for(tmp_path: Path) -> None:

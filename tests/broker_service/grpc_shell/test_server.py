@@ -42,7 +42,7 @@ from tests.broker_service.loopback import (
 from tests.broker_service.scripted import ALL, SCRIPTED, SCRIPTS, registered, script
 
 
-async def pace(address: str, request: pb.PaceRequest) -> pb.PaceReply:
+async def pace(address: str, request: pb.ServiceTime) -> pb.PaceReply:
     async with rpc.channel(address, MB) as channel:
         return await broker_pb2_grpc.BrokerControlStub(channel).Pace(request)
 
@@ -118,14 +118,14 @@ async def test_a_broker_is_told_how_fast_to_work(tmp_path: Path) -> None:
         server, address = overlay.servers["B1"], overlay.address("B1")
         async with Session(address) as session:
             client = await session.client("P")
-            await pace(address, pb.PaceRequest(mean=3600))
+            await pace(address, pb.ServiceTime(mean=3600))
             asked = asyncio.ensure_future(client.advertise("a", QUOTES))
             await until(calls_of(server._service, "submit"), lambda *_: True)
             assert (server._service.waiting, asked.done()) == (1, False)
-            await pace(address, pb.PaceRequest())
+            await pace(address, pb.ServiceTime())
             asked.cancel()
         with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await pace(address, pb.PaceRequest(mean=-1))
+            await pace(address, pb.ServiceTime(mean=-1))
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert "a time is 0 or more seconds" in (refused.value.details() or "")
 

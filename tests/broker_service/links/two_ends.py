@@ -50,6 +50,7 @@ class Broker:
         clock: Callable[[], int],
         handled: Handled,
         limits: Limits = LIMITS,
+        send_times: Callable[[], int] | None = None,
     ) -> None:
         self.id = id
         self.identity = identity
@@ -58,7 +59,9 @@ class Broker:
         """By incarnation of the neighbour, the number of the first message that is meant for it."""
         self.put = 0
         self.trace = ListTrace(id)
-        self.link = OverlayLink(neighbour, limits, clock, Recorder(self.trace, clock), appearance=appearance)
+        self.link = OverlayLink(
+            neighbour, limits, clock, Recorder(self.trace, clock), appearance=appearance, send_times=send_times
+        )
         self.recalled_down: set[int] = set()
         """Messages that were recalled while the link was down."""
         self._handled = handled
@@ -121,8 +124,14 @@ class End:
 class TwoEnds:
     """See the module. The end 0 dials."""
 
-    def __init__(self, session: type[LinkSession] = LinkSession, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        session: type[LinkSession] = LinkSession,
+        limits: Limits = LIMITS,
+        send_times: Callable[[], int] | None = None,
+    ) -> None:
         self.now = 0
+        self._send_times = send_times
         self._session = session
         self._limits = limits
         self._handled: tuple[Handled, Handled] = (defaultdict(list), defaultdict(list))
@@ -259,7 +268,8 @@ class TwoEnds:
 
     def _start(self, which: int) -> End:
         identity, neighbour, limits = self._identities[which], "AB"[1 - which], self._limits
-        broker = Broker("AB"[which], identity, neighbour, lambda: self.now, self._handled[which], limits)
+        handled = self._handled[which]
+        broker = Broker("AB"[which], identity, neighbour, lambda: self.now, handled, limits, self._send_times)
         return End(broker, self._session(broker, broker.link, "tid", limits, heartbeat=None))
 
     # What must hold

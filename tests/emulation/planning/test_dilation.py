@@ -23,6 +23,7 @@ from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan
 from emulation.simulation.calibration import Calibration, Latency
 from emulation.simulation.run import simulate
+from record.service_time import Distribution, ServiceTime
 from scenario.faults import plan as plan_faults
 from scenario.loading import load
 from scenario.model import Scenario
@@ -102,7 +103,10 @@ def test_what_is_a_time_is_stretched_and_a_rate_divided(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["ring", "full"])
 def test_links_carry_the_same_frames_more_slowly(kind: str, tmp_path: Path) -> None:
-    before = variant(scenario_of(SCENARIO.replace("ring", kind), tmp_path, time_dilation="2"))
+    text = SCENARIO.replace("ring", kind).replace(
+        "bandwidth", "send_time: {mean: 2ms, distribution: uniform, deviation: 1ms}, bandwidth"
+    )
+    before = variant(scenario_of(text, tmp_path, time_dilation="2"))
     after = dilate(before)
     assert isinstance(after.overlay.links, MeshLinks) == (kind == "full"), "the links of a mesh are not listed"
     for was, now in zip(before.overlay.links, after.overlay.links, strict=True):
@@ -110,6 +114,7 @@ def test_links_carry_the_same_frames_more_slowly(kind: str, tmp_path: Path) -> N
         assert now.backward.jitter == 2 * was.backward.jitter
         assert (now.forward.rate, was.forward.rate) == (500_000, 1_000_000)
         assert now.forward.queue_limit == was.forward.queue_limit
+        assert now.forward.sending() == ServiceTime(mean=0.004, distribution=Distribution.UNIFORM, deviation=0.002)
     assert np.array_equal(link_delays(after.overlay), 2 * link_delays(before.overlay))
 
 

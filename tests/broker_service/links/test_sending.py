@@ -1,0 +1,301 @@
+"""Sending that takes time: against a naive server of a queue, within a session, and when streams break."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import accumulate, combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.links.frames import Hello, MessageFrame, Probe
+from broker_service.links.overlay_link import OverlayLink
+from broker_service.links.sending import LATEST, Sending
+from broker_service.links.session import ACKNOWLEDGE_AFTER, LinkSession, LinkViolationError, RefusedError
+from broker_service.links.states import Input
+from broker_service.messages import Kind, Message
+from broker_service.trace import Recorder
+from record.log import Event
+from record.service_time import Distribution, ServiceTime
+from record.time_units import SECOND
+from tests.broker_service.links.two_ends import LIMITS, MILLISECOND, TwoEnds, WrongError
+from tests.broker_service.overlay import ListTrace
+
+GAPS = st.lists(st.integers(0, 20), min_size=1, max_size=40)
+"""Times between messages."""
+TIMES = st.lists(st.integers(0, 20), min_size=40, max_size=40)
+LATE = round(LATEST * SECOND)
+
+
+class Direction:
+    """A link whose messages are sent one after the other, called exactly when the session asks for it."""
+
+    def __init__(self, send_times: Callable[[], int], limits: Limits | None = None) -> None:
+        self.now = 0
+        self.written: list[tuple[str, int]] = []
+        """Messages with the times at which they were written."""
+        self.trace = ListTrace("A")
+
+        def clock() -> int:
+            return self.now
+
+        limits = limits or Limits(window=1000)
+        self.link = OverlayLink("B", limits, clock, Recorder(self.trace, clock), send_times=send_times)
+        self.session = LinkSession(Neighbourless(self.link), self.link, "tid", limits, heartbeat=1.0)
+        self.session.accept(Hello(broker="B", incarnation=1, protocol="tid", neighbour_incarnation=0, handled=0), 0)
+        self.write()
+
+    def write(self) -> Sequence[MessageFrame]:
+        frames = [frame for frame in self.session.next_frames(self.now) if isinstance(frame, MessageFrame)]
+        self.written += [(message.id, self.now) for frame in frames for message in frame.messages]
+        return frames
+
+    def pass_until(self, time: int) -> None:
+        """Writes whatever has been sent by then, each message at its time."""
+        while (at := self.session.sent_at) is not None and at <= time:
+            self.now = at
+            self.write()
+        self.now = time
+
+    def put(self, id: str, kind: Kind = Kind.PUBLISH) -> None:
+        self.link.put(Message(kind, id))
+        self.write()
+
+
+class Neighbourless:
+    """A broker of which only the link counts."""
+
+    id = "A"
+    incarnation = 1
+
+    def __init__(self, link: OverlayLink) -> None:
+        self.link = link
+
+    def link_up(self, neighbour: str, incarnation: int, handled: int) -> None:
+        self.link.connect(incarnation, handled)
+
+    def link_down(self, neighbour: str) -> None:
+        self.link.disconnect()
+
+    def receive(self, neighbour: str, messages: Sequence[Message]) -> None:
+        self.link.received += len(messages)
+
+
+def naive_ends(arrivals: Sequence[int], times: Sequence[int]) -> list[int]:
+    """Ends of service at a single server: each begins when its customer has come and the one before has left."""
+    ends: list[int] = []
+    for arrival, time in zip(arrivals, times, strict=False):
+        ends.append(max(arrival, ends[-1] if ends else 0) + time)
+    return ends
+
+
+@given(gaps=GAPS, times=TIMES)
+def test_messages_leave_like_customers_of_one_server(gaps: list[int], times: list[int]) -> None:
+    arrivals = list(accumulate(gaps))
+    direction = Direction(iter(times).__next__)
+    for number, arrival in enumerate(arrivals):
+        direction.pass_until(arrival)
+        direction.put(f"P:{number}")
+    direction.pass_until(10_000)
+    ends = naive_ends(arrivals, times)
+    assert direction.written == [(f"P:{number}", end) for number, end in enumerate(ends)]
+    waits = [end - time - arrival for end, time, arrival in zip(ends, times, arrivals, strict=False)]
+    assert [record.duration for record in direction.trace.of(Event.SENT)] == waits, (
+        "the wait ends as the sending begins"
+    )
+
+
+@given(gaps=GAPS, times=TIMES, late=st.lists(st.integers(0, LATE), min_size=200, max_size=200))
+def test_late_calls_delay_no_message_but_the_one_that_they_write(
+    gaps: list[int], times: list[int], late: list[int]
+) -> None:
+    arrivals = list(accumulate(gaps))
+    queue = LateQueue()
+    sending = Sending(queue, iter(times).__next__)
+    written: list[str] = []
+    ends = naive_ends(arrivals, times)
+    lateness = iter(late)
+    now = 0
+    while len(written) < len(arrivals):
+        now = (now + 1 if sending.ends_at is None else max(now, sending.ends_at)) + next(lateness, 0) % 5
+        queue.add([(at, f"P:{number}") for number, at in enumerate(arrivals) if queue.added <= number and at <= now])
+        sent = sending.advance(now)
+        written += [message.id for message in sent]
+        assert all(ends[number] <= now for number in range(len(written))), "none leaves before its time"
+    assert written == [f"P:{number}" for number in range(len(arrivals))]
+
+
+class LateQueue:
+    """An output queue without a window, which knows when its messages entered it."""
+
+    def __init__(self) -> None:
+        self.added = 0
+        self._waiting: list[tuple[int, str]] = []
+
+    def add(self, messages: list[tuple[int, str]]) -> None:
+        self.added += len(messages)
+        self._waiting += messages
+
+    @property
+    def waiting_since(self) -> int:
+        return self._waiting[0][0] if self._waiting else 0
+
+    def take(self, most: int | None = None) -> list[Message]:
+        assert most == 1
+        return [Message(Kind.PUBLISH, self._waiting.pop(0)[1])] if self._waiting else []
+
+
+def test_a_late_call_makes_up_for_what_it_missed() -> None:
+    direction = Direction(lambda: 5 * MILLISECOND)
+    for number in range(10):
+        direction.put(f"P:{number}")
+    direction.now = 16 * MILLISECOND
+    direction.write()
+    assert [id for id, _ in direction.written] == ["P:0", "P:1", "P:2"]
+    assert direction.session.sent_at == 20 * MILLISECOND
+
+
+def test_a_broker_that_was_frozen_has_sent_nothing_meanwhile() -> None:
+    direction = Direction(lambda: 5 * MILLISECOND)
+    for number in range(10):
+        direction.put(f"P:{number}")
+    direction.now = 10 * SECOND
+    direction.write()
+    assert len(direction.written) == 1 + LATE // (5 * MILLISECOND)
+
+
+def test_messages_of_all_kinds_take_their_time_and_wait_in_the_queue() -> None:
+    direction = Direction(lambda: 5)
+    for kind in (Kind.ADVERTISE, Kind.SUBSCRIBE, Kind.PUBLISH, Kind.CONTROL):
+        direction.put(kind.name, kind)
+    assert (direction.link.queue_length, direction.link.in_flight) == (3, 1)
+    direction.pass_until(100)
+    assert [time for _, time in direction.written] == [5, 10, 15, 20]
+
+
+def test_the_link_status_table_sees_what_waits_and_not_what_is_being_sent() -> None:
+    direction = Direction(lambda: 4 * MILLISECOND)
+    link = direction.link
+    link.flow(0.01)
+    direction.put("P:0")
+    assert (link.queue_length, link.utilisation) == (0, 1.0)
+    for number in range(1, 5):
+        direction.put(f"P:{number}")
+    assert link.queue_length == 4
+    direction.pass_until(12 * MILLISECOND)
+    assert link.flow(0.01) == (5, 3), "the third began at 8 ms"
+    assert link.utilisation == 1 + 1 / 3
+
+
+def test_the_window_holds_up_the_next_sending() -> None:
+    direction = Direction(lambda: 5, Limits(window=2))
+    for number in range(4):
+        direction.put(f"P:{number}")
+    direction.pass_until(100)
+    assert direction.written == [("P:0", 5), ("P:1", 10)]
+    assert direction.session.sent_at is None
+    direction.session.received(direction.session.stream, MessageFrame((), 1), direction.now)
+    direction.write()
+    direction.pass_until(200)
+    assert direction.written[2:] == [("P:2", 105)]
+
+
+def test_acknowledgements_and_heartbeats_do_not_wait_for_a_sending() -> None:
+    direction = Direction(lambda: 3 * SECOND)
+    direction.put("P:0")
+    session = direction.session
+    session.handle(
+        session.stream, session.received(session.stream, MessageFrame([Message(Kind.PUBLISH, "Q:0")], 0), 0), 0
+    )
+    direction.now = round(ACKNOWLEDGE_AFTER * SECOND)
+    session.wake(direction.now)
+    assert list(direction.write()) == [MessageFrame([], 1)]
+    direction.now = SECOND
+    session.wake(direction.now)
+    assert list(direction.write()) == [MessageFrame([], 1, Probe(SECOND))]
+    direction.pass_until(3 * SECOND)
+    assert direction.written == [("P:0", 3 * SECOND)]
+
+
+def test_a_message_whose_sending_was_cut_short_travels_again_and_takes_its_time_again() -> None:
+    direction = Direction(lambda: 10)
+    direction.put("P:0")
+    direction.put("P:1")
+    direction.pass_until(14)
+    session = direction.session
+    session.closed(session.stream)
+    assert session.sent_at is None
+    direction.now = 20
+    session.accept(Hello(broker="B", incarnation=1, protocol="tid", neighbour_incarnation=1, handled=1), 20)
+    direction.write()
+    direction.write()
+    direction.pass_until(100)
+    assert direction.written == [("P:0", 10), ("P:1", 30)]
+
+
+# With streams that break
+
+
+CHOICES = st.lists(st.integers(0, 10**6), max_size=150)
+WITHOUT_RESUMPTION = replace(LIMITS, resume=False)
+
+
+def send_times() -> int:
+    return 5 * MILLISECOND
+
+
+@pytest.mark.parametrize("limits", [LIMITS, WITHOUT_RESUMPTION])
+@given(choices=CHOICES)
+def test_every_message_is_handled_once_and_in_order_whatever_happens_to_the_wire(
+    limits: Limits, choices: list[int]
+) -> None:
+    TwoEnds(limits=limits, send_times=send_times).run(choices)
+
+
+class FinishesOnTheNextStream(LinkSession):
+    """Writes a message on the next stream whose sending began on the one before: that one travels twice."""
+
+    def _change(self, input: Input) -> None:
+        assert self._sending is not None
+        ends_at, message = self._sending.ends_at, self._sending._message
+        super()._change(input)
+        self._sending.ends_at, self._sending._message = ends_at, message
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+def test_a_session_that_finishes_a_sending_on_the_next_stream_is_found() -> None:
+    with pytest.raises((WrongError, LinkViolationError, RefusedError, ValueError)):
+        for seed in range(300):
+            source = random.Random(seed)
+            TwoEnds(FinishesOnTheNextStream, send_times=send_times).run(source.randrange(10**6) for _ in range(150))
+
+
+# Draws
+
+
+def test_each_direction_draws_from_a_stream_of_its_own_which_the_seed_fixes() -> None:
+    exponential = ServiceTime(mean=0.005, distribution=Distribution.EXPONENTIAL)
+
+    def draws(
+        broker: str = "B1", neighbour: str = "B2", seed: int = 1, incarnation: int = 1, appearance: int = 1
+    ) -> list[int]:
+        config = BrokerConfig(id=broker, incarnation=incarnation, protocol="tid", seed=seed)
+        link = LinkConfig(
+            neighbour=neighbour, local="", remote="", dial=True, appearance=appearance, send_time=exponential
+        )
+        draw = config.send_times(link)
+        assert draw is not None
+        return [draw() for _ in range(20)]
+
+    assert draws() == draws()
+    streams = [draws(), draws("B2", "B1"), draws("B1", "B3"), draws(seed=2), draws(incarnation=2), draws(appearance=2)]
+    assert all(a != b for a, b in combinations(streams, 2))
+
+
+def test_a_link_without_a_send_time_draws_nothing() -> None:
+    config = BrokerConfig(id="B1", incarnation=1, protocol="tid")
+    assert config.send_times(LinkConfig(neighbour="B2", local="", remote="", dial=True)) is None
