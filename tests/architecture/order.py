@@ -82,7 +82,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "studies": _floors(
         "calibration junit reproduction",
-        "conformance verdict_cases",
+        "conformance fitting verdict_cases",
         "campaign",
     ),
     "command_line": _floors(

@@ -1,0 +1,6 @@
+"""Fitting of the TID scenarios' assumptions to what the paper states about fixed routing.
+
+The paper leaves out its overlay, its rates and its costs of a message, but gives numbers that follow from them. A
+*candidate* is one set of assumptions. It is simulated with fixed routing only, and its *loss* says how far it is from
+the stated numbers. No claim about dynamic routing enters, because the chosen assumptions are there to test these.
+"""

@@ -1,0 +1,84 @@
+"""Candidates are drawn evenly, and each is a scenario that can be run."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import networkx as nx
+import pytest
+
+from scenario.loading import load
+from studies.fitting.candidates import OVERLAYS, RANGES, WINDOWS, Candidate, hypercube, near
+from studies.reproduction.plan import SCENARIOS
+
+SOME = Candidate(
+    overlay="hub of 12, 13 layers", window=1, send_time=2.0, service_time=0.5, delay=1.0, selectivity=10.0, rate=1500.0
+)
+
+
+def test_every_part_of_every_range_holds_one_candidate() -> None:
+    drawn = hypercube(24, random.Random(1))
+    for name, (low, high) in RANGES.items():
+        bounds = [low * (high / low) ** (part / 24) for part in range(25)]
+        values = sorted(getattr(candidate, name) for candidate in drawn)
+        for value, least, most in zip(values, bounds, bounds[1:], strict=False):
+            assert least <= value <= most
+    assert set(Counter(candidate.overlay for candidate in drawn).values()) == {24 // len(OVERLAYS)}
+    assert set(Counter(candidate.window for candidate in drawn).values()) == {24 // len(WINDOWS)}
+    assert hypercube(24, random.Random(1)) == drawn != hypercube(24, random.Random(2))
+
+
+def test_columns_of_a_hypercube_are_in_orders_of_their_own() -> None:
+    drawn = hypercube(24, random.Random(1))
+    assert sorted(drawn, key=lambda c: c.rate) != sorted(drawn, key=lambda c: c.send_time)
+
+
+def test_candidates_near_another_differ_by_no_more_than_the_factor_and_stay_in_the_ranges() -> None:
+    extreme = Candidate(
+        overlay="equal degrees", window=128, send_time=9.0, service_time=0.2, delay=1.0, selectivity=10.0, rate=1500.0
+    )
+    drawn = near(extreme, 50, 1.5, random.Random(1))
+    assert {(candidate.overlay, candidate.window) for candidate in drawn} == {("equal degrees", 128)}
+    for name, (low, high) in RANGES.items():
+        former = getattr(extreme, name)
+        for candidate in drawn:
+            value = getattr(candidate, name)
+            assert low <= value <= high
+            assert former / 1.5001 <= value <= former * 1.5001
+    assert min(candidate.send_time for candidate in drawn) < 7
+    assert any(candidate.service_time > 0.22 for candidate in drawn)
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_every_overlay_is_of_the_papers_size_and_has_clients_12_hops_apart(name: str) -> None:
+    overlay = OVERLAYS[name]
+    fields = SOME.settings(overlay.topology)
+    main = load(SCENARIOS / "tid" / "tid-5a.yaml", fields).overlay()
+    assert (len(main.brokers), len(main.links)) == (30, 60)
+    apart = load(
+        SCENARIOS / "tid" / "tid-t3.yaml",
+        SOME.settings(overlay.distances)
+        | {
+            "workload.publications.individually": overlay.publishers,
+            "workload.subscriptions.followers": overlay.followers,
+        },
+    )
+    distances = dict(nx.all_pairs_shortest_path_length(apart.overlay().to_networkx()))
+    assert any(12 in row.values() for row in distances.values())
+    assert apart.workload.subscriptions is not None
+    assert apart.workload.publications is not None
+    individually = apart.workload.publications.individually
+    for group in apart.workload.subscriptions.followers:
+        publisher = individually[group.of].broker
+        assert publisher is not None
+        assert sorted(distances[publisher][broker] for broker in group.placement) == [10, 12]
+
+
+def test_the_assumptions_reach_the_scenario() -> None:
+    scenario = load(SCENARIOS / "tid" / "tid-5a.yaml", SOME.settings("kind: ring, brokers: 5"))
+    link = scenario.overlay().links[0].forward
+    assert (link.delay, link.send_time) == (pytest.approx(0.001), pytest.approx(0.002))
+    assert scenario.brokers.limits.window == 1
+    assert scenario.workload.subscriptions is not None
+    assert scenario.workload.subscriptions.selectivity.low == pytest.approx(0.1)
