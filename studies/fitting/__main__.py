@@ -11,7 +11,7 @@ from pathlib import Path
 
 from emulation.host.worker_processes import WorkerProcesses
 from studies.fitting.candidates import Candidate, hypercube, near
-from studies.fitting.stated import NUMBERS, STATEMENTS, Given, loss, mean
+from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean
 from studies.fitting.trial import Trial, conduct, read_result
 
 SPREADS = (1.6, 1.25)
@@ -39,7 +39,12 @@ class Fit:
     def best(self, count: int, seeds: int) -> list[Candidate]:
         """The candidates of the least loss among those with at least so many seeds."""
         tried = [candidate for candidate, given in self._given.items() if len(given) >= seeds]
-        return sorted(tried, key=lambda candidate: loss(self._given[candidate]))[:count]
+        return sorted(tried, key=self._rank)[:count]
+
+    def _rank(self, candidate: Candidate) -> tuple[float, float]:
+        """By loss; candidates that lack a figure come last, ordered by what their other figures cost."""
+        given = self._given[candidate]
+        return loss(given), cost(given)
 
     def row(self, candidate: Candidate) -> str:
         """A row of the table: assumptions, results and loss."""

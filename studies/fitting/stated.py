@@ -78,15 +78,11 @@ def loss(given: Sequence[Given]) -> float:
     """
     if any(mean(stated.name, given) is None for stated in (*NUMBERS, *STATEMENTS)):
         return math.inf
-    return _cost(given)
+    return cost(given)
 
 
-def cost(given: Given) -> float:
+def cost(given: Sequence[Given]) -> float:
     """The part of the loss that comes from the results that are there."""
-    return _cost([given])
-
-
-def _cost(given: Sequence[Given]) -> float:
     numbers = [(value, stated.value) for stated in NUMBERS if (value := mean(stated.name, given)) is not None]
     held = [value for stated in STATEMENTS if (value := mean(stated.name, given)) is not None]
     if any(value <= 0 for value, _ in numbers):
