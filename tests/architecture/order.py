@@ -37,7 +37,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "broker_service": _floors(
         "disturbance language messages progress service timers",
-        "config errors matching sessions storage trace trace_writer turns",
+        "config detection errors matching sessions storage trace trace_writer turns",
         "links",
         "gauges routing transport",
         "declaring defects publisher_gate router_timers",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -107,3 +109,19 @@ composites = patterns(any_predicates() | variable_predicates)
 small_variables = st.builds(Variable, st.sampled_from(VariableType), st.sampled_from("XY"))
 small_patterns = patterns(small_predicates | st.builds(binding, st.sampled_from("xy"), small_variables))
 """Patterns of few predicates, so that operands are equal now and then; each of their variables is bound."""
+
+
+def rearranged(pattern: Composite, rng: random.Random) -> Composite:
+    """The pattern with other orders and groupings, and operands of `||` and predicates repeated."""
+    if isinstance(pattern, Atomic):
+        predicates = [*pattern.predicates, rng.choice(pattern.predicates)]
+        return Atomic(tuple(rng.sample(predicates, len(predicates))))
+    operands = [rearranged(operand, rng) for operand in pattern.operands]
+    if isinstance(pattern, Or):
+        operands.append(rng.choice(operands))
+    rng.shuffle(operands)
+    node = type(pattern)
+    while len(operands) > 2 and rng.random() < 0.5:
+        operands = [node((operands[0], operands[1])), *operands[2:]]
+        rng.shuffle(operands)
+    return node(tuple(operands))

@@ -9,25 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language.canonical import canonical
-from broker_service.language.composite import And, Atomic, Composite, Or
+from broker_service.language.composite import And, Composite, Or
 from broker_service.language.notation import parse_composite
-from tests.broker_service.language.strategies import composites, small_patterns, unhurried
-
-
-def rearranged(pattern: Composite, rng: random.Random) -> Composite:
-    """The pattern with other orders and groupings, and operands of `||` and predicates repeated."""
-    if isinstance(pattern, Atomic):
-        predicates = [*pattern.predicates, rng.choice(pattern.predicates)]
-        return Atomic(tuple(rng.sample(predicates, len(predicates))))
-    operands = [rearranged(operand, rng) for operand in pattern.operands]
-    if isinstance(pattern, Or):
-        operands.append(rng.choice(operands))
-    rng.shuffle(operands)
-    node = type(pattern)
-    while len(operands) > 2 and rng.random() < 0.5:
-        operands = [node((operands[0], operands[1])), *operands[2:]]
-        rng.shuffle(operands)
-    return node(tuple(operands))
+from tests.broker_service.language.strategies import composites, rearranged, small_patterns, unhurried
 
 
 @unhurried
