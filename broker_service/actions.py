@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -28,7 +29,9 @@ from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder
 from record.log import Event
 
-_DELIVERED, _NOTIFIED = Event.DELIVERED, Outcome.NOTIFIED  # looked up once, as every message needs them
+# Looked up once, because every message needs them.
+_DELIVERED: Final = Event.DELIVERED
+_NOTIFIED: Final = Outcome.NOTIFIED
 
 
 class ActionExecutor:

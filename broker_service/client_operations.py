@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Final
 
 from broker_service.actions import ActionExecutor
 from broker_service.config import BrokerConfig
@@ -30,7 +31,8 @@ from broker_service.trace import Recorder
 from record.log import Event
 
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every publication needs these.
-_ATTACH, _PUBLISH = Operation.ATTACH, Operation.PUBLISH
+_ATTACH: Final = Operation.ATTACH
+_PUBLISH: Final = Operation.PUBLISH
 
 
 class ClientOperations:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 Handler = Callable[[Sequence[Any]], None]
 """Handles messages of one sender, in order."""
 
-_WAITING_OVERHEAD = 256
+_WAITING_OVERHEAD: Final = 256
 """Bytes that a waiting message takes besides those of its frame, about."""
 
 

@@ -2,5 +2,7 @@
 
 from __future__ import annotations
 
-SECOND = 1_000_000_000
-MILLISECOND = 1_000_000
+from typing import Final
+
+SECOND: Final = 1_000_000_000
+MILLISECOND: Final = 1_000_000

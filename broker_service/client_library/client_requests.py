@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from broker_service.language.model import shortened
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome, Welcome, answer
@@ -21,15 +22,16 @@ from broker_service.progress import REPEATABLE
 from broker_service.transport.wire import LONGEST_NAME
 from record.callbacks import do_nothing
 
-_REQUEST_OVERHEAD = 64
+_REQUEST_OVERHEAD: Final = 64
 """Bytes that a request's frame adds to body and names at most."""
 
-_CHARACTER_BYTES = 4
+_CHARACTER_BYTES: Final = 4
 """Bytes of a character of a name at most."""
 
 
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
-_PUBLISH, _NOTIFIED = Operation.PUBLISH, Outcome.NOTIFIED
+_PUBLISH: Final = Operation.PUBLISH
+_NOTIFIED: Final = Outcome.NOTIFIED
 
 
 class TooLargeError(ValueError):

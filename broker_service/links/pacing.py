@@ -7,12 +7,14 @@ a busy one has large frames.
 
 from __future__ import annotations
 
+from typing import Final
+
 from record.time_units import SECOND
 
-FRAME_INTERVAL = 0.002
+FRAME_INTERVAL: Final = 0.002
 """Seconds between writes on a busy stream."""
 
-BURST = 16.0
+BURST: Final = 16.0
 """Writes that an idle stream may make without regard to the interval."""
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Final
 
 from broker_service.language import Number, Operator, Predicate, Value
 
@@ -30,8 +31,8 @@ Bounds = tuple[float, float]
 
 UNBOUNDED: Bounds = (-math.inf, -math.inf)
 
-_GREATEST = sys.float_info.max
-_EXACT_INTEGER = 2**53
+_GREATEST: Final = sys.float_info.max
+_EXACT_INTEGER: Final = 2**53
 """Every integer of up to this magnitude is a double."""
 
 

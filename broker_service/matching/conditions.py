@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from broker_service.language import Predicate, Value
 
 Condition = tuple[Predicate, ...]
 """A conjunction; without predicates it always holds."""
 
-UNKNOWN, HOLDS, FAILS = 0, 1, 2
+UNKNOWN: Final = 0
+HOLDS: Final = 1
+FAILS: Final = 2
 """The possible results for a condition."""
 
 MOST_FINDINGS_BYTES = 1 << 18

@@ -24,6 +24,7 @@ import random
 import statistics
 from collections import deque
 from functools import cache
+from typing import Final
 
 from record.time_units import SECOND
 from topology.link_properties import JitterDistribution, LinkProperties
@@ -31,7 +32,7 @@ from topology.link_properties import JitterDistribution, LinkProperties
 PARETO_SHAPE = 3.0
 """The shape of netem's table: the smallest integer with a finite variance."""
 
-_TABLE_BITS = 12
+_TABLE_BITS: Final = 12
 _TABLE_SIZE = 1 << _TABLE_BITS
 
 
@@ -43,7 +44,9 @@ class DropReason(enum.IntEnum):
     DOWN = -3
 
 
-_LOSS, _QUEUE, _DOWN = int(DropReason.LOSS), int(DropReason.QUEUE), int(DropReason.DOWN)
+_LOSS: Final = int(DropReason.LOSS)
+_QUEUE: Final = int(DropReason.QUEUE)
+_DOWN: Final = int(DropReason.DOWN)
 
 
 class Shaper:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from broker_service.config import BrokerConfig
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
@@ -23,9 +23,9 @@ from emulation.simulation.server import SimulatedServer
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 
-FRAME_BYTES = 16
+FRAME_BYTES: Final = 16
 """Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
-MESSAGE_BYTES = 13
+MESSAGE_BYTES: Final = 13
 """Bytes of a message in a frame, besides its id, body and header."""
 
 

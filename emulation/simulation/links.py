@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Final
 
 from emulation.network.shaping import Shaper
 from record.time_units import SECOND
 from topology.link_properties import LinkProperties
 
-SEGMENT_BYTES = 1448
+SEGMENT_BYTES: Final = 1448
 """Payload of a packet: Ethernet's 1500 bytes less IP and TCP headers with time stamps."""
-PACKET_OVERHEAD = 66
+PACKET_OVERHEAD: Final = 66
 """Bytes of Ethernet, IP and TCP headers."""
 SHORTEST_TIMEOUT = 200_000_000
 """The shortest time in nanoseconds that Linux waits for the acknowledgement of a single packet."""

@@ -8,13 +8,14 @@ A record becomes a line at once, which takes half the memory and, because the re
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from record.files import log_file
 from record.log import TraceRecord
 
-BUFFERED_BYTES = 40_000
+BUFFERED_BYTES: Final = 40_000
 """Bytes of a node's lines that wait at most before they are written: 40 MB in all for a thousand nodes."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
@@ -12,10 +13,10 @@ from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
 from record.callbacks import do_nothing
 
-ACKNOWLEDGE_AFTER = 50_000_000
+ACKNOWLEDGE_AFTER: Final = 50_000_000
 """Nanoseconds from the handling of a publication until the client has the acknowledgement, with others."""
 
-EVENTS_AT_ONCE = 64
+EVENTS_AT_ONCE: Final = 64
 """Events in one frame at most."""
 
 
